@@ -1,0 +1,81 @@
+# A module = a CMake target = a folder below src/.
+#
+#   assay_module(store/local DEPS store LIBS assay::sqlite)
+#
+# makes the static library assay_store_local from the folder's *.cpp, and, from its *_test.cpp, the test
+# program assay_store_local_test (label `unit`; with THREADED also `threaded`, which the TSan run picks).
+#
+# Headers are included by their path below src/ ("store/local/local_store.h"). Each module has an include
+# directory of its own that holds links to its headers alone, so a header of a module that was not
+# declared in DEPS cannot be found: an undeclared dependency is a compile error.
+
+function(assay_module path)
+  cmake_parse_arguments(ARG "THREADED" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  string(REPLACE "/" "_" name ${path})
+  set(target assay_${name})
+
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  file(GLOB headers CONFIGURE_DEPENDS *.h)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+
+  set(include_root ${CMAKE_BINARY_DIR}/include/${name})
+  file(REMOVE_RECURSE ${include_root})
+  file(MAKE_DIRECTORY ${include_root}/${path})
+  foreach(header IN LISTS headers)
+    get_filename_component(file ${header} NAME)
+    file(CREATE_LINK ${header} ${include_root}/${path}/${file} SYMBOLIC)
+  endforeach()
+
+  list(TRANSFORM ARG_DEPS REPLACE "/" "_")
+  list(TRANSFORM ARG_DEPS PREPEND assay_)
+  if(sources)
+    add_library(${target} STATIC ${sources} ${headers})
+    target_include_directories(${target} PUBLIC ${include_root})
+    target_link_libraries(${target} PUBLIC ${ARG_DEPS} ${ARG_LIBS} PRIVATE assay_options)
+    assay_precompile(${target})
+  else()
+    add_library(${target} INTERFACE ${headers})
+    target_include_directories(${target} INTERFACE ${include_root})
+    target_link_libraries(${target} INTERFACE ${ARG_DEPS} ${ARG_LIBS})
+  endif()
+
+  if(ASSAY_BUILD_TESTS AND tests)
+    list(TRANSFORM ARG_TEST_DEPS REPLACE "/" "_")
+    list(TRANSFORM ARG_TEST_DEPS PREPEND assay_)
+    set(labels unit)
+    if(ARG_THREADED)
+      list(APPEND labels threaded)
+    endif()
+    assay_test_program(${target}_test LABELS ${labels} SOURCES ${tests} LIBS ${target} ${ARG_TEST_DEPS})
+  endif()
+endfunction()
+
+# assay_test_program(NAME LABELS … SOURCES … LIBS …): a GoogleTest program, each TEST a ctest test.
+function(assay_test_program target)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;SOURCES;LIBS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${target} ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/tests/support/main.cpp)
+  target_link_libraries(${target} PRIVATE ${ARG_LIBS} assay_base assay_options GTest::gmock GTest::gtest)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  assay_precompile(${target})
+  include(GoogleTest)
+  # A list inside PROPERTIES does not survive; the escaped form does.
+  string(REPLACE ";" "\\;" labels "${ARG_LABELS}")
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()
+
+# The headers that nearly every file needs are parsed once, in assay_base, and reused everywhere:
+# Boost.JSON and fmt alone cost three seconds a file.
+function(assay_precompile target)
+  if(target STREQUAL assay_base)
+    target_precompile_headers(assay_base PRIVATE <algorithm> <chrono> <filesystem> <functional> <map> <memory>
+      <optional> <span> <string> <string_view> <variant> <vector> <boost/json.hpp> <fmt/format.h>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM assay_base)
+  endif()
+endfunction()

@@ -1,0 +1,32 @@
+# Flags shared by every target of the main project, kept in one interface target.
+find_program(CCACHE ccache)
+if(CCACHE)
+  # Precompiled headers need these sloppiness settings to be cached at all.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+endif()
+
+add_library(assay_options INTERFACE)
+# One setting for libraries and programs alike (CMake would take -fPIC here and -fPIE there, and a
+# precompiled header cannot be shared across that difference).
+target_compile_options(assay_options INTERFACE -fPIE)
+target_link_options(assay_options INTERFACE -pie)
+# Designated initialisers leave the rest at its default on purpose.
+target_compile_options(assay_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wold-style-cast -Wcast-qual -Wnon-virtual-dtor
+  -Woverloaded-virtual -Wextra-semi -Wvla -Wno-missing-field-initializers -Werror
+  $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)
+target_compile_definitions(assay_options INTERFACE _GLIBCXX_ASSERTIONS)
+find_package(Threads REQUIRED)
+target_link_libraries(assay_options INTERFACE Threads::Threads)
+
+if(ASSAY_SANITIZE)
+  # gcc inserts null checks the optimiser then calls impossible; these two warnings are noise under sanitizers.
+  target_compile_options(assay_options INTERFACE -fsanitize=${ASSAY_SANITIZE} -fno-omit-frame-pointer
+    -fno-sanitize-recover=all -Wno-maybe-uninitialized -Wno-null-dereference)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND ASSAY_SANITIZE MATCHES "thread")
+    target_compile_options(assay_options INTERFACE -Wno-tsan)
+  endif()
+  target_link_options(assay_options INTERFACE -fsanitize=${ASSAY_SANITIZE})
+endif()

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/result.h"
+
+namespace assay {
+
+// A workload runs under a *guard*: a small child process (this same binary, started with `kGuardArgument`) that is
+// the subreaper of everything the workload forks and holds a pipe to us. When we ask, when the workload's first
+// process has ended, or when our end of the pipe closes (even by `kill -9`), it ends every descendant: SIGTERM,
+// then after the grace period SIGKILL, until none is left.
+
+/// First argument that makes the program a guard. `main` calls `guard_main` when argv[1] is this.
+inline constexpr const char* kGuardArgument = "__guard";
+int guard_main(int argc, char** argv);
+
+struct GuardedOptions {
+  std::vector<std::string> arguments;              ///< program and its arguments, passed on untouched
+  std::map<std::string, std::string> environment;  ///< added to ours
+  std::optional<std::filesystem::path> folder;     ///< to run in
+  bool inherit_input = false;                      ///< else standard input is empty
+  Nanos grace = std::chrono::seconds(5);           ///< between SIGTERM and SIGKILL
+};
+
+/// How a guarded workload ended.
+struct GuardReport {
+  std::optional<int> exit_code;  ///< of the workload's first process; absent if a signal ended it
+  std::optional<int> signal;
+  Nanos user_time{};  ///< CPU time of everything that was waited for
+  Nanos system_time{};
+  std::int64_t peak_rss_bytes = 0;
+  std::vector<std::string> left_behind;  ///< names of processes that were still there when the first one had ended
+  bool stopped = false;                  ///< it ended after `stop()`
+};
+
+/// A workload under its guard. Destroying it ends the workload, with the grace period. One thread at a time.
+class GuardedProcess {
+ public:
+  /// Errors: `missing_file` (no such program), `denied` (not executable), `io`.
+  /// The workload sees its event pipe as ASSAY_EVENTS=fd:N.
+  static Result<GuardedProcess> start(const GuardedOptions& options);
+
+  GuardedProcess(GuardedProcess&&) noexcept = default;
+  GuardedProcess& operator=(GuardedProcess&&) = delete;
+  ~GuardedProcess();
+
+  // Non-blocking read ends, for poll(2). Output and events reach end-of-file when the last descendant has closed them.
+  int out_fd() const { return out_.get(); }
+  int error_fd() const { return error_.get(); }
+  int events_fd() const { return events_.get(); }
+  /// Readable when the report is there or the guard is gone.
+  int report_fd() const { return report_.get(); }
+
+  pid_t workload_pid() const { return workload_; }
+
+  /// Asks the guard to end the workload: SIGTERM now, SIGKILL after the grace period. Does not wait.
+  void stop();
+  /// SIGKILL for all descendants at once.
+  void kill_now();
+
+  /// The report once it is there; nothing while the workload goes on; an error of kind `crash` if the guard itself
+  /// died. Does not block.
+  Result<std::optional<GuardReport>> poll_report();
+
+ private:
+  GuardedProcess() = default;
+
+  FileDescriptor out_, error_, events_, report_, control_;
+  pid_t guard_ = -1;
+  pid_t workload_ = -1;
+  std::string report_text_;
+};
+
+}  // namespace assay

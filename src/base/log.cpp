@@ -1,0 +1,62 @@
+#include "base/log.h"
+
+// spdlog must use the same fmt as the rest of the program.
+#define SPDLOG_FMT_EXTERNAL
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+namespace assay {
+namespace {
+
+class JsonLine final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const std::string_view level(spdlog::level::to_string_view(message.level).data());
+    const std::string_view text(message.payload.data(), message.payload.size());
+    const auto time = std::chrono::time_point_cast<Nanos>(message.time);
+    const std::string line =
+        json::serialize(json::object{{"time", iso8601(time)}, {"level", level}, {"message", text}}) + '\n';
+    out.append(line.data(), line.data() + line.size());
+  }
+  std::unique_ptr<spdlog::formatter> clone() const override { return std::make_unique<JsonLine>(); }
+};
+
+spdlog::logger& logger() {
+  static const auto instance = [] {
+    auto made = std::make_shared<spdlog::logger>("assay", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_pattern("assay: %l: %v");
+    made->set_level(spdlog::level::warn);
+    return made;
+  }();
+  return *instance;
+}
+
+spdlog::level::level_enum spdlog_level(LogLevel level) {
+  switch (level) {
+    case LogLevel::debug: return spdlog::level::debug;
+    case LogLevel::info: return spdlog::level::info;
+    case LogLevel::warning: return spdlog::level::warn;
+    case LogLevel::error: return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+}  // namespace
+
+void configure_log(LogLevel level, LogFormat format) {
+  logger().set_level(spdlog_level(level));
+  if (format == LogFormat::json_lines) {
+    logger().set_formatter(std::make_unique<JsonLine>());
+  } else {
+    logger().set_pattern("assay: %l: %v");
+  }
+}
+
+void log(LogLevel level, std::string_view message) {
+  logger().log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
+}
+
+}  // namespace assay

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace assay {
+
+std::string_view trim(std::string_view text);
+std::vector<std::string_view> split(std::string_view text, char separator);
+std::string join(std::span<const std::string> parts, std::string_view separator);
+
+/// The candidate a user probably meant: edit distance with swaps, at most a third of the word. Nothing if none is near.
+std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// Columns a terminal needs for UTF-8 text (combining marks 0, East Asian wide 2, all else 1).
+std::size_t display_width(std::string_view utf8);
+
+/// Makes bytes from outside safe to print: invalid UTF-8 becomes U+FFFD, control characters but tab and newline are
+/// dropped (a log must not move the reader's cursor).
+std::string printable(std::string_view bytes);
+
+}  // namespace assay

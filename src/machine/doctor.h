@@ -1,0 +1,38 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "machine/machine.h"
+
+namespace assay {
+
+/// One thing that doctor looked at.
+struct Finding {
+  enum class Level {
+    ok,
+    note,     ///< worth knowing, nothing to do
+    warning,  ///< results will be noisier or slower than they could be
+    problem,  ///< a benchmark would fail or be invalid
+  };
+  std::string check;  ///< "CPU governor"
+  std::string id;     ///< "cpu_governor": stable, for scripts
+  Level level = Level::ok;
+  std::string found;   ///< "powersave on 64 of 64 cores"
+  std::string remedy;  ///< what to do about it; empty when ok
+};
+
+std::string_view name_of(Finding::Level level);
+
+struct DoctorOptions {
+  std::filesystem::path data_folder;
+  std::filesystem::path engine;  ///< empty: not found
+};
+
+/// Looks at everything that makes benchmarks fail or lie: CPU governor, free memory, load, disk space and file
+/// system of the data folder, clock, GPU driver and library versions, busy GPUs, the engine (present, loading,
+/// BLAS, bf16), permissions. Blocks a few seconds at most.
+std::vector<Finding> examine(const MachineView& view, const DoctorOptions& options);
+
+}  // namespace assay

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace assay {
+
+/// What assay knows about a metric by its name; the table behind docs/reference/metrics.md.
+struct MetricInfo {
+  std::string_view name;
+  std::string_view unit;  ///< "", "s", "B", "1/s", "tok/s", "W", "°C", "MHz"
+  std::string_view description;
+  enum class Better { higher, lower, neither } better;
+};
+
+/// Every known metric, in the order in which tables show them.
+std::span<const MetricInfo> known_metrics();
+
+/// Null for names that only the workload knows.
+const MetricInfo* find_metric(std::string_view name);
+
+}  // namespace assay

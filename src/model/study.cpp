@@ -1,0 +1,57 @@
+#include "model/study.h"
+
+namespace assay {
+
+json::object to_json(const Study& study) {
+  json::object object{
+      {"schema", kStudySchema},
+      {"id", study.id},
+      {"name", study.name},
+      {"tags", json::value_from(study.tags)},
+      {"created", iso8601(study.created)},
+      {"source", study.source},
+      {"spec_hash", study.spec_hash},
+  };
+  auto& plan = object["plan"].emplace_array();
+  for (const auto& planned : study.plan) {
+    json::object entry{
+        {"variant", planned.variant}, {"repeat", planned.repeat}, {"ranks", planned.ranks}, {"nodes", planned.nodes}};
+    if (!planned.node.empty()) entry["node"] = planned.node;
+    if (!planned.run.empty()) entry["run"] = planned.run;
+    entry["spec"] = planned.spec;
+    plan.push_back(std::move(entry));
+  }
+  return object;
+}
+
+Result<Study> study_from_json(const json::value& value) {
+  ASSAY_CHECK(check_schema(value, kStudySchema, "study"));
+  JsonFields fields(value, "study");
+  Study study;
+  study.id = fields.text("id");
+  study.name = fields.text_or("name", "");
+  for (const auto& tag : fields.array_or_empty("tags")) {
+    if (const auto* text = tag.if_string()) study.tags.emplace_back(*text);
+  }
+  const auto created = fields.text("created");
+  study.source = fields.text_or("source", "");
+  study.spec_hash = fields.text_or("spec_hash", "");
+  for (const auto& item : fields.array_or_empty("plan")) {
+    JsonFields entry(item, "planned run");
+    PlannedRun planned;
+    planned.variant = entry.text("variant");
+    planned.repeat = static_cast<int>(entry.integer("repeat"));
+    planned.ranks = static_cast<int>(entry.integer_or("ranks", 1));
+    planned.nodes = static_cast<int>(entry.integer_or("nodes", 1));
+    planned.node = entry.text_or("node", "");
+    planned.run = entry.text_or("run", "");
+    planned.spec = entry.object_or_empty("spec");
+    ASSAY_CHECK(entry.finish());
+    study.plan.push_back(std::move(planned));
+  }
+  ASSAY_CHECK(fields.finish());
+  ASSAY_TRY(study.created, parse_iso8601(created));
+  return study;
+}
+
+}  // namespace assay

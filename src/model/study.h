@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace assay {
+
+/// One run that a study plans to do, in the order in which it will do them.
+struct PlannedRun {
+  std::string variant;  ///< "baseline", "shorter", "ranks=4"
+  int repeat = 0;       ///< 0-based
+  int ranks = 1;
+  int nodes = 1;
+  std::string node;   ///< where it must run; empty = anywhere
+  json::object spec;  ///< complete settings of this run
+  std::string run;    ///< id of the run that did it; empty until it was started
+};
+
+/// Several runs that answer one question: a matrix, a sweep, a scaling study, repeats.
+struct Study {
+  std::string id;
+  std::string name;
+  std::vector<std::string> tags;
+  WallTime created{};
+  std::string source;     ///< the specification as the user wrote it
+  std::string spec_hash;  ///< content_hash of the validated, unexpanded settings
+  std::vector<PlannedRun> plan;
+};
+
+constexpr int kStudySchema = 1;
+
+json::object to_json(const Study& study);
+Result<Study> study_from_json(const json::value& value);
+
+}  // namespace assay

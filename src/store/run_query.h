@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "model/run.h"
+
+namespace assay {
+
+/// One condition of a filter: `verdict=valid`, `duration>10s`, `metrics.loss<0.5`, `name~mnist`.
+struct Condition {
+  enum class Op { equal, not_equal, less, less_equal, greater, greater_equal, contains, starts_with };
+  std::string
+      field;  ///< id, name, kind, state, verdict, study, variant, host, tag, created, duration, ranks, nodes, metrics.X
+  Op op = Op::equal;
+  std::string text;   ///< for text fields, and the original spelling
+  double number = 0;  ///< for numeric fields: seconds, Unix seconds, plain numbers
+};
+
+struct RunQuery {
+  std::vector<Condition> conditions;  ///< all must hold
+  std::string sort = "created";       ///< a field, or metrics.X; runs without the metric come last
+  bool descending = true;
+  std::int64_t limit = -1;  ///< -1: all
+  std::int64_t offset = 0;
+};
+
+/// What a list shows of a run; `find_run` has the rest.
+struct RunRow {
+  std::string id;
+  std::string name;
+  std::string kind;
+  RunState state = RunState::queued;
+  Verdict verdict = Verdict::none;
+  std::vector<std::string> tags;
+  std::string study;
+  std::string variant;
+  int repeat = 0;
+  int ranks = 1;
+  int nodes = 1;
+  std::string host;
+  WallTime created{};
+  Nanos duration{};
+  std::map<std::string, double> metrics;
+};
+
+struct RunPage {
+  std::vector<RunRow> rows;
+  std::int64_t total = 0;  ///< that match, on all pages
+};
+
+/// Reads `verdict=valid tag=4gpu metrics.loss<0.5 created>2d`: conditions separated by white space; values may be
+/// quoted; a time is ISO 8601 or an age (`2d`, `3h`: `created>2d` means within the last two days, hence `now`);
+/// durations need a unit. All mistakes in one error of kind `usage`, with did-you-mean for fields.
+Result<std::vector<Condition>> parse_conditions(std::string_view text, WallTime now);
+
+/// Checks a sort key such as `-duration` (descending) or `metrics.loss` and sets it in the query.
+Result<void> set_sort(RunQuery& query, std::string_view key);
+
+}  // namespace assay
