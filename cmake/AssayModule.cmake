@@ -3,7 +3,8 @@
 #   assay_module(store/local DEPS store LIBS assay::sqlite)
 #
 # makes the static library assay_store_local from the folder's *.cpp, and, from its *_test.cpp, the test
-# program assay_store_local_test (label `unit`; with THREADED also `threaded`, which the TSan run picks).
+# program assay_store_local_test (label `unit`; with THREADED also `threaded`, which the TSan run picks), and from
+# each x_fuzz.cpp the libFuzzer program fuzz_x where ASSAY_BUILD_FUZZ is on.
 #
 # Headers are included by their path below src/ ("store/local/local_store.h"). Each module has an include
 # directory of its own that holds links to its headers alone, so a header of a module that was not
@@ -50,6 +51,19 @@ function(assay_module path)
     endif()
     assay_test_program(${target}_test LABELS ${labels} SOURCES ${tests} LIBS ${target} ${ARG_TEST_DEPS})
   endif()
+
+  file(GLOB fuzzers CONFIGURE_DEPENDS *_fuzz.cpp)
+  if(ASSAY_BUILD_FUZZ)
+    foreach(fuzzer IN LISTS fuzzers)
+      get_filename_component(stem ${fuzzer} NAME_WE)
+      string(REPLACE "_fuzz" "" stem ${stem})
+      add_executable(fuzz_${stem} ${fuzzer})
+      target_link_libraries(fuzz_${stem} PRIVATE ${target} assay_options)
+      target_include_directories(fuzz_${stem} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+      target_link_options(fuzz_${stem} PRIVATE -fsanitize=fuzzer)
+      set_target_properties(fuzz_${stem} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    endforeach()
+  endif()
 endfunction()
 
 # assay_test_program(NAME LABELS … SOURCES … LIBS …): a GoogleTest program, each TEST a ctest test.
@@ -59,6 +73,8 @@ function(assay_test_program target)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${target} ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/tests/support/main.cpp)
+  # "support/…" is what tests share.
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(${target} PRIVATE ${ARG_LIBS} assay_base assay_options GTest::gmock GTest::gtest)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   assay_precompile(${target})

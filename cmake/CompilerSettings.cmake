@@ -30,3 +30,7 @@ if(ASSAY_SANITIZE)
   endif()
   target_link_options(assay_options INTERFACE -fsanitize=${ASSAY_SANITIZE})
 endif()
+
+if(ASSAY_BUILD_FUZZ)
+  target_compile_options(assay_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()

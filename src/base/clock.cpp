@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <ctime>
 
 namespace assay {
+namespace {
+
+bool is_digit(char character) { return character >= '0' && character <= '9'; }
+
+}  // namespace
 
 SteadyTime SystemClock::now() const { return std::chrono::steady_clock::now(); }
 
@@ -21,36 +25,41 @@ std::string iso8601(WallTime time) {
 }
 
 Result<WallTime> parse_iso8601(std::string_view text) {
-  const std::string copy(text);
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  int used = 0;
-  const auto bad = [&] {
-    return Error{.kind = ErrorKind::bad_file,
-                 .message = fmt::format("'{}' is not a time like 2026-11-15T04:05:06Z", text)};
-  };
-  if (std::sscanf(copy.c_str(), "%4d-%2u-%2uT%2d:%2d:%2d%n", &year, &month, &day, &hour, &minute, &second, &used) !=
-      6) {
-    return bad();
+  const Error bad{.kind = ErrorKind::bad_file,
+                  .message = fmt::format("'{}' is not a time like 2026-11-15T04:05:06Z", text)};
+  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() <= kForm.size() || text.back() != 'Z') return bad;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    if (kForm[i] == 'd' ? !is_digit(text[i]) : text[i] != kForm[i]) return bad;
   }
-  const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
-  if (!date.ok() || hour > 23 || minute > 59 || second > 60) return bad();
-  std::string_view rest = std::string_view(copy).substr(static_cast<size_t>(used));
+  const auto number = [&](std::size_t at, std::size_t digits) {
+    int value = 0;
+    for (const char digit : text.substr(at, digits)) value = value * 10 + (digit - '0');
+    return value;
+  };
+  const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  const int hour = number(11, 2);
+  const int minute = number(14, 2);
+  const int second = number(17, 2);
+  // 64 bits of nanoseconds reach from 1677 to 2262; 60 is a leap second.
+  if (!date.ok() || date.year() < std::chrono::year(1678) || date.year() > std::chrono::year(2261)) return bad;
+  if (hour > 23 || minute > 59 || second > 60) return bad;
+
   Nanos fraction{0};
-  if (rest.starts_with('.')) {
-    rest.remove_prefix(1);
+  std::string_view rest = text.substr(kForm.size());
+  rest.remove_suffix(1);
+  if (!rest.empty()) {
+    constexpr std::size_t kNanoDigits = 9;
+    if (rest.front() != '.' || rest.size() < 2 || rest.size() > 1 + kNanoDigits) return bad;
     Nanos::rep unit = 100'000'000;
-    while (!rest.empty() && rest.front() >= '0' && rest.front() <= '9') {
-      fraction += Nanos(unit * (rest.front() - '0'));
+    for (const char digit : rest.substr(1)) {
+      if (!is_digit(digit)) return bad;
+      fraction += Nanos(unit * (digit - '0'));
       unit /= 10;
-      rest.remove_prefix(1);
     }
   }
-  if (rest != "Z") return bad();
   return WallTime(std::chrono::sys_days(date) + std::chrono::hours(hour) + std::chrono::minutes(minute) +
                   std::chrono::seconds(second) + fraction);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 
@@ -64,8 +65,9 @@ Result<void> write_all(int fd, std::string_view bytes) {
 
 Result<void> write_file_atomically(const fs::path& path, std::string_view content) {
   const std::string doing = fmt::format("writing '{}'", path.string());
-  // The process id keeps two writers from sharing one temporary file; the last rename wins.
-  const fs::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
+  // Process id and counter keep two writers from sharing one temporary file; the last rename wins.
+  static std::atomic<unsigned> counter{0};
+  const fs::path temporary = path.string() + fmt::format(".{}-{}.tmp", ::getpid(), counter++);
   const auto write = [&]() -> Result<void> {
     ASSAY_TRY(const auto file, open_file(temporary, O_WRONLY | O_CREAT | O_TRUNC));
     ASSAY_CHECK(write_all(file.get(), content));
@@ -100,7 +102,7 @@ Result<FileSystemKind> file_system_of(const fs::path& path) {
       Known{0x65735546, "fuse", true},   Known{0x01021997, "9p", true},       Known{0xAAD7AAEA, "panfs", true},
   };
   std::error_code code;
-  fs::path existing = fs::absolute(path, code);
+  fs::path existing = fs::absolute(path.empty() ? "." : path, code);
   while (!fs::exists(existing, code) && existing.has_relative_path()) existing = existing.parent_path();
   struct statfs info {};
   if (::statfs(existing.c_str(), &info) != 0) {

@@ -49,7 +49,7 @@ struct FileSystemKind {
   std::string name;      ///< "ext4", "nfs", "lustre", … or "0x1234" for one we have no name for
   bool network = false;  ///< memory-mapped sharing between hosts is not safe
 };
-/// Looks at the path or, where it does not exist yet, at its nearest existing parent.
+/// Looks at the path or, where it does not exist yet, at its nearest existing parent. "" is the current folder.
 Result<FileSystemKind> file_system_of(const fs::path& path);
 
 /// A folder that removes itself, for tests and scratch space.

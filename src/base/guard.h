@@ -34,23 +34,30 @@ struct GuardedOptions {
 
 /// How a guarded workload ended.
 struct GuardReport {
-  std::optional<int> exit_code;  ///< of the workload's first process; absent if a signal ended it
+  /// Of the workload's first process. This or `signal` is there, unless that very process is `still_running`.
+  std::optional<int> exit_code;
   std::optional<int> signal;
   Nanos user_time{};  ///< CPU time of everything that was waited for
   Nanos system_time{};
-  std::int64_t peak_rss_bytes = 0;
-  std::vector<std::string> left_behind;  ///< names of processes that were still there when the first one had ended
-  bool stopped = false;                  ///< it ended after `stop()`
+  std::int64_t peak_rss_bytes = 0;  ///< of the largest single process that was waited for
+  /// Names of processes that were still there a moment after the first one had ended; at most 32.
+  std::vector<std::string> left_behind;
+  /// Names of processes that even SIGKILL did not end: hanging in a driver, or root's. At most 32; nearly always empty.
+  std::vector<std::string> still_running;
+  bool stopped = false;  ///< it ended after `stop()` or `kill_now()`
 };
 
-/// A workload under its guard. Destroying it ends the workload, with the grace period. One thread at a time.
+/// A workload under its guard. Destroying it ends the workload and waits for that: the grace period and at worst
+/// half a minute more; output that nobody read is thrown away meanwhile. One thread at a time.
 class GuardedProcess {
  public:
-  /// Errors: `missing_file` (no such program), `denied` (not executable), `io`.
+  /// Returns once the workload's program runs; blocks for at most 10 s.
+  /// Errors: `usage` (no program, NUL bytes in arguments), `missing_file` (no such program, interpreter or folder),
+  /// `denied` (not executable, a folder), `bad_file` (not a program), `timeout`, `io`.
   /// The workload sees its event pipe as ASSAY_EVENTS=fd:N.
   static Result<GuardedProcess> start(const GuardedOptions& options);
 
-  GuardedProcess(GuardedProcess&&) noexcept = default;
+  GuardedProcess(GuardedProcess&& other) noexcept;
   GuardedProcess& operator=(GuardedProcess&&) = delete;
   ~GuardedProcess();
 
@@ -69,16 +76,22 @@ class GuardedProcess {
   void kill_now();
 
   /// The report once it is there; nothing while the workload goes on; an error of kind `crash` if the guard itself
-  /// died. Does not block.
+  /// died. Does not block. Once there, every further call gives the same.
   Result<std::optional<GuardReport>> poll_report();
 
  private:
   GuardedProcess() = default;
+  Result<void> await_start();
+  void read_report();
+  void wait_for_guard();
+  void command(char byte);
 
   FileDescriptor out_, error_, events_, report_, control_;
-  pid_t guard_ = -1;
+  pid_t guard_ = -1;  ///< until it was waited for
   pid_t workload_ = -1;
+  Nanos grace_{};
   std::string report_text_;
+  bool report_ended_ = false;
 };
 
 }  // namespace assay

@@ -3,11 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace assay {
 namespace {
 
 constexpr std::size_t kMaxDepth = 32;
+
+/// The shortest text that reads back as the same number. Boost.JSON would write 0.5 as 5E-1.
+std::string plain_number(double number) {
+  if (!std::isfinite(number)) return "null";
+  std::string text = fmt::format("{}", number);
+  // Without a point it would be read back as an integer.
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
 
 void write_pretty(std::string& out, const json::value& value, int indent) {
   const auto pad = [&](int level) { out.append(static_cast<std::size_t>(level) * 2, ' '); };
@@ -37,8 +47,15 @@ void write_pretty(std::string& out, const json::value& value, int indent) {
     out += '\n';
     pad(indent);
     out += ']';
-  } else if (const auto* number = value.if_double(); number && !std::isfinite(*number)) {
-    out += "null";
+  } else if (array) {
+    out += '[';
+    for (std::size_t i = 0; i < array->size(); ++i) {
+      if (i) out += ", ";
+      write_pretty(out, (*array)[i], indent);
+    }
+    out += ']';
+  } else if (const auto* number = value.if_double()) {
+    out += plain_number(*number);
   } else {
     out += json::serialize(value);
   }
@@ -52,13 +69,14 @@ Result<json::value> parse_json(std::string_view text) {
   json::stream_parser parser({}, options);
   json::error_code code;
   const std::size_t used = parser.write_some(text.data(), text.size(), code);
+  // The parser stops where the document ends; asked to finish, it would call that incomplete.
+  if (!code && used < text.size()) {
+    return Error{.kind = ErrorKind::bad_file, .message = fmt::format("not valid JSON: extra text at byte {}", used)};
+  }
   if (!code) parser.finish(code);
   if (code) {
     return Error{.kind = ErrorKind::bad_file,
                  .message = fmt::format("not valid JSON at byte {}: {}", used, code.message())};
-  }
-  if (text.substr(used).find_first_not_of(" \t\r\n") != std::string_view::npos) {
-    return Error{.kind = ErrorKind::bad_file, .message = fmt::format("not valid JSON: extra text at byte {}", used)};
   }
   return parser.release();
 }
@@ -118,6 +136,17 @@ std::int64_t JsonFields::integer_or(std::string_view key, std::int64_t fallback)
   return find(key) ? integer(key) : fallback;
 }
 
+int JsonFields::small_integer(std::string_view key) {
+  const std::int64_t number = integer(key);
+  if (std::in_range<int>(number)) return static_cast<int>(number);
+  fail(key, "is out of range");
+  return 0;
+}
+
+int JsonFields::small_integer_or(std::string_view key, int fallback) {
+  return find(key) ? small_integer(key) : fallback;
+}
+
 double JsonFields::number(std::string_view key) {
   const auto* value = need(key);
   if (!value) return 0;
@@ -148,6 +177,30 @@ const json::object& JsonFields::object_or_empty(std::string_view key) {
   const auto* value = find(key);
   if (value && !value->is_object()) fail(key, "must be an object");
   return value && value->is_object() ? value->get_object() : empty;
+}
+
+std::vector<std::string> JsonFields::texts_or_empty(std::string_view key) {
+  std::vector<std::string> texts;
+  for (const auto& item : array_or_empty(key)) {
+    if (const auto* text = item.if_string()) {
+      texts.emplace_back(*text);
+    } else {
+      fail(key, "must hold strings only");
+    }
+  }
+  return texts;
+}
+
+std::map<std::string, std::string> JsonFields::text_map_or_empty(std::string_view key) {
+  std::map<std::string, std::string> map;
+  for (const auto& member : object_or_empty(key)) {
+    if (const auto* text = member.value().if_string()) {
+      map.emplace(member.key(), *text);
+    } else {
+      fail(key, "must hold strings only");
+    }
+  }
+  return map;
 }
 
 Result<int> check_schema(const json::value& value, int newest, std::string_view what) {

@@ -2,8 +2,12 @@
 
 #include <boost/json.hpp>
 #include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
@@ -31,7 +35,9 @@ class JsonFields {
   std::string text_or(std::string_view key, std::string_view fallback);
   std::int64_t integer(std::string_view key);
   std::int64_t integer_or(std::string_view key, std::int64_t fallback);
-  double number(std::string_view key);
+  int small_integer(std::string_view key);  ///< one that does not fit is an error
+  int small_integer_or(std::string_view key, int fallback);
+  double number(std::string_view key);  ///< null is NaN, see `finite`
   double number_or(std::string_view key, double fallback);
   bool boolean_or(std::string_view key, bool fallback);
   /// The nested value, or null when it is absent.
@@ -39,7 +45,11 @@ class JsonFields {
   /// Iterates nothing when absent; a wrong type is an error.
   const json::array& array_or_empty(std::string_view key);
   const json::object& object_or_empty(std::string_view key);
+  /// A list, an object of strings; anything else in them is an error.
+  std::vector<std::string> texts_or_empty(std::string_view key);
+  std::map<std::string, std::string> text_map_or_empty(std::string_view key);
 
+  /// Notes a problem of the caller's own finding: `run: 'state' is not queued, running or ended`.
   void fail(std::string_view key, std::string_view rule);
   Result<void> finish();
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {
@@ -56,7 +57,9 @@ void configure_log(LogLevel level, LogFormat format) {
 }
 
 void log(LogLevel level, std::string_view message) {
-  logger().log(spdlog_level(level), spdlog::string_view_t(message.data(), message.size()));
+  // Messages quote what came from outside: no terminal control, no invalid UTF-8 in JSON.
+  const std::string clean = printable(message);
+  logger().log(spdlog_level(level), spdlog::string_view_t(clean.data(), clean.size()));
 }
 
 }  // namespace assay

@@ -101,7 +101,8 @@ class [[nodiscard]] Result {
   T value_or(T fallback) && { return ok() ? std::move(*this).value() : std::move(fallback); }
 
   /// Says what was being done, if it failed: `return open(path).within("reading journal");`
-  Result&& within(std::string doing) && {
+  /// By value: a reference to the temporary would dangle inside ASSAY_TRY.
+  Result within(std::string doing) && {
     if (!ok()) std::move(error()).within(std::move(doing));
     return std::move(*this);
   }
@@ -131,7 +132,7 @@ class [[nodiscard]] Result<void> {
   }
   Error&& error() && { return std::move(error()); }
 
-  Result&& within(std::string doing) && {
+  Result within(std::string doing) && {
     if (!ok()) std::move(*error_).within(std::move(doing));
     return std::move(*this);
   }

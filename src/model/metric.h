@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace assay {
@@ -8,7 +9,7 @@ namespace assay {
 /// What assay knows about a metric by its name; the table behind docs/reference/metrics.md.
 struct MetricInfo {
   std::string_view name;
-  std::string_view unit;  ///< "", "s", "B", "1/s", "tok/s", "W", "°C", "MHz"
+  std::string_view unit;  ///< as `format_value` takes it: "", "ratio", "s", "B", "B/s", "tok/s", "W", "°C", "MHz", …
   std::string_view description;
   enum class Better { higher, lower, neither } better;
 };
@@ -18,5 +19,8 @@ std::span<const MetricInfo> known_metrics();
 
 /// Null for names that only the workload knows.
 const MetricInfo* find_metric(std::string_view name);
+
+/// docs/reference/metrics.md, made from the same table.
+std::string metric_reference();
 
 }  // namespace assay

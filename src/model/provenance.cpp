@@ -11,14 +11,6 @@ void put(json::object& object, std::string_view key, const std::map<std::string,
   if (!map.empty()) object[key] = json::value_from(map);
 }
 
-std::map<std::string, std::string> text_map(JsonFields& fields, std::string_view key) {
-  std::map<std::string, std::string> map;
-  for (const auto& member : fields.object_or_empty(key)) {
-    if (const auto* text = member.value().if_string()) map.emplace(member.key(), *text);
-  }
-  return map;
-}
-
 }  // namespace
 
 json::object to_json(const Provenance& provenance) {
@@ -61,7 +53,7 @@ Result<Provenance> provenance_from_json(const json::value& value) {
   provenance.os = fields.text_or("os", "");
   provenance.kernel = fields.text_or("kernel", "");
   provenance.cpu_model = fields.text_or("cpu_model", "");
-  provenance.cpu_cores = static_cast<int>(fields.integer_or("cpu_cores", 0));
+  provenance.cpu_cores = fields.small_integer_or("cpu_cores", 0);
   provenance.memory_bytes = fields.integer_or("memory_bytes", 0);
   provenance.cpu_governor = fields.text_or("cpu_governor", "");
   for (const auto& item : fields.array_or_empty("gpus")) {
@@ -77,12 +69,10 @@ Result<Provenance> provenance_from_json(const json::value& value) {
   provenance.engine_version = fields.text_or("engine_version", "");
   provenance.git_commit = fields.text_or("git_commit", "");
   if (fields.find("git_dirty")) provenance.git_dirty = fields.boolean_or("git_dirty", false);
-  for (const auto& item : fields.array_or_empty("command")) {
-    if (const auto* text = item.if_string()) provenance.command.emplace_back(*text);
-  }
+  provenance.command = fields.texts_or_empty("command");
   provenance.working_directory = fields.text_or("working_directory", "");
-  provenance.environment = text_map(fields, "environment");
-  provenance.job = text_map(fields, "job");
+  provenance.environment = fields.text_map_or_empty("environment");
+  provenance.job = fields.text_map_or_empty("job");
   for (const auto& member : fields.object_or_empty("seeds")) {
     json::error_code code;
     provenance.seeds.emplace(member.key(), member.value().to_number<std::uint64_t>(code));

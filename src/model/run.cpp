@@ -14,14 +14,15 @@ struct Named {
 };
 
 constexpr std::array kStates = {
-    Named{RunState::queued, "queued"},
-    Named{RunState::running, "running"},
-    Named{RunState::ended, "ended"},
+    Named<RunState>{RunState::queued, "queued"},
+    Named<RunState>{RunState::running, "running"},
+    Named<RunState>{RunState::ended, "ended"},
 };
 
 constexpr std::array kVerdicts = {
-    Named{Verdict::none, "none"},       Named{Verdict::valid, "valid"},   Named{Verdict::flagged, "flagged"},
-    Named{Verdict::invalid, "invalid"}, Named{Verdict::failed, "failed"}, Named{Verdict::interrupted, "interrupted"},
+    Named<Verdict>{Verdict::none, "none"},       Named<Verdict>{Verdict::valid, "valid"},
+    Named<Verdict>{Verdict::flagged, "flagged"}, Named<Verdict>{Verdict::invalid, "invalid"},
+    Named<Verdict>{Verdict::failed, "failed"},   Named<Verdict>{Verdict::interrupted, "interrupted"},
 };
 
 template <typename Table, typename Enum>
@@ -44,7 +45,7 @@ Flag flag_from_json(const json::value& value, JsonFields& outer) {
   JsonFields fields(value, "flag");
   Flag flag{
       .kind = fields.text("kind"), .about = fields.text_or("about", ""), .message = fields.text_or("message", "")};
-  if (auto result = fields.finish(); !result) outer.fail("flags", result.error().message);
+  if (auto result = fields.finish(); !result) outer.fail("flags", "has a bad entry: " + result.error().message);
   return flag;
 }
 
@@ -53,9 +54,7 @@ SeriesSummary series_from_json(const json::value& value, JsonFields& outer) {
   SeriesSummary series;
   series.name = fields.text("name");
   series.unit = fields.text_or("unit", "");
-  for (const auto& label : fields.object_or_empty("labels")) {
-    if (const auto* text = label.value().if_string()) series.labels.emplace(label.key(), *text);
-  }
+  series.labels = fields.text_map_or_empty("labels");
   series.points = fields.integer_or("points", 0);
   series.non_finite = fields.integer_or("non_finite", 0);
   series.first = fields.number_or("first", 0);
@@ -63,7 +62,7 @@ SeriesSummary series_from_json(const json::value& value, JsonFields& outer) {
   series.min = fields.number_or("min", 0);
   series.max = fields.number_or("max", 0);
   series.mean = fields.number_or("mean", 0);
-  if (auto result = fields.finish(); !result) outer.fail("series", result.error().message);
+  if (auto result = fields.finish(); !result) outer.fail("series", "has a bad entry: " + result.error().message);
   return series;
 }
 
@@ -73,6 +72,16 @@ WallTime time_from(JsonFields& fields, std::string_view key) {
   auto time = parse_iso8601(text);
   if (!time) fields.fail(key, "is not a time");
   return std::move(time).value_or({});
+}
+
+Nanos duration_from(JsonFields& fields, std::string_view key) {
+  const double nanos = fields.number_or(key, 0) * 1e9;
+  // Written so that NaN fails as well.
+  if (!(std::fabs(nanos) < 9.2e18)) {
+    fields.fail(key, "is not a duration");
+    return {};
+  }
+  return Nanos(std::llround(nanos));
 }
 
 void put_time(json::object& object, std::string_view key, WallTime time) {
@@ -151,9 +160,7 @@ Result<Run> run_from_json(const json::value& value) {
   run.id = fields.text("id");
   run.name = fields.text_or("name", "");
   run.kind = fields.text("kind");
-  for (const auto& tag : fields.array_or_empty("tags")) {
-    if (const auto* text = tag.if_string()) run.tags.emplace_back(*text);
-  }
+  run.tags = fields.texts_or_empty("tags");
   if (const auto state = run_state_from(fields.text("state"))) {
     run.state = *state;
   } else {
@@ -166,23 +173,23 @@ Result<Run> run_from_json(const json::value& value) {
   }
   run.study = fields.text_or("study", "");
   run.variant = fields.text_or("variant", "");
-  run.repeat = static_cast<int>(fields.integer_or("repeat", 0));
-  run.ranks = static_cast<int>(fields.integer_or("ranks", 1));
-  run.nodes = static_cast<int>(fields.integer_or("nodes", 1));
+  run.repeat = fields.small_integer_or("repeat", 0);
+  run.ranks = fields.small_integer_or("ranks", 1);
+  run.nodes = fields.small_integer_or("nodes", 1);
   for (const auto& flag : fields.array_or_empty("flags")) run.flags.push_back(flag_from_json(flag, fields));
   if (const auto* error = fields.find("error")) {
     JsonFields inner(*error, "error");
     run.error = RunError{.kind = error_kind_from(inner.text_or("kind", "crash")).value_or(ErrorKind::crash),
                          .message = inner.text_or("message", ""),
                          .hint = inner.text_or("hint", "")};
-    if (auto result = inner.finish(); !result) fields.fail("error", result.error().message);
+    if (auto result = inner.finish(); !result) fields.fail("error", "is bad: " + result.error().message);
   }
   run.created = time_from(fields, "created");
   run.started = time_from(fields, "started");
   run.ended = time_from(fields, "ended");
-  run.duration = Nanos(std::llround(fields.number_or("duration_seconds", 0) * 1e9));
-  if (fields.find("exit_code")) run.exit_code = static_cast<int>(fields.integer("exit_code"));
-  if (fields.find("signal")) run.signal = static_cast<int>(fields.integer("signal"));
+  run.duration = duration_from(fields, "duration_seconds");
+  if (fields.find("exit_code")) run.exit_code = fields.small_integer("exit_code");
+  if (fields.find("signal")) run.signal = fields.small_integer("signal");
   for (const auto& metric : fields.object_or_empty("metrics")) {
     json::error_code code;
     const double number = metric.value().is_null() ? std::nan("") : metric.value().to_number<double>(code);

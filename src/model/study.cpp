@@ -30,9 +30,7 @@ Result<Study> study_from_json(const json::value& value) {
   Study study;
   study.id = fields.text("id");
   study.name = fields.text_or("name", "");
-  for (const auto& tag : fields.array_or_empty("tags")) {
-    if (const auto* text = tag.if_string()) study.tags.emplace_back(*text);
-  }
+  study.tags = fields.texts_or_empty("tags");
   const auto created = fields.text("created");
   study.source = fields.text_or("source", "");
   study.spec_hash = fields.text_or("spec_hash", "");
@@ -40,9 +38,9 @@ Result<Study> study_from_json(const json::value& value) {
     JsonFields entry(item, "planned run");
     PlannedRun planned;
     planned.variant = entry.text("variant");
-    planned.repeat = static_cast<int>(entry.integer("repeat"));
-    planned.ranks = static_cast<int>(entry.integer_or("ranks", 1));
-    planned.nodes = static_cast<int>(entry.integer_or("nodes", 1));
+    planned.repeat = entry.small_integer("repeat");
+    planned.ranks = entry.small_integer_or("ranks", 1);
+    planned.nodes = entry.small_integer_or("nodes", 1);
     planned.node = entry.text_or("node", "");
     planned.run = entry.text_or("run", "");
     planned.spec = entry.object_or_empty("spec");
@@ -50,7 +48,7 @@ Result<Study> study_from_json(const json::value& value) {
     study.plan.push_back(std::move(planned));
   }
   ASSAY_CHECK(fields.finish());
-  ASSAY_TRY(study.created, parse_iso8601(created));
+  ASSAY_TRY(study.created, parse_iso8601(created).within("study: 'created'"));
   return study;
 }
 

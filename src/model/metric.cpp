@@ -1,0 +1,141 @@
+#include "model/metric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace assay {
+namespace {
+
+using enum MetricInfo::Better;
+
+constexpr std::array kMetrics = {
+    // Reported by the workload.
+    MetricInfo{"loss", "", "Training loss", lower},
+    MetricInfo{"perplexity", "", "e to the training loss", lower},
+    MetricInfo{"learning_rate", "", "Learning rate of the step", neither},
+    MetricInfo{"grad_norm", "", "Norm of the gradient, before clipping", neither},
+    MetricInfo{"samples_per_second", "samples/s", "Training samples per second, all ranks together", higher},
+    MetricInfo{"tokens_per_second", "tok/s", "Tokens per second, all ranks together", higher},
+    MetricInfo{"step_seconds", "s", "Time of one optimiser step", lower},
+    MetricInfo{"val_loss", "", "Loss on the validation data", lower},
+    MetricInfo{"val_accuracy", "ratio", "Share of the validation data that was classified correctly", higher},
+    MetricInfo{"val_perplexity", "", "e to the validation loss", lower},
+    MetricInfo{"accuracy", "ratio", "Share of the training data that was classified correctly", higher},
+    MetricInfo{"test_loss", "", "Loss on the test data", lower},
+    MetricInfo{"test_accuracy", "ratio", "Share of the test data that was classified correctly", higher},
+    MetricInfo{"throughput", "1/s", "Work done per second, as the workload counts it", higher},
+    MetricInfo{"events_sent", "", "Events that the null workload sent", neither},
+    MetricInfo{"events_recorded", "", "Events of the null workload that were recorded", neither},
+    MetricInfo{"events_per_second", "1/s", "Events of the null workload per second", higher},
+    MetricInfo{"mfu", "ratio", "Model FLOPs utilisation: useful FLOPs over what the hardware can do at its peak",
+               higher},
+    MetricInfo{"gpu_memory_bytes", "B", "GPU memory that the workload's tensors take", lower},
+    MetricInfo{"gpu_memory_peak_bytes", "B", "The most GPU memory that the workload's tensors have taken", lower},
+    MetricInfo{"host_rss_bytes", "B", "Resident memory of the process that reports", lower},
+
+    // Of the workload's processes, read from outside.
+    MetricInfo{"duration_seconds", "s", "Time from the start of the workload to its end", lower},
+    MetricInfo{"cpu_seconds", "s", "CPU time of the workload, all of its processes together", lower},
+    MetricInfo{"host_rss_peak_bytes", "B", "The most resident memory that one of its processes had", lower},
+    MetricInfo{"workload.cpu_util", "cores", "CPU cores in use by the workload, all of its processes together",
+               neither},
+    MetricInfo{"workload.rss_bytes", "B", "Resident memory of the workload, all of its processes together", lower},
+    MetricInfo{"workload.processes", "", "Processes of the workload", neither},
+
+    // Of the machine.
+    MetricInfo{"host.cpu_util", "ratio", "Share of the machine's CPU time in use, by anyone", neither},
+    MetricInfo{"host.load1", "", "Processes that run or wait, averaged over one minute", neither},
+    MetricInfo{"host.memory_used_bytes", "B", "Memory in use: the total less what is available", neither},
+    MetricInfo{"host.memory_available_bytes", "B", "Memory that programs can still get without swapping", neither},
+    MetricInfo{"host.swap_used_bytes", "B", "Swap space in use", lower},
+    MetricInfo{"host.disk_read_bytes_per_second", "B/s", "Read from local disks", neither},
+    MetricInfo{"host.disk_write_bytes_per_second", "B/s", "Written to local disks", neither},
+    MetricInfo{"host.net_receive_bytes_per_second", "B/s", "Received from the network, without loopback", neither},
+    MetricInfo{"host.net_transmit_bytes_per_second", "B/s", "Sent to the network, without loopback", neither},
+
+    // Of one GPU; the label `gpu` holds its UUID.
+    MetricInfo{"gpu.util", "ratio", "Share of time in which at least one kernel was running", neither},
+    MetricInfo{"gpu.sm_active", "ratio", "Share of time and multiprocessors with a warp on them", neither},
+    MetricInfo{"gpu.tensor_active", "ratio", "Share of cycles in which the tensor cores were busy", neither},
+    MetricInfo{"gpu.dram_active", "ratio", "Share of cycles in which GPU memory was moving data", neither},
+    MetricInfo{"gpu.memory_used_bytes", "B", "GPU memory in use, by anyone", neither},
+    MetricInfo{"gpu.temperature_c", "°C", "Temperature of the GPU", lower},
+    MetricInfo{"gpu.memory_temperature_c", "°C", "Temperature of the GPU's memory", lower},
+    MetricInfo{"gpu.power_w", "W", "Power drawn by the board", neither},
+    MetricInfo{"gpu.energy_j", "J", "Energy drawn by the board since the run began", lower},
+    MetricInfo{"gpu.sm_clock_mhz", "MHz", "Clock of the multiprocessors", neither},
+    MetricInfo{"gpu.memory_clock_mhz", "MHz", "Clock of GPU memory", neither},
+    MetricInfo{"gpu.throttled_seconds", "s", "Time with a clock held down by heat or power since the run began", lower},
+    MetricInfo{"gpu.pcie_receive_bytes_per_second", "B/s", "Received by the GPU over PCIe", neither},
+    MetricInfo{"gpu.pcie_transmit_bytes_per_second", "B/s", "Sent by the GPU over PCIe", neither},
+};
+
+struct Section {
+  std::string_view prefix;  ///< of the names; empty: names without a dot
+  std::string_view title;
+  std::string_view introduction;
+};
+
+constexpr std::array kSections = {
+    Section{
+        "", "Reported by the workload",
+        "Over the workload protocol, or found in its output by `assay exec`. A workload may report any other name as\n"
+        "well; it is then recorded and shown without a unit."},
+    Section{"workload.", "The workload's processes", "Read from /proc, over every process that the workload started."},
+    Section{"host.", "The machine", "Read from /proc. Rates need two readings, so the first one leaves them out."},
+    Section{"gpu.", "GPUs", "One series for each GPU, told apart by its UUID, on machines where they can be read."},
+};
+
+bool belongs_to(const MetricInfo& metric, const Section& section) {
+  if (section.prefix.empty()) return metric.name.find('.') == std::string_view::npos;
+  return metric.name.starts_with(section.prefix);
+}
+
+std::string_view unit_in_words(std::string_view unit) {
+  if (unit.empty()) return "number";
+  if (unit == "ratio") return "ratio, 0…1";
+  return unit;
+}
+
+std::string_view name_of(MetricInfo::Better better) {
+  switch (better) {
+    case higher: return "higher";
+    case lower: return "lower";
+    case neither: return "";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::span<const MetricInfo> known_metrics() { return kMetrics; }
+
+const MetricInfo* find_metric(std::string_view name) {
+  const auto found =
+      std::find_if(kMetrics.begin(), kMetrics.end(), [&](const MetricInfo& metric) { return metric.name == name; });
+  return found == kMetrics.end() ? nullptr : &*found;
+}
+
+std::string metric_reference() {
+  std::string page =
+      "# Metrics\n\n"
+      "<!-- Made from src/model/metric.cpp by metric_reference(); a test compares the two. -->\n\n"
+      "The names that assay knows: their unit, and whether a higher or a lower value is better (blank: neither). "
+      "Values are\n"
+      "stored in the unit given here; tables show them in a handier one. A ratio is stored as 0…1 and shown as "
+      "percent.\n";
+  for (const auto& section : kSections) {
+    page += fmt::format("\n## {}\n\n{}\n\n| name | unit | better | meaning |\n|---|---|---|---|\n", section.title,
+                        section.introduction);
+    for (const auto& metric : kMetrics) {
+      if (!belongs_to(metric, section)) continue;
+      page += fmt::format("| `{}` | {} | {} | {} |\n", metric.name, unit_in_words(metric.unit), name_of(metric.better),
+                          metric.description);
+    }
+  }
+  return page;
+}
+
+}  // namespace assay

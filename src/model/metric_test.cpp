@@ -1,0 +1,99 @@
+#include "model/metric.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "base/files.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(Metric, EveryNameIsThereOnceWithADescription) {
+  std::set<std::string_view> names;
+  for (const auto& metric : known_metrics()) {
+    EXPECT_TRUE(names.insert(metric.name).second) << metric.name << " is there twice";
+    EXPECT_FALSE(metric.description.empty()) << metric.name;
+    EXPECT_FALSE(metric.description.ends_with('.')) << metric.name;
+  }
+}
+
+TEST(Metric, TheNamesOfTheContractAreKnown) {
+  for (const std::string_view name : {"loss",
+                                      "perplexity",
+                                      "learning_rate",
+                                      "grad_norm",
+                                      "samples_per_second",
+                                      "tokens_per_second",
+                                      "step_seconds",
+                                      "val_loss",
+                                      "val_accuracy",
+                                      "val_perplexity",
+                                      "gpu_memory_bytes",
+                                      "gpu_memory_peak_bytes",
+                                      "host_rss_bytes",
+                                      "mfu",
+                                      "gpu.util",
+                                      "gpu.memory_used_bytes",
+                                      "gpu.temperature_c",
+                                      "gpu.power_w",
+                                      "gpu.sm_clock_mhz",
+                                      "host.cpu_util",
+                                      "host.memory_used_bytes"}) {
+    const auto* metric = find_metric(name);
+    ASSERT_NE(metric, nullptr) << name;
+    EXPECT_EQ(metric->name, name);
+  }
+  EXPECT_EQ(find_metric("my_own_metric"), nullptr);
+  EXPECT_EQ(find_metric(""), nullptr);
+}
+
+TEST(Metric, KnowsUnitAndDirection) {
+  EXPECT_EQ(find_metric("tokens_per_second")->unit, "tok/s");
+  EXPECT_EQ(find_metric("tokens_per_second")->better, MetricInfo::Better::higher);
+  EXPECT_EQ(find_metric("loss")->better, MetricInfo::Better::lower);
+  EXPECT_EQ(find_metric("host.cpu_util")->unit, "ratio");
+  EXPECT_EQ(find_metric("workload.cpu_util")->unit, "cores");
+}
+
+TEST(Metric, TheUnitMatchesTheEndOfTheName) {
+  const std::vector<std::pair<std::string_view, std::string_view>> ends = {
+      {"_bytes_per_second", "B/s"}, {"_bytes", "B"}, {"_seconds", "s"}, {"_c", "°C"}, {"_w", "W"}, {"_mhz", "MHz"}};
+  for (const auto& metric : known_metrics()) {
+    for (const auto& [end, unit] : ends) {
+      if (metric.name.ends_with(end)) {
+        EXPECT_EQ(metric.unit, unit) << metric.name;
+      }
+    }
+  }
+}
+
+TEST(MetricReference, ListsEveryMetricOnce) {
+  const std::string page = metric_reference();
+  for (const auto& metric : known_metrics()) {
+    const std::string cell = "| `" + std::string(metric.name) + "` |";
+    const auto first = page.find(cell);
+    ASSERT_NE(first, std::string::npos) << metric.name;
+    EXPECT_EQ(page.find(cell, first + 1), std::string::npos) << metric.name;
+  }
+  EXPECT_THAT(page, HasSubstr("| `tokens_per_second` | tok/s | higher |"));
+}
+
+// To renew the page after a change of the table: ASSAY_UPDATE_DOCS=1 assay_model_test --gtest_filter=MetricReference.*
+TEST(MetricReference, ThePageInTheTreeIsUpToDate) {
+  const fs::path page = fs::path(ASSAY_SOURCE_DIR) / "docs/reference/metrics.md";
+  if (std::getenv("ASSAY_UPDATE_DOCS")) {
+    ASSERT_TRUE(make_folders(page.parent_path()).ok());
+    ASSERT_TRUE(write_file_atomically(page, metric_reference()).ok());
+  }
+  const auto text = read_file(page);
+  ASSERT_TRUE(text.ok()) << text.error().text();
+  EXPECT_EQ(*text, metric_reference()) << "Run this test once with ASSAY_UPDATE_DOCS=1 and commit the page.";
+}
+
+}  // namespace
+}  // namespace assay
