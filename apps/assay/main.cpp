@@ -1,1 +1,188 @@
-int main() { return 0; }
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "base/guard.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "commands.h"
+#include "runs/null_workload.h"
+
+namespace assay {
+namespace {
+
+/// Commands of the design whose part does not exist yet: told apart from typing mistakes.
+constexpr std::array<std::string_view, 24> kLaterCommands = {
+    "compare", "report", "plot",      "query",  "import",     "export",  "simulate", "serve",
+    "agent",   "token",  "fleet-sim", "backup", "restore",    "migrate", "user",     "submit",
+    "queue",   "cancel", "nodes",     "top",    "node-bench", "alerts",  "login",    "probe"};
+
+constexpr const char* kFooter = R"(
+Examples:
+  assay exec -- python3 train.py --epochs 3      record any program: metrics, output, system load
+  assay run examples/command.yaml                run what a specification says
+  assay run bench.yaml --set batch_size=64       change one setting
+  assay runs verdict=valid --sort -duration      what was recorded
+  assay show @last                               the newest run
+  assay doctor                                   is this machine ready?
+
+Exit codes: 0 valid result, 1 the workload failed, 2 the request is wrong, 3 this machine cannot,
+            4 finished, but flagged or invalid.
+More: `assay COMMAND --help`, docs/ in the source tree.)";
+
+struct Program {
+  CLI::App app{
+      "Assay tells what GPU machines are really worth: it runs workloads, records everything about them, and says "
+      "what\n"
+      "the figures are worth.",
+      "assay"};
+  Context context;
+  std::string log_level = "warning";
+  std::string log_format = "text";
+  std::map<std::string, Action> actions;
+};
+
+void add_common_options(Program& program) {
+  auto& app = program.app;
+  auto& context = program.context;
+  app.add_flag("--json", context.json, "Print one JSON object instead of text")->group("Common");
+  app.add_option("--data", context.data_option, "Folder where runs are kept [$ASSAY_DATA, ~/.local/share/assay]")
+      ->type_name("DIR")
+      ->group("Common");
+  app.add_option("--leader", context.leader_option, "Leader to talk to")
+      ->type_name("URL")
+      ->envname("ASSAY_LEADER")
+      ->group("");
+  app.add_flag("-q,--quiet", context.quiet, "No progress, no summary")->group("Common");
+  app.add_flag("--no-color", context.no_colour, "No colours (also: NO_COLOR=1)")->group("Common");
+  app.add_option("--log-level", program.log_level, "What to log: debug, info, warning, error")
+      ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
+      ->type_name("LEVEL")
+      ->envname("ASSAY_LOG_LEVEL")
+      ->group("Common");
+  app.add_option("--log-format", program.log_format, "text or json (one object per line)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("FORMAT")
+      ->envname("ASSAY_LOG_FORMAT")
+      ->group("Common");
+}
+
+void add_commands(Program& program, const PassedArguments& passed) {
+  auto& app = program.app;
+  auto& context = program.context;
+  auto& actions = program.actions;
+  actions["run"] = add_run(app, context);
+  actions["exec"] = add_exec(app, context, passed);
+  actions["validate"] = add_validate(app, context);
+  actions["schema"] = add_schema(app, context);
+  actions["runs"] = add_runs(app, context);
+  actions["show"] = add_show(app, context);
+  actions["logs"] = add_logs(app, context);
+  actions["tag"] = add_tag(app, context);
+  actions["rm"] = add_rm(app, context);
+  actions["prune"] = add_prune(app, context);
+  actions["reindex"] = add_reindex(app, context);
+  actions["doctor"] = add_doctor(app, context);
+  actions["version"] = add_version(app, context);
+  actions["completion"] = add_completion(app, context, app);
+}
+
+/// The first word that is not an option: the command the user asked for.
+std::string_view first_word(const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view argument = arguments[i];
+    if (argument == "--data" || argument == "--leader" || argument == "--log-level" || argument == "--log-format") {
+      ++i;
+    } else if (!argument.starts_with('-')) {
+      return argument;
+    }
+  }
+  return {};
+}
+
+Error usage_error(const Program& program, const std::string& message) {
+  const std::string help =
+      program.context.command.empty() ? "assay --help" : fmt::format("assay {} --help", program.context.command);
+  return {.kind = ErrorKind::usage, .message = message, .hint = fmt::format("`{}` shows how it is used.", help)};
+}
+
+std::optional<Error> check_command_name(const Program& program, std::string_view word) {
+  if (word.empty() || program.actions.contains(std::string(word))) return std::nullopt;
+  if (std::find(kLaterCommands.begin(), kLaterCommands.end(), word) != kLaterCommands.end()) {
+    return Error{.kind = ErrorKind::unsupported,
+                 .message = fmt::format("'{}' is not part of this version of assay yet", word),
+                 .hint = "README.md lists what is there."};
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, action] : program.actions) names.push_back(name);
+  std::string message = fmt::format("unknown command '{}'.", word);
+  if (const auto meant = nearest(word, names)) message += fmt::format(" Did you mean '{}'?", *meant);
+  return Error{.kind = ErrorKind::usage, .message = message, .hint = "`assay --help` lists the commands."};
+}
+
+int run_program(std::vector<std::string> arguments) {
+  const std::string command(first_word(arguments));
+  PassedArguments passed;
+  if (const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+      command == "exec" && separator != arguments.end()) {
+    passed.emplace(separator + 1, arguments.end());
+    arguments.erase(separator, arguments.end());
+  }
+  Program program;
+  program.context.environment = process_environment();
+  program.app.require_subcommand(0, 1);
+  program.app.fallthrough();
+  program.app.footer(kFooter);
+  program.app.set_help_flag("-h,--help", "Show this help");
+  program.app.get_formatter()->column_width(30);
+  add_common_options(program);
+  add_commands(program, passed);
+
+  program.context.command = command;
+  // Known before parsing, so that a parsing error can be answered in JSON, too.
+  program.context.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  if (const auto error = check_command_name(program, command)) return program.context.fail(*error);
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    program.app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    const auto chosen = program.app.get_subcommands();
+    print(chosen.empty() ? program.app.help() : chosen.front()->help("assay"));
+    return 0;
+  } catch (const CLI::ParseError& problem) {
+    return program.context.fail(usage_error(program, problem.what()));
+  }
+  static const std::map<std::string, LogLevel> kLevels = {
+      {"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warning", LogLevel::warning}, {"error", LogLevel::error}};
+  configure_log(kLevels.at(program.log_level), program.log_format == "json" ? LogFormat::json_lines : LogFormat::text);
+
+  const auto chosen = program.app.get_subcommands();
+  if (chosen.empty()) {
+    print(program.app.help());
+    return arguments.empty() ? 0 : 2;
+  }
+  return program.actions.at(chosen.front()->get_name())();
+}
+
+}  // namespace
+}  // namespace assay
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == assay::kGuardArgument) return assay::guard_main(argc, argv);
+  // A reader that goes away (`| head`) must not kill a recording.
+  std::signal(SIGPIPE, SIG_IGN);
+  if (mode == assay::kNullWorkloadArgument) return assay::null_workload_main(argc, argv);
+  try {
+    return assay::run_program(std::vector<std::string>(argv + 1, argv + argc));
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "assay: %s\n       This is a bug; please report it with the command you ran.\n",
+                 problem.what());
+    return 1;
+  }
+}

@@ -1,0 +1,223 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "commands.h"
+#include "store/resolve.h"
+
+namespace assay {
+namespace {
+
+/// Ids of all runs that the references name, each once.
+Result<std::vector<std::string>> resolve_all(Store& store, const std::vector<std::string>& references) {
+  std::vector<std::string> ids;
+  for (const auto& reference : references) {
+    ASSAY_TRY(const auto found, resolve_runs(store, reference));
+    for (const auto& id : found) {
+      if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+    }
+  }
+  return ids;
+}
+
+/// Asks on the terminal; elsewhere nobody can answer, and the command must have been given --yes.
+Result<bool> confirmed(const std::string& question, bool yes) {
+  if (yes) return true;
+  if (::isatty(STDIN_FILENO) != 1) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("{} Nobody is there to answer", question),
+                 .hint = "Add --yes."};
+  }
+  print(question + " [y/N] ");
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+struct TagOptions {
+  std::string run;
+  std::vector<std::string> add;
+  std::vector<std::string> remove;
+};
+
+Result<void> check_tag(const std::string& tag) {
+  const bool bad =
+      tag.empty() || tag.front() == '=' || tag.front() == '-' || tag.find_first_of(" \t\n,\"'") != std::string::npos;
+  if (!bad) return {};
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("'{}' is not a tag", tag),
+               .hint = "A tag is key=value or a word without spaces."};
+}
+
+int tag(const Context& context, const TagOptions& options) {
+  if (options.add.empty() && options.remove.empty()) {
+    return context.fail({.kind = ErrorKind::usage,
+                         .message = "no tag given",
+                         .hint = "assay tag RUN gpu=a100 checked, or --remove TAG"});
+  }
+  for (const auto& one : options.add) {
+    if (auto valid = check_tag(one); !valid) return context.fail(valid.error());
+  }
+  auto store = context.open_store();
+  if (!store) return context.fail(store.error());
+  auto ids = resolve_runs(**store, options.run);
+  if (!ids) return context.fail(ids.error());
+  json::array changed;
+  for (const auto& id : *ids) {
+    auto run = (*store)->change_run(id, [&](Run& stored) -> Result<void> {
+      for (const auto& one : options.remove) std::erase(stored.tags, one);
+      for (const auto& one : options.add) {
+        if (std::find(stored.tags.begin(), stored.tags.end(), one) == stored.tags.end()) stored.tags.push_back(one);
+      }
+      return {};
+    });
+    if (!run) return context.fail(run.error());
+    if (!context.json && !context.quiet) print(fmt::format("{}  {}\n", id, join(run->tags, ", ")));
+    changed.push_back({{"id", id}, {"tags", json::value_from(run->tags)}});
+  }
+  return context.succeed({{"runs", std::move(changed)}});
+}
+
+int remove_runs(const Context& context, Store& store, const std::vector<std::string>& ids) {
+  json::array removed;
+  for (const auto& id : ids) {
+    if (auto result = store.remove_run(id); !result) return context.fail(result.error());
+    removed.push_back(json::value(id));
+  }
+  if (!context.json && !context.quiet) print(fmt::format("{} run{} deleted\n", ids.size(), ids.size() == 1 ? "" : "s"));
+  return context.succeed({{"removed", std::move(removed)}});
+}
+
+struct RemoveOptions {
+  std::vector<std::string> runs;
+  bool yes = false;
+};
+
+int rm(const Context& context, const RemoveOptions& options) {
+  auto store = context.open_store();
+  if (!store) return context.fail(store.error());
+  auto ids = resolve_all(**store, options.runs);
+  if (!ids) return context.fail(ids.error());
+  // One run named on purpose goes without a question; several at once are asked about.
+  auto sure = confirmed(fmt::format("Delete {} runs?", ids->size()), options.yes || ids->size() == 1);
+  if (!sure) return context.fail(sure.error());
+  return *sure ? remove_runs(context, **store, *ids) : 0;
+}
+
+struct PruneOptions {
+  std::vector<std::string> filter;
+  std::string older_than;
+  std::int64_t keep = 0;
+  bool dry_run = false;
+  bool yes = false;
+};
+
+Result<std::vector<RunRow>> find_prunable(const Context& context, Store& store, const PruneOptions& options) {
+  RunQuery query;
+  ASSAY_TRY(query.conditions, parse_conditions(join(options.filter, " "), context.clock.wall()));
+  query.conditions.push_back({.field = "state", .op = Condition::Op::equal, .text = "ended"});
+  ASSAY_TRY(auto page, store.list_runs(query));
+  auto& rows = page.rows;  // newest first
+  rows.erase(rows.begin(), rows.begin() + std::min<std::ptrdiff_t>(options.keep, std::ssize(rows)));
+  if (!options.older_than.empty()) {
+    auto age = parse_duration(options.older_than);
+    if (!age)
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("'--older-than {}' {}", options.older_than, age.error().message)};
+    const WallTime limit = context.clock.wall() - *age;
+    std::erase_if(rows, [&](const RunRow& row) { return row.created >= limit; });
+  }
+  return std::move(rows);
+}
+
+int prune(const Context& context, const PruneOptions& options) {
+  if (options.older_than.empty() && options.keep == 0 && options.filter.empty()) {
+    return context.fail({.kind = ErrorKind::usage,
+                         .message = "say which runs: --older-than 90d, --keep 100 or a filter such as verdict=failed",
+                         .hint = "--dry-run shows what would go."});
+  }
+  auto store = context.open_store();
+  if (!store) return context.fail(store.error());
+  auto rows = find_prunable(context, **store, options);
+  if (!rows) return context.fail(rows.error());
+  std::vector<std::string> ids;
+  for (const auto& row : *rows) ids.push_back(row.id);
+  if (options.dry_run || ids.empty()) {
+    if (!context.json) {
+      for (const auto& row : *rows) print(fmt::format("{}  {}  {}\n", row.id, local_time(row.created), row.name));
+      print(fmt::format("{} run{} would be deleted\n", ids.size(), ids.size() == 1 ? "" : "s"));
+    }
+    return context.succeed({{"would_remove", json::value_from(ids)}});
+  }
+  auto sure = confirmed(fmt::format("Delete {} run{}?", ids.size(), ids.size() == 1 ? "" : "s"), options.yes);
+  if (!sure) return context.fail(sure.error());
+  return *sure ? remove_runs(context, **store, ids) : 0;
+}
+
+int reindex(const Context& context) {
+  auto store = context.open_store();
+  if (!store) return context.fail(store.error());
+  auto report = (*store)->reindex();
+  if (!report) return context.fail(report.error());
+  if (!context.json) {
+    print(fmt::format("{} runs, {} studies indexed", report->runs, report->studies));
+    print(report->interrupted ? fmt::format("; {} found without an owner and closed\n", report->interrupted)
+                              : std::string("\n"));
+    for (const auto& problem : report->problems)
+      print_error(fmt::format("{}: {}\n", problem.about, problem.error.text()));
+  }
+  json::array problems;
+  for (const auto& problem : report->problems)
+    problems.push_back({{"about", problem.about}, {"message", problem.error.text()}});
+  const int code = report->problems.empty() ? 0 : 4;
+  return context.answer(code,
+                        {{"runs", report->runs},
+                         {"studies", report->studies},
+                         {"interrupted", report->interrupted},
+                         {"problems", std::move(problems)}},
+                        nullptr);
+}
+
+}  // namespace
+
+Action add_tag(CLI::App& app, Context& context) {
+  auto options = std::make_shared<TagOptions>();
+  auto* command = app.add_subcommand("tag", "Add or remove tags of runs")->group("Manage");
+  command->add_option("RUN", options->run, "Run, or tag:T for all with that tag")->required();
+  command->add_option("TAG", options->add, "Tags to add: key=value or a word");
+  command->add_option("--remove", options->remove, "Tag to remove; may be repeated")->allow_extra_args(false);
+  return [&context, options] { return tag(context, *options); };
+}
+
+Action add_rm(CLI::App& app, Context& context) {
+  auto options = std::make_shared<RemoveOptions>();
+  auto* command = app.add_subcommand("rm", "Delete runs and all they recorded")->group("Manage");
+  command->add_option("RUN", options->runs, "Runs, or tag:T for all with that tag")->required();
+  command->add_flag("-y,--yes", options->yes, "Do not ask");
+  return [&context, options] { return rm(context, *options); };
+}
+
+Action add_prune(CLI::App& app, Context& context) {
+  auto options = std::make_shared<PruneOptions>();
+  auto* command = app.add_subcommand("prune", "Delete old runs")->group("Manage");
+  command->add_option("FILTER", options->filter, "Only runs that match: verdict=failed (see `assay runs --help`)");
+  command->add_option("--older-than", options->older_than, "Only runs older than this: 90d")->type_name("AGE");
+  command->add_option("--keep", options->keep, "Keep the newest N that match")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("-n,--dry-run", options->dry_run, "Show what would be deleted");
+  command->add_flag("-y,--yes", options->yes, "Do not ask");
+  command->footer("\nExample: assay prune verdict=failed --older-than 30d --dry-run");
+  return [&context, options] { return prune(context, *options); };
+}
+
+Action add_reindex(CLI::App& app, Context& context) {
+  app.add_subcommand("reindex", "Rebuild the index from the run folders, and report damaged ones")->group("Manage");
+  return [&context] { return reindex(context); };
+}
+
+}  // namespace assay

@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/ids.h"
+#include "base/version.h"
+#include "commands.h"
+#include "live_view.h"
+#include "machine/redact.h"
+#include "run_services.h"
+#include "run_view.h"
+#include "spec/spec.h"
+#include "stop_signals.h"
+#include "store/resolve.h"
+
+namespace assay {
+namespace {
+
+struct RunOptions {
+  std::vector<std::string> files;
+  std::vector<std::string> assignments;
+  std::vector<std::string> tags;
+  std::string name;
+  std::string resume;
+  bool verbose = false;
+};
+
+std::string default_name(const Spec& spec) {
+  if (const auto* name = find_setting(spec.settings, "name");
+      name && name->is_string() && !name->get_string().empty()) {
+    return std::string(name->get_string());
+  }
+  const auto stem = std::filesystem::path(spec.file).stem().string();
+  return stem.empty() || stem == "-" ? std::string(name_of(spec.kind)) : stem;
+}
+
+std::vector<std::string> all_tags(const Spec& spec, const RunOptions& options) {
+  std::vector<std::string> tags;
+  if (const auto* list = find_setting(spec.settings, "tags"); list && list->is_array()) {
+    for (const auto& tag : list->get_array()) {
+      if (tag.is_string()) tags.emplace_back(tag.get_string());
+    }
+  }
+  tags.insert(tags.end(), options.tags.begin(), options.tags.end());
+  return tags;
+}
+
+/// Does what one or several specifications ask for, and tells the user.
+class RunCommand {
+ public:
+  RunCommand(Context& context, const RunOptions& options) : context_(context), options_(options) {}
+
+  int run() {
+    if (options_.files.empty() == options_.resume.empty()) {
+      return context_.fail({.kind = ErrorKind::usage,
+                            .message = "name a specification file, or a study with --resume, but not both",
+                            .hint = "For example: assay run examples/command.yaml"});
+    }
+    auto specs = read_specs(context_, options_.files, options_.assignments);
+    if (!specs) return context_.fail(specs.error());
+    auto store = context_.open_store();
+    if (!store) return context_.fail(store.error());
+    store_ = std::move(store).value();
+    if (!options_.resume.empty()) {
+      auto id = resolve_study(*store_, options_.resume);
+      return id ? finish_study(*id) : context_.fail(id.error());
+    }
+    int worst = 0;
+    for (const auto& spec : *specs) {
+      const int code = run_spec(spec);
+      // With several specifications, the first that went wrong decides.
+      if (worst == 0) worst = code;
+      if (signals_.requested()) break;
+    }
+    return worst;
+  }
+
+ private:
+  int run_spec(const Spec& spec) {
+    auto plan = expand(spec);
+    if (!plan) return context_.fail(plan.error());
+    const std::string name = options_.name.empty() ? default_name(spec) : options_.name;
+    return plan->size() == 1 ? run_one(plan->front(), name, spec) : start_study(std::move(plan).value(), name, spec);
+  }
+
+  StudyOptions study_options(LiveView& view, std::size_t planned) const {
+    StudyOptions options;
+    options.programs = find_programs();
+    options.provenance = describe_this_machine(context_);
+    options.on_next = [&view, planned](const PlannedRun& next, std::size_t index) {
+      view.set_title(planned > 1 ? fmt::format("{}/{} {}", index + 1, planned, next.variant) : "");
+    };
+    options.stop_requested = [this] { return signals_.requested(); };
+    return options;
+  }
+
+  LiveView make_view() const {
+    return LiveView(
+        {.show_output = options_.verbose, .output_to_error = context_.json, .show_progress = !context_.quiet},
+        context_.error_style());
+  }
+
+  int run_one(const PlannedRun& planned, const std::string& name, const Spec& spec) {
+    LiveView view = make_view();
+    const auto services = make_services(context_, *store_, view, signals_.fd());
+    auto run = run_single(planned, name, all_tags(spec, options_), study_options(view, 1), services);
+    if (!run) return context_.fail(run.error());
+    (void)store_->attach(run->id, "spec.yaml", redact(spec.source)).ok();
+    return report_run(context_, *run, *store_);
+  }
+
+  int start_study(std::vector<PlannedRun> plan, const std::string& name, const Spec& spec) {
+    Study study{.name = name,
+                .tags = all_tags(spec, options_),
+                .created = context_.clock.wall(),
+                .source = spec.source,
+                .spec_hash = content_hash(json::serialize(spec.settings)),
+                .plan = std::move(plan)};
+    if (auto created = store_->create_study(study); !created) return context_.fail(created.error());
+    return finish_study(study.id);
+  }
+
+  int finish_study(const std::string& id) {
+    auto study = store_->find_study(id);
+    if (!study) return context_.fail(study.error());
+    LiveView view = make_view();
+    const auto services = make_services(context_, *store_, view, signals_.fd());
+    auto outcome = run_study(id, study_options(view, study->plan.size()), services);
+    if (!outcome) return context_.fail(outcome.error());
+    const int code = exit_code_of(*outcome);
+    if (!context_.json && !context_.quiet) print(describe_study(*study, *outcome, context_.out_style()));
+    json::array runs;
+    for (const auto& run : outcome->runs) runs.push_back(to_json(run));
+    return context_.answer(code,
+                           {{"study", study->id},
+                            {"name", study->name},
+                            {"planned", study->plan.size()},
+                            {"valid", outcome->valid},
+                            {"not_valid", outcome->not_valid},
+                            {"interrupted", outcome->interrupted},
+                            {"runs", std::move(runs)}},
+                           nullptr);
+  }
+
+  Context& context_;
+  const RunOptions& options_;
+  StopSignals signals_;
+  std::unique_ptr<Store> store_;
+};
+
+}  // namespace
+
+Action add_run(CLI::App& app, Context& context) {
+  auto options = std::make_shared<RunOptions>();
+  auto* command = app.add_subcommand("run", "Run what specifications say and record it")->group("Run");
+  command->add_option("SPEC", options->files, "YAML files; - reads standard input");
+  command->add_option("--set", options->assignments, "Change a setting: --set batch_size=64 --set lora.rank=8")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  command->add_option("--name", options->name, "Name of the run or study [the file's name]");
+  command->add_option("--tag", options->tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);
+  command->add_option("--resume", options->resume, "Go on with an interrupted study")->type_name("STUDY");
+  command->add_flag("-v,--verbose", options->verbose, "Show what the workload prints");
+  command->footer(R"(
+Examples:
+  assay run examples/command.yaml
+  assay run bench.yaml --set repeat=5 --tag node=gpu03
+  assay run --resume @last)");
+  return [&context, options] { return RunCommand(context, *options).run(); };
+}
+
+}  // namespace assay

@@ -1,0 +1,154 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "commands.h"
+#include "model/metric.h"
+#include "report/table.h"
+#include "run_view.h"
+
+namespace assay {
+namespace {
+
+struct ListOptions {
+  std::vector<std::string> filter;
+  std::string sort = "-created";
+  std::int64_t limit = 50;
+  bool all = false;
+  bool ids = false;
+  std::string metrics;
+};
+
+json::object to_json(const RunRow& row) {
+  json::object object{{"id", row.id},
+                      {"name", row.name},
+                      {"kind", row.kind},
+                      {"state", name_of(row.state)},
+                      {"verdict", name_of(row.verdict)},
+                      {"tags", json::value_from(row.tags)},
+                      {"study", row.study},
+                      {"variant", row.variant},
+                      {"repeat", row.repeat},
+                      {"ranks", row.ranks},
+                      {"nodes", row.nodes},
+                      {"host", row.host},
+                      {"created", iso8601(row.created)},
+                      {"duration_seconds", seconds_of(row.duration)}};
+  auto& metrics = object["metrics"].emplace_object();
+  for (const auto& [name, value] : row.metrics) metrics[name] = finite(value);
+  return object;
+}
+
+Table make_table(const RunPage& page, const std::vector<std::string>& metrics, const TerminalStyle& style) {
+  std::vector<Column> columns = {{"Run"},
+                                 {"Name", Align::left, true},
+                                 {"Variant", Align::left, true},
+                                 {"Verdict"},
+                                 {"Started"},
+                                 {"Time", Align::right},
+                                 {"Host"},
+                                 {"Tags", Align::left, true}};
+  const auto& rows = page.rows;
+  const auto none = [&](auto member) {
+    return std::all_of(rows.begin(), rows.end(), [&](const RunRow& row) { return (row.*member).empty(); });
+  };
+  const bool variants = !none(&RunRow::variant);
+  const bool tags = !none(&RunRow::tags);
+  if (!tags) columns.pop_back();
+  if (!variants) columns.erase(columns.begin() + 2);
+  for (const auto& metric : metrics) columns.push_back({metric, Align::right});
+  Table table(std::move(columns));
+  for (const auto& row : rows) {
+    std::vector<Cell> cells = {row.id, Cell(row.name, Colour::bold)};
+    if (variants)
+      cells.emplace_back(row.variant.empty() ? std::string() : fmt::format("{} #{}", row.variant, row.repeat + 1));
+    cells.emplace_back(verdict_text(row.verdict, row.state, style), verdict_colour(row.verdict, row.state));
+    cells.emplace_back(local_time(row.created));
+    cells.emplace_back(row.state == RunState::ended ? format_duration(row.duration) : std::string("-"));
+    cells.emplace_back(row.host, Colour::dim);
+    if (tags) cells.emplace_back(join(row.tags, ", "));
+    for (const auto& metric : metrics) {
+      const auto found = row.metrics.find(metric);
+      const MetricInfo* info = find_metric(metric);
+      cells.emplace_back(found == row.metrics.end() ? std::string("-")
+                                                    : format_value(found->second, info ? info->unit : ""));
+    }
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+Result<RunQuery> make_query(const Context& context, const ListOptions& options) {
+  RunQuery query;
+  ASSAY_TRY(query.conditions, parse_conditions(join(options.filter, " "), context.clock.wall()));
+  ASSAY_CHECK(set_sort(query, options.sort));
+  query.limit = options.all ? -1 : options.limit;
+  return query;
+}
+
+int list_runs(const Context& context, const ListOptions& options) {
+  auto query = make_query(context, options);
+  if (!query) return context.fail(query.error());
+  auto store = context.open_store();
+  if (!store) return context.fail(store.error());
+  auto page = (*store)->list_runs(*query);
+  if (!page) return context.fail(page.error());
+
+  if (context.json) {
+    json::array rows;
+    for (const auto& row : page->rows) rows.push_back(to_json(row));
+    return context.succeed({{"total", page->total}, {"runs", std::move(rows)}});
+  }
+  if (options.ids) {
+    std::string ids;
+    for (const auto& row : page->rows) ids += row.id + "\n";
+    print(ids);
+    return 0;
+  }
+  const TerminalStyle style = context.out_style();
+  if (page->rows.empty()) {
+    print(options.filter.empty() ? "No runs yet. Record one with: assay exec -- COMMAND\n" : "No run matches.\n");
+    return 0;
+  }
+  std::vector<std::string> metrics;
+  for (const auto name : split(options.metrics, ',')) {
+    if (!trim(name).empty()) metrics.emplace_back(trim(name));
+  }
+  print(make_table(*page, metrics, style).render(style, 0));
+  const auto shown = static_cast<std::int64_t>(page->rows.size());
+  if (shown < page->total)
+    print(style.paint(Colour::dim, fmt::format("{} of {} runs; --all shows the rest\n", shown, page->total)));
+  return 0;
+}
+
+}  // namespace
+
+Action add_runs(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ListOptions>();
+  auto* command = app.add_subcommand("runs", "List recorded runs")->group("Look");
+  command->add_option("FILTER", options->filter,
+                      "Conditions that must all hold: verdict=valid tag=4gpu metrics.loss<0.5");
+  command
+      ->add_option("--sort", options->sort,
+                   "Field to sort by, - in front for descending: -created, duration, metrics.loss")
+      ->type_name("FIELD");
+  command->add_option("-n,--limit", options->limit, "How many to show")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command->add_flag("-a,--all", options->all, "Show all");
+  command->add_flag("--ids", options->ids, "Print nothing but the ids");
+  command->add_option("-m,--metrics", options->metrics, "Metrics to show as columns: loss,val_accuracy")
+      ->type_name("NAMES");
+  command->footer(R"(
+Fields: id name kind state verdict study variant host tag created duration ranks nodes metrics.NAME
+Operators: = != < <= > >= ~ (contains)
+Examples:
+  assay runs 'verdict=valid' 'created>2d'
+  assay runs kind=train --sort metrics.val_loss -m val_loss,samples_per_second
+  assay runs 'name~mnist' 'duration>10min' --ids)");
+  return [&context, options] { return list_runs(context, *options); };
+}
+
+}  // namespace assay

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "report/style.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// What every command shares: the options that stand before or after any of them, and how it answers.
+struct Context {
+  std::string command;     ///< "run", "show", …
+  bool json = false;       ///< --json: one object on standard output and nothing else there
+  bool quiet = false;      ///< --quiet
+  bool no_colour = false;  ///< --no-color
+  std::string data_option;
+  std::string leader_option;
+  std::map<std::string, std::string> environment;
+  SystemClock clock;
+
+  TerminalStyle out_style() const;
+  TerminalStyle error_style() const;
+
+  /// --data, ASSAY_DATA, $XDG_DATA_HOME/assay, ~/.local/share/assay.
+  std::filesystem::path data_folder() const;
+  /// Opens the store in the data folder, making it if needed.
+  Result<std::unique_ptr<Store>> open_store() const;
+
+  // Each answers the user, as text or in the JSON envelope, and returns the exit code.
+
+  /// With --json the envelope around `result`; without, nothing (the caller has printed its text).
+  int succeed(json::object result) const;
+  /// `exit_code` 0 means ok; anything else says that the result must not be relied on. `error` may be null.
+  int answer(int exit_code, json::object result, const json::object* error) const;
+  int fail(const Error& error) const;
+};
+
+json::object to_json(const Error& error);
+
+/// Prints text to standard output; a reader that went away (`| head`) is no error.
+void print(std::string_view text);
+/// Prints text to standard error.
+void print_error(std::string_view text);
+
+std::map<std::string, std::string> process_environment();
+/// The path of this binary.
+std::filesystem::path self_path();
+
+}  // namespace assay

@@ -1,0 +1,93 @@
+#include "live_view.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+
+#include "base/files.h"
+#include "base/units.h"
+#include "context.h"
+#include "model/metric.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+constexpr int kBarWidth = 24;
+
+std::string bar(double share, const TerminalStyle& style) {
+  const int filled = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * kBarWidth));
+  std::string done;
+  std::string rest;
+  for (int i = 0; i < filled; ++i) done += style.pick("━", "=");
+  for (int i = filled; i < kBarWidth; ++i) rest += style.pick("━", "-");
+  return style.paint(Colour::cyan, done) + style.paint(Colour::dim, rest);
+}
+
+/// The figures that people watch, in the order in which they watch them.
+std::string key_figures(const RunFacts& facts) {
+  static constexpr std::array<std::string_view, 5> kWatched = {"loss", "val_loss", "val_accuracy", "samples_per_second",
+                                                               "tokens_per_second"};
+  std::string text;
+  int shown = 0;
+  for (const auto name : kWatched) {
+    const auto found = facts.last.find(std::string(name));
+    if (found == facts.last.end() || shown == 3) continue;
+    const MetricInfo* info = find_metric(name);
+    text += fmt::format("  {} {}", name, format_value(found->second, info ? info->unit : ""));
+    ++shown;
+  }
+  return text;
+}
+
+}  // namespace
+
+LiveView::LiveView(Options options, const TerminalStyle& style)
+    : options_(options), style_(style), progress_(options.show_progress && ::isatty(STDERR_FILENO) == 1) {}
+
+LiveView::~LiveView() { erase_progress(); }
+
+void LiveView::erase_progress() {
+  if (progress_shown_) print_error("\r\x1b[K");
+  progress_shown_ = false;
+}
+
+void LiveView::on_output(OutputStream stream, std::string_view text) {
+  if (!options_.show_output) return;
+  erase_progress();
+  line_open_ = text.back() != '\n';
+  const int fd = stream == OutputStream::out && !options_.output_to_error ? STDOUT_FILENO : STDERR_FILENO;
+  // Straight through, unbuffered: the order of the two streams is the workload's. A reader that went away is no
+  // reason to stop recording.
+  (void)write_all(fd, text).ok();
+}
+
+void LiveView::on_progress(const RunFacts& facts, Nanos elapsed) {
+  if (!progress_ || line_open_) return;
+  static constexpr std::array<std::string_view, 10> kFrames = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
+  std::string line = fmt::format(
+      " {} ",
+      style_.paint(Colour::cyan, style_.pick(kFrames[static_cast<std::size_t>(frame_++) % kFrames.size()], "*")));
+  if (!title_.empty()) line += shorten(title_, 40, style_) + "  ";
+  line += format_duration(elapsed);
+  if (!facts.phase.empty()) line += "  " + facts.phase;
+  if (facts.last_step && facts.total_steps && *facts.total_steps > 0) {
+    const double share = static_cast<double>(*facts.last_step + 1) / static_cast<double>(*facts.total_steps);
+    line += fmt::format("  {}  {:.0f} %", bar(share, style_), std::min(share, 1.0) * 100);
+  } else if (facts.last_step) {
+    line += fmt::format("  step {}", format_count(static_cast<double>(*facts.last_step)));
+  }
+  line += key_figures(facts);
+  print_error("\r" + line + "\x1b[K");
+  progress_shown_ = true;
+}
+
+void LiveView::on_end(const Run&) {
+  erase_progress();
+  if (line_open_) print_error("\n");
+  line_open_ = false;
+}
+
+}  // namespace assay

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "report/style.h"
+#include "runs/follow.h"
+
+namespace assay {
+
+/// Shows a run on the terminal while it goes on: the workload's own output and, on a terminal, one line of progress at
+/// the bottom.
+class LiveView final : public RunObserver {
+ public:
+  struct Options {
+    bool show_output = true;       ///< the workload's text, each stream to its own
+    bool output_to_error = false;  ///< all of it to standard error (standard output is ours)
+    bool show_progress = true;     ///< has an effect on a terminal only
+  };
+  LiveView(Options options, const TerminalStyle& style);
+  ~LiveView() override;
+
+  /// Stands before the progress: "3/12 batch_size=64".
+  void set_title(std::string title) { title_ = std::move(title); }
+
+  void on_output(OutputStream stream, std::string_view text) override;
+  void on_progress(const RunFacts& facts, Nanos elapsed) override;
+  void on_end(const Run& run) override;
+
+ private:
+  void erase_progress();
+
+  Options options_;
+  TerminalStyle style_;
+  std::string title_;
+  bool progress_ = false;        ///< there is a terminal to show it on
+  bool progress_shown_ = false;  ///< the cursor is behind it
+  bool line_open_ = false;       ///< the workload's text stands in an unfinished line: no place for progress
+  int frame_ = 0;
+};
+
+}  // namespace assay

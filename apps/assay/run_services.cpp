@@ -1,0 +1,81 @@
+#include "run_services.h"
+
+#include <fmt/format.h>
+
+#include "base/version.h"
+#include "machine/job.h"
+#include "machine/machine.h"
+#include "machine/redact.h"
+#include "run_view.h"
+#include "telemetry/procfs/procfs_source.h"
+
+namespace assay {
+
+Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<std::string>& files,
+                                     const std::vector<std::string>& assignments) {
+  const SpecOverrides overrides{.assignments = assignments, .environment = context.environment};
+  std::vector<Spec> specs;
+  std::vector<Diagnostic> mistakes;
+  for (const auto& file : files) {
+    ASSAY_TRY(auto reading, read_spec_file(file, overrides));
+    mistakes.insert(mistakes.end(), reading.diagnostics.begin(), reading.diagnostics.end());
+    if (reading.spec) specs.push_back(std::move(*reading.spec));
+  }
+  if (mistakes.empty()) return specs;
+  std::string list;
+  for (const auto& mistake : mistakes) list += mistake.text() + "\n";
+  list.pop_back();
+  if (!context.json) print_error(list + "\n");
+  return Error{
+      .kind = ErrorKind::bad_spec,
+      .message =
+          context.json ? list : fmt::format("{} mistake{} found", mistakes.size(), mistakes.size() == 1 ? "" : "s"),
+      .hint = "docs/reference/spec.md explains every setting; `assay schema` helps editors.",
+      .at = context.json
+                ? fmt::format("{}:{}:{}", mistakes.front().file, mistakes.front().line, mistakes.front().column)
+                : ""};
+}
+
+RunServices make_services(const Context& context, Store& store, RunObserver& observer, int stop_fd) {
+  return RunServices{.store = store,
+                     .clock = context.clock,
+                     .observer = observer,
+                     .make_sources =
+                         [](pid_t workload) {
+                           std::vector<std::unique_ptr<MetricSource>> sources;
+                           sources.push_back(make_procfs_source({}));
+                           sources.push_back(make_process_tree_source(workload));
+                           return sources;
+                         },
+                     .stop_fd = stop_fd};
+}
+
+Programs find_programs() {
+  const auto self = self_path();
+  return {.self = self, .engine = find_engine(self)};
+}
+
+Provenance describe_this_machine(const Context& context) {
+  std::error_code code;
+  const auto folder = std::filesystem::current_path(code);
+  Provenance provenance = inspect_machine(MachineView::real(), folder, true);
+  provenance.assay_version = version();
+  provenance.assay_commit = git_commit();
+  provenance.working_directory = folder.string();
+  provenance.environment = shareable_environment(context.environment);
+  provenance.job = job_variables(context.environment);
+  return provenance;
+}
+
+int report_run(const Context& context, const Run& run, Store& store, bool to_error) {
+  if (!context.json && !context.quiet) {
+    const std::string text = describe_run(run, store, context.data_folder().string(),
+                                          to_error ? context.error_style() : context.out_style());
+    to_error ? print_error(text) : print(text);
+  }
+  json::object error;
+  if (run.error) error = to_json(*run.error);
+  return context.answer(exit_code_of(run), to_json(run), run.error ? &error : nullptr);
+}
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "context.h"
+#include "runs/study.h"
+#include "spec/spec.h"
+
+namespace assay {
+
+// What `run`, `exec` and `validate` share.
+
+/// Reads and validates specifications. Every mistake of every file is printed (or, with --json, part of the error); the
+/// error then says how many there were.
+Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<std::string>& files,
+                                     const std::vector<std::string>& assignments);
+
+/// Everything that a run on this machine needs: the store, the host's metric sources, the clock.
+RunServices make_services(const Context& context, Store& store, RunObserver& observer, int stop_fd);
+
+Programs find_programs();
+
+/// Host, GPUs, versions, git state and shareable environment of this process.
+Provenance describe_this_machine(const Context& context);
+
+/// Prints the finished run, as text or JSON, and returns the exit code. `to_error`: the text goes to standard error.
+int report_run(const Context& context, const Run& run, Store& store, bool to_error = false);
+
+}  // namespace assay

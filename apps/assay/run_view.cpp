@@ -1,0 +1,236 @@
+#include "run_view.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "model/metric.h"
+#include "report/sparkline.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kSparkWidth = 24;
+constexpr std::size_t kMostRows = 24;
+
+/// Collects the values of every series, for the sparklines.
+class Courses final : public JournalVisitor {
+ public:
+  void on_points(const SeriesKey& key, std::string_view, std::span<const SeriesPoint> points) override {
+    auto& values = values_[key];
+    for (const auto& point : points) values.push_back(point.value);
+  }
+  std::span<const double> of(const SeriesSummary& series) const {
+    const auto found = values_.find({series.name, series.labels});
+    return found == values_.end() ? std::span<const double>() : found->second;
+  }
+
+ private:
+  std::map<SeriesKey, std::vector<double>> values_;
+};
+
+bool is_system_metric(std::string_view name) {
+  return name.starts_with("host.") || name.starts_with("gpu.") || name.starts_with("workload.");
+}
+
+std::string series_title(const SeriesSummary& series) {
+  std::string title = series.name;
+  for (const auto& [label, value] : series.labels) title += fmt::format(" {}={}", label, value);
+  return title;
+}
+
+std::string unit_of(std::string_view name) {
+  const MetricInfo* info = find_metric(name);
+  return info ? std::string(info->unit) : std::string();
+}
+
+void heading(std::string& out, const TerminalStyle& style, std::string_view title) {
+  out += fmt::format("\n  {}\n", style.paint(Colour::bold, title));
+}
+
+void line(std::string& out, const TerminalStyle& style, std::string_view label, std::string_view text) {
+  if (text.empty()) return;
+  out += fmt::format("  {}{}{}\n", style.paint(Colour::dim, label),
+                     std::string(10 - std::min<std::size_t>(display_width(label), 9), ' '), text);
+}
+
+std::string series_table(const Run& run, const Courses& courses, bool system, const TerminalStyle& style) {
+  Table table({{system ? "System" : "Metric", Align::left, true},
+               {"Last", Align::right},
+               {"Mean", Align::right},
+               {"Min", Align::right},
+               {"Max", Align::right},
+               {"Points", Align::right},
+               {"Course"}});
+  std::size_t left_out = 0;
+  std::size_t rows = 0;
+  for (const auto& series : run.series) {
+    if (is_system_metric(series.name) != system) continue;
+    if (rows++ >= kMostRows) {
+      ++left_out;
+      continue;
+    }
+    const std::string unit = series.unit.empty() ? unit_of(series.name) : series.unit;
+    const bool any = series.points > series.non_finite;
+    const auto value = [&](double number) { return any ? format_value(number, unit) : std::string("-"); };
+    table.add({series_title(series), Cell(value(series.last), Colour::bold), value(series.mean), value(series.min),
+               value(series.max), format_count(static_cast<double>(series.points)),
+               Cell(sparkline(courses.of(series), kSparkWidth, style), Colour::cyan)});
+  }
+  if (table.empty()) return {};
+  std::string out = "\n" + table.render(style);
+  if (left_out) out += fmt::format("  and {} more: `assay show {} --json`\n", left_out, run.id);
+  return out;
+}
+
+/// Final figures that are not the last point of a series: they would be shown twice.
+std::string result_table(const Run& run, const TerminalStyle& style) {
+  std::set<std::string> in_series;
+  for (const auto& series : run.series) in_series.insert(series.name);
+  Table table({{"Result", Align::left, true}, {"Value", Align::right}});
+  for (const auto& [name, value] : run.metrics) {
+    if (in_series.contains(name)) continue;
+    table.add({name, Cell(format_value(value, unit_of(name)), Colour::bold)});
+  }
+  return table.empty() ? std::string() : "\n" + table.render(style);
+}
+
+std::string machine_line(const Provenance& provenance) {
+  std::vector<std::string> parts = {provenance.hostname};
+  if (!provenance.cpu_model.empty())
+    parts.push_back(fmt::format("{} × {}", provenance.cpu_cores, provenance.cpu_model));
+  if (provenance.memory_bytes) parts.push_back(format_bytes({provenance.memory_bytes}));
+  std::map<std::string, int> gpus;
+  for (const auto& gpu : provenance.gpus) ++gpus[gpu.name];
+  for (const auto& [name, count] : gpus) parts.push_back(fmt::format("{} × {}", count, name));
+  if (gpus.empty()) parts.emplace_back("no GPU");
+  return join(parts, " · ");
+}
+
+std::string software_line(const Provenance& provenance) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::string_view label, const std::string& value) {
+    if (!value.empty()) parts.push_back(fmt::format("{}{}", label, value));
+  };
+  add("", provenance.os);
+  add("Linux ", provenance.kernel);
+  add("driver ", provenance.gpu_driver);
+  add("Python ", provenance.python_version);
+  add("PyTorch ", provenance.torch_version);
+  if (!provenance.git_commit.empty()) {
+    parts.push_back(fmt::format("git {}{}", provenance.git_commit.substr(0, 10),
+                                provenance.git_dirty.value_or(false) ? " (changed)" : ""));
+  }
+  return join(parts, " · ");
+}
+
+void describe_problems(std::string& out, const Run& run, const TerminalStyle& style) {
+  if (run.error) {
+    out += fmt::format("\n  {} {}\n", style.paint(Colour::red, fmt::format("{}:", name_of(run.error->kind))),
+                       run.error->message);
+    if (!run.error->hint.empty()) out += fmt::format("  {}\n", run.error->hint);
+  }
+  if (run.flags.empty()) return;
+  heading(out, style, "Flags");
+  for (const auto& flag : run.flags) {
+    out += fmt::format("  {} {}  {}\n", style.paint(Colour::yellow, style.pick("⚑", "!")),
+                       style.paint(Colour::yellow, flag.kind), flag.message);
+  }
+}
+
+}  // namespace
+
+Colour verdict_colour(Verdict verdict, RunState state) {
+  if (state != RunState::ended) return Colour::cyan;
+  switch (verdict) {
+    case Verdict::valid: return Colour::green;
+    case Verdict::flagged: return Colour::yellow;
+    case Verdict::invalid:
+    case Verdict::failed: return Colour::red;
+    case Verdict::interrupted: return Colour::yellow;
+    case Verdict::none: return Colour::plain;
+  }
+  return Colour::plain;
+}
+
+std::string verdict_text(Verdict verdict, RunState state, const TerminalStyle& style) {
+  if (state != RunState::ended) return fmt::format("{} {}", style.pick("▸", ">"), name_of(state));
+  switch (verdict) {
+    case Verdict::valid: return fmt::format("{} valid", style.pick("✔", "+"));
+    case Verdict::flagged: return fmt::format("{} flagged", style.pick("⚑", "!"));
+    case Verdict::invalid: return fmt::format("{} invalid", style.pick("✘", "x"));
+    case Verdict::failed: return fmt::format("{} failed", style.pick("✘", "x"));
+    case Verdict::interrupted: return fmt::format("{} interrupted", style.pick("■", "#"));
+    case Verdict::none: break;
+  }
+  return std::string(name_of(verdict));
+}
+
+std::string describe_run(const Run& run, Store& store, const std::string& data_folder, const TerminalStyle& style) {
+  Courses courses;
+  // Without its points the rest is still worth showing.
+  (void)store.read_journal(run.id, courses).ok();
+
+  std::string out;
+  const std::string variant = run.variant.empty() ? "" : fmt::format("  {} #{}", run.variant, run.repeat + 1);
+  out += fmt::format("\n  {}  {}{}  {}\n\n", style.paint(Colour::bold, run.name), style.paint(Colour::dim, run.id),
+                     variant,
+                     style.paint(verdict_colour(run.verdict, run.state), verdict_text(run.verdict, run.state, style)));
+  std::string time = format_duration(run.duration);
+  if (run.state != RunState::ended) time = "since " + local_time(run.started);
+  if (const auto cpu = run.metrics.find("cpu_seconds"); cpu != run.metrics.end()) {
+    time += fmt::format("  (CPU {})", format_value(cpu->second, "s"));
+  }
+  line(out, style, "Started", local_time(run.started));
+  line(out, style, "Time", time);
+  line(out, style, "Command", shorten(join(run.provenance.command, " "), 200, style));
+  line(out, style, "Tags", join(run.tags, ", "));
+  line(out, style, "Machine", machine_line(run.provenance));
+  line(out, style, "Software", software_line(run.provenance));
+  describe_problems(out, run, style);
+  out += series_table(run, courses, false, style);
+  out += result_table(run, style);
+  out += series_table(run, courses, true, style);
+  out += fmt::format("\n  {}\n\n", style.paint(Colour::dim, fmt::format("{}/runs/{}", data_folder, run.id)));
+  return out;
+}
+
+std::string describe_study(const Study& study, const StudyOutcome& outcome, const TerminalStyle& style) {
+  // The first metrics that every table of this kind wants; others are in `assay show`.
+  static constexpr std::array<std::string_view, 6> kInteresting = {
+      "loss", "val_loss", "val_accuracy", "perplexity", "samples_per_second", "tokens_per_second"};
+  std::vector<std::string> metrics;
+  for (const auto name : kInteresting) {
+    const bool any = std::any_of(outcome.runs.begin(), outcome.runs.end(),
+                                 [&](const Run& run) { return run.metrics.contains(std::string(name)); });
+    if (any && metrics.size() < 4) metrics.emplace_back(name);
+  }
+  std::vector<Column> columns = {
+      {"Run"}, {"Variant", Align::left, true}, {"Repeat", Align::right}, {"Verdict"}, {"Time", Align::right}};
+  for (const auto& name : metrics) columns.push_back({name, Align::right});
+  Table table(columns);
+  for (const auto& run : outcome.runs) {
+    std::vector<Cell> row = {run.id, run.variant, std::to_string(run.repeat + 1),
+                             Cell(verdict_text(run.verdict, run.state, style), verdict_colour(run.verdict, run.state)),
+                             format_duration(run.duration)};
+    for (const auto& name : metrics) {
+      const auto found = run.metrics.find(name);
+      row.emplace_back(found == run.metrics.end() ? std::string("-") : format_value(found->second, unit_of(name)));
+    }
+    table.add(std::move(row));
+  }
+  std::string out = fmt::format("\n  {}  {}\n\n", style.paint(Colour::bold, study.name),
+                                style.paint(Colour::dim, "study " + study.id));
+  out += table.render(style);
+  out += fmt::format("\n  {} of {} runs valid\n", outcome.valid, study.plan.size());
+  if (outcome.interrupted) {
+    out +=
+        fmt::format("  {} Go on with: assay run --resume {}\n", style.paint(Colour::yellow, "Interrupted."), study.id);
+  }
+  return out + "\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/run.h"
+#include "report/style.h"
+#include "runs/study.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// A verdict with its mark and colour: `✔ valid`.
+std::string verdict_text(Verdict verdict, RunState state, const TerminalStyle& style);
+Colour verdict_colour(Verdict verdict, RunState state);
+
+/// Everything about a run that fits on a screen: verdict, flags, metrics with their course, machine, where the data is.
+/// `store` is read for the course of the series.
+std::string describe_run(const Run& run, Store& store, const std::string& data_folder, const TerminalStyle& style);
+
+/// The runs of a study, one line each, and what became of it.
+std::string describe_study(const Study& study, const StudyOutcome& outcome, const TerminalStyle& style);
+
+}  // namespace assay

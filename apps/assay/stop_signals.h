@@ -1,0 +1,24 @@
+#pragma once
+
+#include "base/files.h"
+
+namespace assay {
+
+/// While it lives, SIGINT, SIGTERM and SIGHUP do not end the program: each puts one byte into a pipe. One at a time.
+class StopSignals {
+ public:
+  StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  ~StopSignals();
+
+  /// Readable once per signal.
+  int fd() const { return read_.get(); }
+  /// Whether any signal has come, also if its byte was read already.
+  bool requested() const;
+
+ private:
+  FileDescriptor read_, write_;
+};
+
+}  // namespace assay

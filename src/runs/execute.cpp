@@ -1,0 +1,152 @@
+#include "runs/execute.h"
+
+#include <fmt/format.h>
+
+#include <thread>
+
+#include "base/ids.h"
+#include "base/log.h"
+
+namespace assay {
+namespace {
+
+/// How long a further rank waits for rank 0 to begin recording.
+constexpr Nanos kJoinPatience = std::chrono::seconds(30);
+constexpr Nanos kJoinPause = std::chrono::milliseconds(100);
+constexpr int kMostAttempts = 10'000;
+
+void take_versions(Run& run, const RunFacts& facts) {
+  const auto* versions = facts.hello.if_contains("versions");
+  if (!versions || !versions->is_object()) return;
+  const auto take = [&](std::string_view key, std::string& into) {
+    const auto* value = versions->get_object().if_contains(key);
+    if (value && value->is_string()) into = std::string(value->get_string());
+  };
+  take("engine", run.provenance.engine_version);
+  take("torch", run.provenance.torch_version);
+  take("python", run.provenance.python_version);
+}
+
+/// The null workload counted what it sent; whatever is missing was lost on the way.
+void check_for_lost_events(Run& run, const RunFacts& facts) {
+  const auto sent = run.metrics.find("events_sent");
+  if (run.kind != "null" || sent == run.metrics.end()) return;
+  const auto recorded = facts.events - 2;  // hello and result
+  run.metrics["events_recorded"] = static_cast<double>(recorded);
+  if (static_cast<double>(recorded) == sent->second) return;
+  run.flags.push_back(
+      {"lost_events", "protocol", fmt::format("{} of {:.0f} events were recorded.", recorded, sent->second)});
+  run.verdict = Verdict::invalid;
+}
+
+struct Outcome {
+  Ending ending;
+  RunFacts facts;
+};
+
+/// Starts and follows the workload; fills in the times of `run`.
+Result<Outcome> record_workload(Run& run, RunWriter& writer, RecorderOptions recorder_options, const Workload& workload,
+                                const RunServices& services) {
+  ASSAY_TRY(auto patterns, TextMetrics::make(workload.patterns));
+  GuardedOptions process_options = workload.process;
+  process_options.environment["ASSAY_RUN_ID"] = writer.run_id();
+  recorder_options.output_limit = workload.output_limit;
+
+  const SteadyTime started = services.clock.now();
+  ASSAY_TRY(auto process, GuardedProcess::start(process_options));
+  RunRecorder recorder(writer, std::move(patterns), std::move(recorder_options), services.clock);
+  auto sources = services.make_sources(process.workload_pid());
+  services.observer.on_start(run);
+  const FollowOptions options{.time_limit = workload.time_limit, .stop_fd = services.stop_fd};
+  Outcome outcome{follow(process, recorder, sources, services.observer, options, services.clock), {}};
+  outcome.facts = recorder.facts();
+  run.duration = services.clock.now() - started;
+  run.ended = run.started + run.duration;
+  return outcome;
+}
+
+}  // namespace
+
+Result<Run> execute_run(Run run, const Workload& workload, const RunServices& services) {
+  run.created = run.started = services.clock.wall();
+  run.state = RunState::running;
+  ASSAY_TRY(auto writer, services.store.create_run(run));
+  auto outcome = record_workload(run, *writer, {}, workload, services);
+  if (!outcome) {
+    // Nothing was measured: a mistyped program name should not litter the list of runs.
+    writer.reset();
+    if (auto removed = services.store.remove_run(run.id); !removed) log_warning("{}", removed.error().text());
+    return std::move(outcome).error();
+  }
+  take_versions(run, outcome->facts);
+  judge(run, outcome->facts, outcome->ending);
+  check_for_lost_events(run, outcome->facts);
+  run.series = writer->summaries();
+  run.state = RunState::ended;
+  if (auto finished = writer->finish(run); !finished) {
+    log_error("the run was done, but its result could not be stored: {}", finished.error().text());
+    if (run.verdict == Verdict::valid || run.verdict == Verdict::flagged) run.verdict = Verdict::invalid;
+    run.flags.push_back({"recording_incomplete", "run", finished.error().text()});
+  }
+  services.observer.on_end(run);
+  return run;
+}
+
+std::string job_run_id(const JobPlace& place, int attempt) {
+  return id_from(fmt::format("{}/{}/{}", place.launcher, place.job, attempt));
+}
+
+Result<std::string> id_for_job(Store& store, const JobPlace& place) {
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    auto id = job_run_id(place, attempt);
+    const auto found = store.find_run(id);
+    if (!found && found.error().kind == ErrorKind::not_found) return id;
+  }
+  return Error{.kind = ErrorKind::busy,
+               .message = fmt::format("the job '{}' has recorded {} runs already", place.job, kMostAttempts)};
+}
+
+Result<Run> join_run(Run run, const JobPlace& place, const Workload& workload, const RunServices& services) {
+  const std::string name = fmt::format("rank-{}", place.rank);
+  const SteadyTime deadline = services.clock.now() + kJoinPatience;
+  std::unique_ptr<RunWriter> writer;
+  int attempt = 0;
+  while (!writer) {
+    const std::string id = job_run_id(place, attempt);
+    const auto found = services.store.find_run(id);
+    if (found && found->state == RunState::ended) {
+      // An earlier run of the same job; ours is a later one.
+      ++attempt;
+      continue;
+    }
+    if (found) {
+      auto joined = services.store.join_run(id, name);
+      if (joined) {
+        writer = std::move(joined).value();
+        break;
+      }
+      if (joined.error().kind != ErrorKind::busy) return std::move(joined).error();
+      ++attempt;
+      continue;
+    }
+    if (found.error().kind != ErrorKind::not_found) return found.error();
+    if (services.clock.now() > deadline) {
+      return Error{
+          .kind = ErrorKind::timeout,
+          .message =
+              fmt::format("rank {}: rank 0 of the job '{}' did not begin recording within 30 s", place.rank, place.job),
+          .hint = "Every rank must be started with `assay exec`, and see the same data folder (--data or ASSAY_DATA)."};
+    }
+    std::this_thread::sleep_for(kJoinPause);
+  }
+  run.id = writer->run_id();
+  run.started = services.clock.wall();
+  ASSAY_TRY(auto outcome, record_workload(run, *writer, {}, workload, services));
+  judge(run, outcome.facts, outcome.ending);
+  run.state = RunState::ended;
+  if (auto finished = writer->finish(run); !finished) log_error("rank {}: {}", place.rank, finished.error().text());
+  services.observer.on_end(run);
+  return run;
+}
+
+}  // namespace assay

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "machine/job.h"
+#include "model/run.h"
+#include "runs/follow.h"
+#include "runs/workload.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// What it takes to do a run: handed in by the program, so that tests can hand in others.
+struct RunServices {
+  Store& store;
+  const Clock& clock;
+  RunObserver& observer;
+  /// The metric sources to read during a run; the argument is the workload's first process.
+  std::function<std::vector<std::unique_ptr<MetricSource>>(pid_t)> make_sources;
+  int stop_fd = -1;  ///< see FollowOptions
+};
+
+/// Does one run from start to verdict: stores it, starts the workload under its guard, follows it, judges it, stores
+/// the result. `run` carries name, kind, tags, settings and provenance. An error means that there is no run: nothing
+/// could be started. A workload that fails is not an error here but a run whose verdict is `failed`.
+Result<Run> execute_run(Run run, const Workload& workload, const RunServices& services);
+
+/// The process of rank > 0 in a job of several (srun, mpirun, torchrun): follows its own workload and adds its system
+/// metrics and output to the run that rank 0 records. The result is about this process's workload alone.
+Result<Run> join_run(Run run, const JobPlace& place, const Workload& workload, const RunServices& services);
+
+/// The id that all processes of a job agree on without talking: the `attempt`-th run of that job.
+std::string job_run_id(const JobPlace& place, int attempt);
+/// For rank 0: the id under which to record. The first attempt that no run has yet.
+Result<std::string> id_for_job(Store& store, const JobPlace& place);
+
+}  // namespace assay

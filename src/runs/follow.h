@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/guard.h"
+#include "runs/judge.h"
+#include "runs/recorder.h"
+#include "telemetry/metric_source.h"
+
+namespace assay {
+
+/// Sees a run while it happens, to show it. Called on the thread that follows the run; must not block.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void on_start(const Run& /*run*/) {}
+  /// Ordinary text that the workload printed.
+  virtual void on_output(OutputStream /*stream*/, std::string_view /*text*/) {}
+  /// At most five times a second.
+  virtual void on_progress(const RunFacts& /*facts*/, Nanos /*elapsed*/) {}
+  virtual void on_end(const Run& /*run*/) {}
+};
+
+struct FollowOptions {
+  Nanos time_limit{0};                            ///< 0: none
+  Nanos sample_period = std::chrono::seconds(1);  ///< between readings of the metric sources
+  /// Becomes readable when the user wants to stop: one byte asks the workload to end, a second one kills it.
+  int stop_fd = -1;
+};
+
+/// Reads everything a workload prints and sends until it has ended and its pipes are empty. Blocks that long.
+Ending follow(GuardedProcess& process, RunRecorder& recorder, std::vector<std::unique_ptr<MetricSource>>& sources,
+              RunObserver& observer, const FollowOptions& options, const Clock& clock);
+
+}  // namespace assay

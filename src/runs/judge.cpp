@@ -1,0 +1,238 @@
+#include "runs/judge.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "model/metric.h"
+#include "spec/spec.h"
+
+namespace assay {
+namespace {
+
+/// An expectation is missed when the value is worse by more than this.
+constexpr double kExpectTolerance = 0.05;
+
+/// Flags that tell something about the recording without touching the figures: they leave a verdict `valid`.
+bool is_remark(const Flag& flag) { return flag.kind == "output_truncated"; }
+
+/// Flags after which the figures must not be used.
+bool invalidates(const Flag& flag) {
+  static constexpr std::array<std::string_view, 6> kKinds = {"non_finite",     "recording_incomplete", "oversubscribed",
+                                                             "newer_protocol", "lost_events",          "lost_samples"};
+  return std::find(kKinds.begin(), kKinds.end(), flag.kind) != kKinds.end();
+}
+
+bool mentions_out_of_memory(std::string_view text) {
+  return text.find("OutOfMemoryError") != std::string_view::npos ||
+         text.find("out of memory") != std::string_view::npos || text.find("MemoryError") != std::string_view::npos ||
+         text.find("Cannot allocate memory") != std::string_view::npos;
+}
+
+RunError error_from_exit(const RunFacts& facts, const GuardReport& report) {
+  const std::string& said = facts.last_error_line;
+  const std::string suffix = said.empty() ? "" : fmt::format(": {}", said);
+  if (report.signal) {
+    RunError error{
+        .kind = ErrorKind::crash,
+        .message = fmt::format("ended by signal {} ({}){}", *report.signal, strsignal(*report.signal), suffix)};
+    if (*report.signal == SIGKILL) {
+      error.hint = "Somebody killed it. If it was the kernel, for lack of memory, `dmesg | grep -i oom` says so.";
+    }
+    return error;
+  }
+  if (mentions_out_of_memory(said)) {
+    return {.kind = ErrorKind::oom,
+            .message = fmt::format("out of memory (exit code {}){}", *report.exit_code, suffix),
+            .hint = "Try a smaller batch, a shorter sequence, or gradient checkpointing."};
+  }
+  return {.kind = ErrorKind::crash,
+          .message = fmt::format("ended with exit code {}{}", *report.exit_code, suffix),
+          .hint = fmt::format("`assay logs {}` shows what it printed.", "@last")};
+}
+
+std::optional<RunError> find_error(const Run& run, const RunFacts& facts, const Ending& ending) {
+  if (ending.by == EndedBy::user) {
+    return RunError{.kind = ErrorKind::interrupted,
+                    .message = fmt::format("stopped by the user after {}", format_duration(run.duration))};
+  }
+  if (ending.by == EndedBy::time_limit) {
+    return RunError{
+        .kind = ErrorKind::timeout,
+        .message = fmt::format("still running at its time limit, stopped after {}", format_duration(run.duration)),
+        .hint = "Raise `time_limit`, or give it less to do."};
+  }
+  if (facts.error) return facts.error;
+  if (ending.guard_error) {
+    return RunError{.kind = ErrorKind::crash, .message = ending.guard_error->text(), .hint = ending.guard_error->hint};
+  }
+  if (ending.report.signal || ending.report.exit_code.value_or(0) != 0) return error_from_exit(facts, ending.report);
+  return std::nullopt;
+}
+
+std::string unknown_types_message(const RunFacts& facts) {
+  static const std::vector<std::string> kKnown = {"hello",  "step",  "steps",   "epoch", "eval",
+                                                  "sample", "phase", "warning", "error", "result"};
+  std::string message;
+  for (const auto& [type, count] : facts.unknown_types) {
+    if (!message.empty()) message += "; ";
+    message += fmt::format("{} event{} of the unknown type '{}'", count, count == 1 ? "" : "s", type);
+    if (const auto meant = nearest(type, kKnown)) message += fmt::format(" (did you mean '{}'?)", *meant);
+  }
+  return message + ": kept, but not read.";
+}
+
+void add_protocol_flags(Run& run, const RunFacts& facts) {
+  const auto flag = [&](std::string kind, std::string about, std::string message) {
+    run.flags.push_back({std::move(kind), std::move(about), std::move(message)});
+  };
+  if (facts.malformed) {
+    flag("malformed_events", "protocol",
+         fmt::format("{} line{} meant as events could not be read, the first because: {}.", facts.malformed,
+                     facts.malformed == 1 ? "" : "s", facts.first_malformed));
+  }
+  if (facts.newer) {
+    flag("newer_protocol", "protocol",
+         fmt::format("{} event{} of a newer protocol version were not read. Update assay on this machine.", facts.newer,
+                     facts.newer == 1 ? "" : "s"));
+  }
+  if (!facts.unknown_types.empty()) flag("unknown_events", "protocol", unknown_types_message(facts));
+  if (facts.over_long_lines) {
+    flag("over_long_lines", "output",
+         fmt::format("{} line{} over 1 MiB, not searched for events or metrics.", facts.over_long_lines,
+                     facts.over_long_lines == 1 ? "" : "s"));
+  }
+  if (facts.output_dropped) {
+    flag("output_truncated", "output",
+         fmt::format("The last {} of output were not kept (`output_limit`).", format_bytes({facts.output_dropped})));
+  }
+  if (facts.recording_error) {
+    flag("recording_incomplete", "journal",
+         fmt::format("Recording stopped in the middle: {}.", facts.recording_error->text()));
+  }
+}
+
+void add_measurement_flags(Run& run, const RunFacts& facts, const Ending& ending) {
+  for (const auto& [name, value] : facts.last) {
+    if (std::isfinite(value)) continue;
+    run.flags.push_back({"non_finite", name, fmt::format("The last value of '{}' is not a finite number.", name)});
+  }
+  if (!ending.report.left_behind.empty()) {
+    run.flags.push_back(
+        {"left_processes", "workload",
+         fmt::format("It left {} process{} running, which were ended: {}.", ending.report.left_behind.size(),
+                     ending.report.left_behind.size() == 1 ? "" : "es", join(ending.report.left_behind, ", "))});
+  }
+  const int cores = run.provenance.cpu_cores;
+  if (cores > 0 && run.ranks > cores * run.nodes) {
+    run.flags.push_back(
+        {"oversubscribed", "ranks",
+         fmt::format("{} ranks shared {} cores: they measured each other.", run.ranks, cores * run.nodes)});
+  }
+}
+
+void add_expectation_flags(Run& run) {
+  const auto* expect = find_setting(run.spec, "expect");
+  if (!expect || !expect->is_object()) return;
+  for (const auto& member : expect->get_object()) {
+    json::error_code code;
+    const double expected = member.value().to_number<double>(code);
+    if (code) continue;
+    const std::string name(member.key());
+    const auto measured = run.metrics.find(name);
+    if (measured == run.metrics.end()) {
+      run.flags.push_back({"expect_missed", name, fmt::format("'{}' was expected but not measured.", name)});
+      continue;
+    }
+    const MetricInfo* info = find_metric(name);
+    const auto better = info ? info->better : MetricInfo::Better::neither;
+    const double change = (measured->second - expected) / std::abs(expected);
+    const bool missed = better == MetricInfo::Better::higher  ? change < -kExpectTolerance
+                        : better == MetricInfo::Better::lower ? change > kExpectTolerance
+                                                              : std::abs(change) > kExpectTolerance;
+    if (!missed) continue;
+    const std::string_view unit = info ? info->unit : "";
+    run.flags.push_back({"expect_missed", name,
+                         fmt::format("'{}' is {}, expected {} ({:+.1f} %).", name, format_value(measured->second, unit),
+                                     format_value(expected, unit), change * 100)});
+  }
+}
+
+void collect_metrics(Run& run, const RunFacts& facts, const Ending& ending) {
+  for (const auto& [name, value] : facts.last) run.metrics[name] = value;
+  for (const auto& [name, value] : facts.results) run.metrics[name] = value;
+  run.metrics["duration_seconds"] = seconds_of(run.duration);
+  if (ending.guard_error) return;
+  run.metrics["cpu_seconds"] = seconds_of(ending.report.user_time + ending.report.system_time);
+  run.metrics["host_rss_peak_bytes"] = static_cast<double>(ending.report.peak_rss_bytes);
+}
+
+}  // namespace
+
+int exit_code_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::oom:
+    case ErrorKind::nan:
+    case ErrorKind::crash:
+    case ErrorKind::lost_peer:
+    case ErrorKind::timeout:
+    case ErrorKind::interrupted:
+    case ErrorKind::internal: return 1;
+    case ErrorKind::usage:
+    case ErrorKind::bad_spec:
+    case ErrorKind::missing_file:
+    case ErrorKind::bad_file:
+    case ErrorKind::not_found: return 2;
+    case ErrorKind::unsupported:
+    case ErrorKind::no_device:
+    case ErrorKind::no_engine:
+    case ErrorKind::unreachable:
+    case ErrorKind::denied:
+    case ErrorKind::busy:
+    case ErrorKind::io: return 3;
+  }
+  return 1;
+}
+
+int exit_code_of(const Run& run) {
+  switch (run.verdict) {
+    case Verdict::valid: return 0;
+    case Verdict::flagged:
+    case Verdict::invalid: return 4;
+    case Verdict::failed:
+      // A workload that says "this machine cannot" is believed; whatever else it says, it has failed.
+      return run.error && exit_code_of(run.error->kind) == 3 ? 3 : 1;
+    case Verdict::interrupted:
+    case Verdict::none: return 1;
+  }
+  return 1;
+}
+
+void judge(Run& run, const RunFacts& facts, const Ending& ending) {
+  run.exit_code = ending.report.exit_code;
+  run.signal = ending.report.signal;
+  collect_metrics(run, facts, ending);
+  run.flags = facts.flags;
+  add_protocol_flags(run, facts);
+  add_measurement_flags(run, facts, ending);
+  run.error = find_error(run, facts, ending);
+  if (run.error) {
+    run.verdict = ending.by == EndedBy::user ? Verdict::interrupted : Verdict::failed;
+    return;
+  }
+  add_expectation_flags(run);
+  if (std::any_of(run.flags.begin(), run.flags.end(), invalidates)) {
+    run.verdict = Verdict::invalid;
+  } else if (!std::all_of(run.flags.begin(), run.flags.end(), is_remark)) {
+    run.verdict = Verdict::flagged;
+  } else {
+    run.verdict = Verdict::valid;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/guard.h"
+#include "model/run.h"
+#include "runs/recorder.h"
+
+namespace assay {
+
+/// Who ended a workload.
+enum class EndedBy { itself, time_limit, user };
+
+/// How a workload ended, seen from outside.
+struct Ending {
+  EndedBy by = EndedBy::itself;
+  GuardReport report;
+  std::optional<Error> guard_error;  ///< the guard itself died: `report` is empty
+};
+
+/// Exit code of the command that did this run: 0 valid, 1 failed, 3 this machine cannot, 4 flagged or invalid.
+int exit_code_of(const Run& run);
+/// Exit code for an error: 1 the workload failed, 2 the request is wrong, 3 this machine cannot.
+int exit_code_of(ErrorKind kind);
+
+/// Fills in metrics, flags, error and verdict from what was recorded. A pure function of its arguments; the rules are
+/// listed in docs/reference/verdicts.md. `run` carries settings, ranks and the machine it ran on.
+void judge(Run& run, const RunFacts& facts, const Ending& ending);
+
+}  // namespace assay

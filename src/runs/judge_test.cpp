@@ -1,0 +1,154 @@
+#include "runs/judge.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <csignal>
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Ending finished(int exit_code = 0) { return {.report = {.exit_code = exit_code}}; }
+
+Run judged(const RunFacts& facts, const Ending& ending, Run run = {}) {
+  judge(run, facts, ending);
+  return run;
+}
+
+auto has_flag(const std::string& kind) { return Contains(Field(&Flag::kind, kind)); }
+
+TEST(Judge, ACleanRunIsValid) {
+  RunFacts facts;
+  facts.last = {{"loss", 0.1}};
+  facts.results = {{"mfu", 0.4}};
+  const auto run = judged(facts, finished());
+  EXPECT_EQ(run.verdict, Verdict::valid);
+  EXPECT_THAT(run.flags, IsEmpty());
+  EXPECT_EQ(run.metrics.at("loss"), 0.1);
+  EXPECT_EQ(run.metrics.at("mfu"), 0.4);
+  EXPECT_EQ(exit_code_of(run), 0);
+}
+
+TEST(Judge, AnExitCodeIsAFailureWithTheLastWords) {
+  RunFacts facts;
+  facts.last_error_line = "ModuleNotFoundError: No module named 'torch'";
+  const auto run = judged(facts, finished(1));
+  EXPECT_EQ(run.verdict, Verdict::failed);
+  EXPECT_EQ(run.error->kind, ErrorKind::crash);
+  EXPECT_THAT(run.error->message, HasSubstr("exit code 1: ModuleNotFoundError"));
+  EXPECT_EQ(exit_code_of(run), 1);
+}
+
+TEST(Judge, OutOfMemoryIsRecognisedWithAHint) {
+  RunFacts facts;
+  facts.last_error_line = "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB";
+  const auto run = judged(facts, finished(1));
+  EXPECT_EQ(run.error->kind, ErrorKind::oom);
+  EXPECT_THAT(run.error->hint, HasSubstr("smaller batch"));
+}
+
+TEST(Judge, SignalsAreNamed) {
+  const auto run = judged({}, {.report = {.signal = SIGSEGV}});
+  EXPECT_EQ(run.error->kind, ErrorKind::crash);
+  EXPECT_THAT(run.error->message, HasSubstr("signal 11 (Segmentation fault)"));
+  EXPECT_EQ(run.signal, SIGSEGV);
+  EXPECT_FALSE(run.exit_code);
+}
+
+TEST(Judge, TheWorkloadsOwnErrorIsTheCause) {
+  RunFacts facts;
+  facts.error = RunError{.kind = ErrorKind::unsupported, .message = "flash attention needs CUDA"};
+  const auto run = judged(facts, finished(3));
+  EXPECT_EQ(run.error->message, "flash attention needs CUDA");
+  EXPECT_EQ(exit_code_of(run), 3) << "this machine cannot";
+}
+
+TEST(Judge, StoppedByTheUserOrTheTimeLimit) {
+  const auto stopped = judged({}, {.by = EndedBy::user, .report = {.signal = SIGTERM}});
+  EXPECT_EQ(stopped.verdict, Verdict::interrupted);
+  EXPECT_EQ(stopped.error->kind, ErrorKind::interrupted);
+  const auto late = judged({}, {.by = EndedBy::time_limit, .report = {.signal = SIGTERM}});
+  EXPECT_EQ(late.verdict, Verdict::failed);
+  EXPECT_EQ(late.error->kind, ErrorKind::timeout);
+  EXPECT_EQ(exit_code_of(late), 1);
+}
+
+TEST(Judge, ANonFiniteLossIsInvalid) {
+  RunFacts facts;
+  facts.last = {{"loss", std::nan("")}};
+  const auto run = judged(facts, finished());
+  EXPECT_EQ(run.verdict, Verdict::invalid);
+  EXPECT_THAT(run.flags, has_flag("non_finite"));
+  EXPECT_EQ(exit_code_of(run), 4);
+}
+
+TEST(Judge, WhatWasNotRecordedIsInvalid) {
+  RunFacts facts;
+  facts.recording_error = Error{.kind = ErrorKind::io, .message = "No space left on device"};
+  const auto run = judged(facts, finished());
+  EXPECT_EQ(run.verdict, Verdict::invalid);
+  EXPECT_THAT(run.flags, has_flag("recording_incomplete"));
+}
+
+TEST(Judge, ProtocolTroubleIsFlagged) {
+  RunFacts facts;
+  facts.malformed = 2;
+  facts.first_malformed = "syntax error";
+  facts.unknown_types = {{"stpe", 3}};
+  const auto run = judged(facts, finished());
+  EXPECT_EQ(run.verdict, Verdict::flagged);
+  EXPECT_THAT(run.flags, has_flag("malformed_events"));
+  EXPECT_THAT(run.flags, Contains(Field(&Flag::message, HasSubstr("did you mean 'step'"))));
+  facts.newer = 1;
+  EXPECT_EQ(judged(facts, finished()).verdict, Verdict::invalid);
+}
+
+TEST(Judge, DroppedOutputIsARemarkOnly) {
+  RunFacts facts;
+  facts.output_dropped = 1 << 20;
+  const auto run = judged(facts, finished());
+  EXPECT_EQ(run.verdict, Verdict::valid);
+  EXPECT_THAT(run.flags, has_flag("output_truncated"));
+}
+
+TEST(Judge, ProcessesLeftBehindAreFlagged) {
+  Ending ending = finished();
+  ending.report.left_behind = {"redis-server", "sleep"};
+  const auto run = judged({}, ending);
+  EXPECT_EQ(run.verdict, Verdict::flagged);
+  EXPECT_THAT(run.flags, Contains(Field(&Flag::message, HasSubstr("redis-server, sleep"))));
+}
+
+TEST(Judge, MoreRanksThanCoresIsInvalidOnOneNode) {
+  assay::Run run;
+  run.ranks = 8;
+  run.provenance.cpu_cores = 2;
+  EXPECT_THAT(judged({}, finished(), run).flags, has_flag("oversubscribed"));
+  run.ranks = 2;
+  EXPECT_EQ(judged({}, finished(), run).verdict, Verdict::valid);
+  run.ranks = 8;
+  run.nodes = 4;
+  EXPECT_EQ(judged({}, finished(), run).verdict, Verdict::valid);
+}
+
+TEST(Judge, ExpectationsMissInTheBadDirectionOnly) {
+  assay::Run run;
+  run.spec = {{"expect", {{"samples_per_second", 100}, {"gpu_memory_peak_bytes", 1000}}}};
+  RunFacts facts;
+  facts.last = {{"samples_per_second", 150}, {"gpu_memory_peak_bytes", 900}};
+  EXPECT_EQ(judged(facts, finished(), run).verdict, Verdict::valid);
+  facts.last = {{"samples_per_second", 94}, {"gpu_memory_peak_bytes", 1060}};
+  const auto missed = judged(facts, finished(), run);
+  EXPECT_EQ(missed.verdict, Verdict::flagged);
+  EXPECT_EQ(missed.flags.size(), 2U);
+  facts.last = {{"samples_per_second", 96}};
+  EXPECT_THAT(judged(facts, finished(), run).flags, Contains(Field(&Flag::message, HasSubstr("not measured"))));
+}
+
+}  // namespace
+}  // namespace assay

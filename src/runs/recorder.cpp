@@ -1,0 +1,280 @@
+#include "runs/recorder.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/text.h"
+#include "machine/redact.h"
+#include "model/metric.h"
+
+namespace assay {
+namespace {
+
+/// A batched `steps` event may be long; anything longer is not a line that a program meant for us.
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+constexpr std::size_t kLongestQuote = 300;
+constexpr std::size_t kMostWarnings = 100;
+constexpr std::size_t kMostUnknownTypes = 20;
+/// More metrics than this are surely a mistake (a step number in the name), and each costs memory.
+constexpr std::size_t kMostSeries = 2000;
+
+std::string text_field(const json::object& body, std::string_view key) {
+  const auto* value = body.if_contains(key);
+  const auto* text = value ? value->if_string() : nullptr;
+  return text ? redact(printable(*text)) : std::string();
+}
+
+std::optional<std::int64_t> integer_field(const json::object& body, std::string_view key) {
+  const auto* value = body.if_contains(key);
+  if (!value) return std::nullopt;
+  json::error_code code;
+  const auto number = value->to_number<std::int64_t>(code);
+  if (code) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+RunRecorder::RunRecorder(RunWriter& writer, TextMetrics patterns, RecorderOptions options, const Clock& clock)
+    : writer_(writer),
+      patterns_(std::move(patterns)),
+      options_(std::move(options)),
+      clock_(clock),
+      started_(clock.now()),
+      started_wall_(clock.wall()),
+      out_{.lines = LineSplitter(kLongestLine)},
+      error_{.lines = LineSplitter(kLongestLine)},
+      events_{.lines = LineSplitter(kLongestLine)} {}
+
+std::int64_t RunRecorder::time_now() const {
+  return (started_wall_ + (clock_.now() - started_)).time_since_epoch().count();
+}
+
+std::string_view RunRecorder::add_output(OutputStream which, std::string_view bytes) {
+  now_ns_ = time_now();
+  Stream& stream = which == OutputStream::out ? out_ : error_;
+  stream.kept.clear();
+  stream.shown.clear();
+  stream.lines.feed(bytes, [&](const SplitLine& line) { take_line(stream, which, line); });
+  keep_text(which, stream.kept);
+  // A prompt or a progress bar wants to be seen before its line ends; only what may become an event waits.
+  const std::string_view unfinished = stream.lines.held();
+  if (!unfinished.starts_with('{')) {
+    stream.shown += unfinished.substr(std::min(stream.ahead, unfinished.size()));
+    stream.ahead = unfinished.size();
+  }
+  return stream.shown;
+}
+
+void RunRecorder::take_line(Stream& stream, OutputStream which, const SplitLine& line) {
+  const std::size_t ahead = std::exchange(stream.ahead, 0);
+  if (line.whole && which == OutputStream::out) {
+    const auto outcome = stream.parser.parse(line.text, false);
+    if (outcome == ProtocolParser::Outcome::event) return take_event(stream.parser, line.text);
+    if (outcome != ProtocolParser::Outcome::not_protocol) take_problem(outcome, stream.parser);
+  }
+  stream.kept.append(line.text).append(line.end);
+  stream.shown.append(line.text.substr(std::min(ahead, line.text.size()))).append(line.end);
+  if (!line.whole) return;
+  if (which == OutputStream::error && !trim(line.text).empty()) {
+    facts_.last_error_line = redact(printable(line.text.substr(0, kLongestQuote)));
+  }
+  const auto& found = patterns_.scan(line.text);
+  if (found.metrics.empty()) return;
+  // Without a step in the text, each line that carries metrics is one.
+  text_step_ = found.step.value_or(text_step_ + 1);
+  for (const auto& metric : found.metrics) add_point(metric.name, text_step_, now_ns_, metric.value);
+  facts_.last_step = text_step_;
+}
+
+void RunRecorder::keep_text(OutputStream which, const std::string& text) {
+  if (text.empty()) return;
+  if (facts_.output_bytes >= static_cast<std::int64_t>(options_.output_limit)) {
+    facts_.output_dropped += static_cast<std::int64_t>(text.size());
+    return;
+  }
+  facts_.output_bytes += static_cast<std::int64_t>(text.size());
+  note(writer_.append_output(which, WallTime(Nanos(now_ns_)), redact(text)));
+}
+
+void RunRecorder::add_events(std::string_view bytes) {
+  now_ns_ = time_now();
+  events_.lines.feed(bytes, [&](const SplitLine& line) { take_event_line(line); });
+}
+
+void RunRecorder::take_event_line(const SplitLine& line) {
+  if (!line.whole || line.text.empty()) return;
+  const auto outcome = events_.parser.parse(line.text, true);
+  if (outcome == ProtocolParser::Outcome::event) return take_event(events_.parser, line.text);
+  take_problem(outcome, events_.parser);
+}
+
+void RunRecorder::take_problem(ProtocolParser::Outcome outcome, const ProtocolParser& parser) {
+  if (outcome == ProtocolParser::Outcome::newer) {
+    ++facts_.newer;
+  } else if (outcome == ProtocolParser::Outcome::malformed && facts_.malformed++ == 0) {
+    facts_.first_malformed = parser.problem();
+  }
+}
+
+void RunRecorder::take_event(const ProtocolParser& parser, std::string_view line) {
+  ++facts_.events;
+  const json::object& body = parser.body();
+  // Steps are kept as points alone: they are the many. Everything else is kept as it came, too.
+  switch (parser.type()) {
+    case EventType::step:
+      facts_.last_step = integer_field(body, "step").value_or(facts_.last_step.value_or(-1) + 1);
+      return take_metrics("", *facts_.last_step, body);
+    case EventType::steps: return take_steps(body);
+    case EventType::eval:
+      take_metrics("", integer_field(body, "step").value_or(facts_.last_step.value_or(0)), body);
+      break;
+    case EventType::epoch: take_metrics("epoch.", integer_field(body, "epoch").value_or(0), body); break;
+    case EventType::sample: take_metrics("sample.", integer_field(body, "step").value_or(kNoStep), body); break;
+    case EventType::hello: take_hello(body); break;
+    case EventType::phase: facts_.phase = text_field(body, "name"); break;
+    case EventType::warning:
+      if (facts_.flags.size() < kMostWarnings) {
+        const auto kind = text_field(body, "kind");
+        facts_.flags.push_back(
+            {kind.empty() ? "workload_warning" : kind, text_field(body, "about"), text_field(body, "message")});
+      }
+      break;
+    case EventType::error: take_error(body); break;
+    case EventType::result: take_result(body); break;
+    case EventType::unknown: {
+      const std::string type = text_field(body, "type");
+      if (facts_.unknown_types.size() < kMostUnknownTypes || facts_.unknown_types.contains(type))
+        ++facts_.unknown_types[type];
+      break;
+    }
+  }
+  note(writer_.append_event(WallTime(Nanos(now_ns_)), redact(line)));
+}
+
+void RunRecorder::take_hello(const json::object& body) {
+  facts_.hello = json::object(body, json::storage_ptr());
+  facts_.total_steps = integer_field(body, "total_steps");
+}
+
+void RunRecorder::take_error(const json::object& body) {
+  if (facts_.error) return;
+  facts_.error = RunError{.kind = error_kind_from(text_field(body, "kind")).value_or(ErrorKind::crash),
+                          .message = text_field(body, "message"),
+                          .hint = text_field(body, "hint")};
+}
+
+void RunRecorder::take_result(const json::object& body) {
+  const auto* metrics = body.if_contains("metrics");
+  const json::object& values = metrics && metrics->is_object() ? metrics->get_object() : body;
+  for (const auto& member : values) {
+    if (is_reserved_field(member.key())) continue;
+    if (const auto value = metric_value(member.value())) facts_.results[std::string(member.key())] = *value;
+  }
+  const auto* flags = body.if_contains("flags");
+  if (!flags || !flags->is_array()) return;
+  for (const auto& item : flags->get_array()) {
+    const auto* flag = item.if_object();
+    if (!flag || facts_.flags.size() >= kMostWarnings) continue;
+    facts_.flags.push_back({text_field(*flag, "kind"), text_field(*flag, "about"), text_field(*flag, "message")});
+  }
+}
+
+std::int64_t RunRecorder::time_from(const json::value* t) const {
+  const auto seconds = t ? metric_value(*t) : std::nullopt;
+  if (!seconds || !(*seconds >= 0 && *seconds < 1e9)) return now_ns_;
+  return started_wall_.time_since_epoch().count() + static_cast<std::int64_t>(*seconds * 1e9);
+}
+
+void RunRecorder::take_metrics(std::string_view prefix, std::int64_t step, const json::object& body) {
+  const std::int64_t time = time_from(body.if_contains("t"));
+  std::string prefixed(prefix);
+  for (const auto& member : body) {
+    const std::string_view name = member.key();
+    if (is_reserved_field(name)) continue;
+    const auto value = metric_value(member.value());
+    if (!value) continue;
+    if (prefix.empty()) {
+      add_point(name, step, time, *value);
+    } else {
+      prefixed.resize(prefix.size());
+      prefixed += name;
+      add_point(prefixed, step, time, *value);
+    }
+  }
+}
+
+void RunRecorder::take_steps(const json::object& body) {
+  const auto first = integer_field(body, "first").value_or(facts_.last_step.value_or(-1) + 1);
+  const auto* times = body.if_contains("t");
+  const auto* time_list = times ? times->if_array() : nullptr;
+  const auto time_at = [&](std::size_t i) {
+    return time_from(time_list && i < time_list->size() ? &(*time_list)[i] : nullptr);
+  };
+  std::size_t count = 0;
+  for (const auto& member : body) {
+    const auto* list = member.value().if_array();
+    if (!list || is_reserved_field(member.key())) continue;
+    count = std::max(count, list->size());
+    for (std::size_t i = 0; i < list->size(); ++i) {
+      const auto value = metric_value((*list)[i]);
+      if (value) add_point(member.key(), first + static_cast<std::int64_t>(i), time_at(i), *value);
+    }
+  }
+  if (count == 0) return;
+  facts_.last_step = first + static_cast<std::int64_t>(count) - 1;
+  // Plain numbers describe the batch as a whole and stand at its last step.
+  for (const auto& member : body) {
+    if (is_reserved_field(member.key()) || member.value().is_array()) continue;
+    if (const auto value = metric_value(member.value()))
+      add_point(member.key(), *facts_.last_step, time_at(count - 1), *value);
+  }
+}
+
+SeriesHandle RunRecorder::series_for(std::string_view name, std::string_view unit) {
+  SeriesKey key{.name = std::string(name), .labels = {}};
+  if (!options_.rank_label.empty()) key.labels.emplace("rank", options_.rank_label);
+  return writer_.open_series(key, unit);
+}
+
+void RunRecorder::add_point(std::string_view name, std::int64_t step, std::int64_t time_ns, double value) {
+  auto found = series_.find(name);
+  if (found == series_.end()) {
+    if (series_.size() >= kMostSeries || name.empty() || name.size() > 200) return;
+    const MetricInfo* info = find_metric(name);
+    Series series{series_for(printable(name), info ? info->unit : ""), &facts_.last[std::string(name)]};
+    found = series_.emplace(std::string(name), series).first;
+  }
+  *found->second.last = value;
+  const SeriesPoint point{.time_ns = time_ns, .step = step, .value = value};
+  note(writer_.append_points(found->second.handle, {&point, 1}));
+}
+
+void RunRecorder::add_reading(const Reading& reading) {
+  const std::int64_t time = time_now();
+  for (const auto& sample : reading.samples) {
+    const SeriesPoint point{.time_ns = time, .step = kNoStep, .value = sample.value};
+    note(writer_.append_points(writer_.open_series(sample.key, sample.unit), {&point, 1}));
+  }
+}
+
+void RunRecorder::flush() { note(writer_.flush()); }
+
+void RunRecorder::close() {
+  for (auto [stream, which] : {std::pair(&out_, OutputStream::out), std::pair(&error_, OutputStream::error)}) {
+    stream->kept.clear();
+    stream->lines.finish([&, open = stream, kind = which](const SplitLine& line) { take_line(*open, kind, line); });
+    keep_text(which, stream->kept);
+  }
+  events_.lines.finish([&](const SplitLine& line) { take_event_line(line); });
+  facts_.over_long_lines =
+      out_.lines.over_long_lines() + error_.lines.over_long_lines() + events_.lines.over_long_lines();
+  flush();
+}
+
+void RunRecorder::note(Result<void> written) {
+  if (!written && !facts_.recording_error) facts_.recording_error = std::move(written).error();
+}
+
+}  // namespace assay

@@ -1,0 +1,140 @@
+#include "runs/study.h"
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "machine/redact.h"
+#include "spec/spec.h"
+
+namespace assay {
+namespace {
+
+/// A specification may carry a credential (`env: {HF_TOKEN: …}`); what is recorded of it must not.
+json::value without_secrets(std::string_view key, const json::value& value) {
+  if (const auto* object = value.if_object()) {
+    json::object copy;
+    for (const auto& member : *object) copy[member.key()] = without_secrets(member.key(), member.value());
+    return copy;
+  }
+  if (const auto* array = value.if_array()) {
+    json::array copy;
+    for (const auto& item : *array) copy.push_back(without_secrets({}, item));
+    return copy;
+  }
+  const auto* text = value.if_string();
+  if (!text) return value;
+  // The name of a setting tells as much as its value: HF_TOKEN=… is looked at as a whole.
+  const std::string prefix = key.empty() ? std::string() : std::string(key) + "=";
+  const std::string redacted = redact(prefix + std::string(*text));
+  return redacted.starts_with(prefix) ? json::value(redacted.substr(prefix.size())) : json::value(redact(*text));
+}
+
+Run prepare_run(const PlannedRun& planned, std::string name, std::vector<std::string> tags,
+                const Provenance& provenance) {
+  Run run;
+  run.name = std::move(name);
+  run.tags = std::move(tags);
+  run.kind = std::string(planned.spec.at("kind").as_string());
+  run.variant = planned.variant;
+  run.repeat = planned.repeat;
+  run.ranks = planned.ranks;
+  run.nodes = planned.nodes;
+  run.spec = without_secrets({}, planned.spec).as_object();
+  run.spec_hash = content_hash(json::serialize(planned.spec));
+  run.provenance = provenance;
+  if (const auto* seed = find_setting(planned.spec, "seed"); seed && seed->is_number()) {
+    run.provenance.seeds["run"] = static_cast<std::uint64_t>(seed->to_number<double>());
+  }
+  return run;
+}
+
+/// A run of the plan that could not even be started is a result of the study, too.
+Result<Run> store_failed_run(Run run, const Error& error, const RunServices& services) {
+  run.created = run.started = run.ended = services.clock.wall();
+  run.state = RunState::running;
+  ASSAY_TRY(auto writer, services.store.create_run(run));
+  run.state = RunState::ended;
+  run.verdict = Verdict::failed;
+  run.error = RunError{.kind = error.kind, .message = error.text(), .hint = error.hint};
+  ASSAY_CHECK(writer->finish(run));
+  services.observer.on_end(run);
+  return run;
+}
+
+Result<Run> start_planned(const PlannedRun& planned, Run run, const StudyOptions& options,
+                          const RunServices& services) {
+  const TemporaryFolder scratch;
+  ASSAY_TRY(const auto workload, make_workload(planned, options.programs, scratch.path()));
+  run.provenance.command = redact_command(workload.process.arguments);
+  if (workload.process.folder) run.provenance.working_directory = workload.process.folder->string();
+  return execute_run(std::move(run), workload, services);
+}
+
+void count(StudyOutcome& outcome, Run run) {
+  if (run.verdict == Verdict::valid) {
+    ++outcome.valid;
+  } else {
+    ++outcome.not_valid;
+  }
+  outcome.runs.push_back(std::move(run));
+}
+
+/// The run that did this entry of the plan already, unless it has to be done again.
+std::optional<Run> done_already(Store& store, const PlannedRun& planned) {
+  if (planned.run.empty()) return std::nullopt;
+  auto run = store.find_run(planned.run);
+  if (!run || run->state != RunState::ended || run->verdict == Verdict::interrupted) return std::nullopt;
+  return std::move(run).value();
+}
+
+}  // namespace
+
+int exit_code_of(const StudyOutcome& outcome) {
+  if (outcome.interrupted || outcome.valid == 0) return 1;
+  return outcome.not_valid == 0 ? 0 : 4;
+}
+
+Result<Run> run_single(const PlannedRun& planned, std::string name, std::vector<std::string> tags,
+                       const StudyOptions& options, const RunServices& services) {
+  return start_planned(planned, prepare_run(planned, std::move(name), std::move(tags), options.provenance), options,
+                       services);
+}
+
+Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& options, const RunServices& services) {
+  ASSAY_TRY(const Study study, services.store.find_study(study_id));
+  StudyOutcome outcome;
+  for (std::size_t i = 0; i < study.plan.size(); ++i) {
+    const PlannedRun& planned = study.plan[i];
+    if (auto done = done_already(services.store, planned)) {
+      count(outcome, std::move(*done));
+      continue;
+    }
+    if (options.stop_requested()) {
+      outcome.interrupted = true;
+      break;
+    }
+    options.on_next(planned, i);
+    Run run = prepare_run(planned, study.name, study.tags, options.provenance);
+    run.study = study.id;
+    run.id = new_id();
+    // Written down before the run begins, so that a killed study knows its unfinished run.
+    ASSAY_CHECK(services.store.change_study(study.id, [&](Study& stored) -> Result<void> {
+      stored.plan.at(i).run = run.id;
+      return {};
+    }));
+    auto result = start_planned(planned, run, options, services);
+    if (!result) result = store_failed_run(std::move(run), result.error(), services);
+    if (!result) return std::move(result).error();
+    if (result->verdict == Verdict::interrupted) {
+      outcome.interrupted = true;
+      outcome.runs.push_back(std::move(result).value());
+      break;
+    }
+    count(outcome, std::move(result).value());
+  }
+  return outcome;
+}
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "model/study.h"
+#include "runs/execute.h"
+
+namespace assay {
+
+/// How the runs of a study ended.
+struct StudyOutcome {
+  std::vector<Run> runs;  ///< in the order of the plan; those of earlier attempts included
+  int valid = 0;
+  int not_valid = 0;         ///< flagged, invalid or failed
+  bool interrupted = false;  ///< the user stopped it; the rest can be resumed
+};
+
+/// 0 all valid, 4 some failed or are invalid, 1 none is valid (or it was interrupted).
+int exit_code_of(const StudyOutcome& outcome);
+
+/// What `run_study` needs beside the services of one run.
+struct StudyOptions {
+  Programs programs;
+  Provenance provenance;  ///< of this machine, the same for every run
+  /// Told before each run: its place in the plan.
+  std::function<void(const PlannedRun&, std::size_t index)> on_next = [](const PlannedRun&, std::size_t) {};
+  /// True once the user has asked to stop.
+  std::function<bool()> stop_requested = [] { return false; };
+};
+
+/// Does every run of the plan that has not been done yet, in order. What was done stays done: an interrupted study goes
+/// on where it stopped, and a run that was interrupted is done again. A run that cannot be started is stored as failed,
+/// and the study goes on.
+Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& options, const RunServices& services);
+
+/// Does a single planned run that belongs to no study.
+Result<Run> run_single(const PlannedRun& planned, std::string name, std::vector<std::string> tags,
+                       const StudyOptions& options, const RunServices& services);
+
+}  // namespace assay
