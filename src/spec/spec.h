@@ -23,6 +23,7 @@ std::string_view name_of(SpecKind kind);
 struct Spec {
   SpecKind kind = SpecKind::command;
   json::object settings;
+  json::object given;  ///< the part of `settings` that was given and not filled in; empty: all of it
   std::string source;  ///< the text it was read from
   std::string file;    ///< its name in messages
 };

@@ -1,0 +1,136 @@
+#include "spec/rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "spec/numbers.h"
+#include "spec/placeholders.h"
+#include "spec/setting.h"
+#include "spec/value.h"
+
+namespace assay {
+namespace {
+
+using Broken = std::vector<BrokenRule>;
+
+std::optional<double> number_at(const json::object& settings, std::string_view key) {
+  const json::value* value = find_setting(settings, key);
+  return value && value->is_number() ? std::optional(value->to_number<double>()) : std::nullopt;
+}
+
+std::string text_at(const json::object& settings, std::string_view key) {
+  const json::value* value = find_setting(settings, key);
+  return value && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+void check_divides(const json::object& settings, const std::string& part, const std::string& whole, Broken& broken) {
+  const auto parts = number_at(settings, part);
+  const auto total = number_at(settings, whole);
+  if (!parts || !total || static_cast<std::int64_t>(*total) % static_cast<std::int64_t>(*parts) == 0) return;
+  broken.push_back({.rule = "divides " + part,
+                    .keys = {part, whole},
+                    .message = fmt::format("'{}: {}' must divide '{}: {}'.", part, *parts, whole, *total)});
+}
+
+void check_fits_limit(const json::object& settings, const std::string& span, Broken& broken) {
+  const auto length = number_at(settings, span);
+  const auto limit = number_at(settings, "time_limit");
+  if (!length || !limit || *length <= *limit) return;
+  broken.push_back(
+      {.rule = "fits " + span,
+       .keys = {span, "time_limit"},
+       .message = fmt::format("'{0}: {1}' is longer than 'time_limit: {2}'. Raise the limit or shorten '{0}'.", span,
+                              limit_text(*length, SettingType::duration), limit_text(*limit, SettingType::duration))});
+}
+
+void check_target(const json::object& settings, Broken& broken) {
+  const std::string name = text_at(settings, "target.name");
+  const bool has_address = find_setting(settings, "target.openai") != nullptr;
+  if (name == "openai" && !has_address) {
+    broken.push_back({.rule = "address",
+                      .keys = {"target.name", "target.openai"},
+                      .message = "the target needs an address: write 'target: {openai: \"http://host:8000/v1\"}'."});
+  }
+  if (name != "openai" && has_address) {
+    broken.push_back({.rule = "two targets",
+                      .keys = {"target.openai", "target.name"},
+                      .message = fmt::format("'target' is both '{}' and a server. Remove one of them.", name)});
+  } else if (name != "openai" && find_setting(settings, "target.token_env")) {
+    broken.push_back({.rule = "token",
+                      .keys = {"target.token_env", "target.name"},
+                      .message = "'token_env' belongs to a server: add 'openai: \"http://host:8000/v1\"'."});
+  }
+  if (name != "engine") return;
+  const auto& models = resolve_key(SpecKind::train, "model.name").setting->rule.choices;
+  const std::string model = text_at(settings, "model.name");
+  if (std::find(models.begin(), models.end(), model) != models.end()) return;
+  broken.push_back(
+      {.rule = "built-in model",
+       .keys = {"model.name", "target.name"},
+       .message = fmt::format("'model: {}' is not a model of the engine.{}", model,
+                              did_you_mean(model, std::vector<std::string>(models.begin(), models.end())))});
+}
+
+void check_trace(const json::object& settings, Broken& broken) {
+  if (text_at(settings, "scenario") != "trace" || find_setting(settings, "trace")) return;
+  broken.push_back({.rule = "trace",
+                    .keys = {"scenario", "trace"},
+                    .message = "'scenario: trace' needs a file. Add 'trace: FILE'."});
+}
+
+void check_placeholders(const json::object& settings, Broken& broken) {
+  const std::vector<std::string> known = parameter_names(settings);
+  std::set<std::string> seen(known.begin(), known.end());
+  const auto check = [&](const std::string& key, const json::value& text) {
+    if (!text.is_string()) return;
+    for (const std::string& name : placeholders_in(text.get_string())) {
+      if (broken.size() > Problems::kMostProblems) return;
+      if (!seen.insert(name).second) continue;
+      const std::string meant = did_you_mean(name, known);
+      broken.push_back({.rule = "placeholder " + name,
+                        .keys = {key, "params." + name, "params"},
+                        .message = fmt::format("'{{{0}}}' names no parameter.{1} Add '{0}' to 'params', or write "
+                                               "'{{{{{0}}}}}' for the text '{{{0}}}'.",
+                                               name.substr(0, 60), meant)});
+    }
+  };
+  if (const json::value* command = settings.if_contains("command")) {
+    check("command", *command);
+    if (command->is_array()) {
+      for (const json::value& argument : command->get_array()) check("command", argument);
+    }
+  }
+  if (const json::value* variables = settings.if_contains("env")) {
+    for (const auto& variable : variables->as_object()) check("env." + std::string(variable.key()), variable.value());
+  }
+}
+
+void check_nodes(const json::object& settings, Broken& broken) {
+  const json::value* each = settings.if_contains("each_node");
+  if (!each || !each->as_bool() || settings.contains("nodes")) return;
+  broken.push_back({.rule = "each_node",
+                    .keys = {"each_node", "nodes"},
+                    .message = "'each_node: true' needs to know the nodes. Add for example 'nodes: [gpu01, gpu02]'."});
+}
+
+}  // namespace
+
+std::vector<BrokenRule> broken_rules(SpecKind kind, const json::object& settings) {
+  Broken broken;
+  check_nodes(settings, broken);
+  check_divides(settings, "model.heads", "model.width", broken);
+  check_divides(settings, "model.kv_heads", "model.heads", broken);
+  check_fits_limit(settings, "duration", broken);
+  check_fits_limit(settings, "min_duration", broken);
+  if (kind == SpecKind::serve) {
+    check_target(settings, broken);
+    check_trace(settings, broken);
+  }
+  if (kind == SpecKind::command) check_placeholders(settings, broken);
+  return broken;
+}
+
+}  // namespace assay
