@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,27 @@
 
 namespace assay {
 
-/// One condition of a filter: `verdict=valid`, `duration>10s`, `metrics.loss<0.5`, `name~mnist`.
+/// What a field of a run is compared by.
+enum class RunFieldKind {
+  text,      ///< id, name, kind, state, verdict, study, variant, host
+  tag,       ///< tag: true if it holds for any of the tags (`!=`: for none)
+  number,    ///< ranks, nodes
+  time,      ///< created: Unix seconds
+  duration,  ///< duration: seconds
+  metric,    ///< metrics.X: false for runs without that metric
+};
+/// Nothing if runs have no such field.
+std::optional<RunFieldKind> run_field_kind(std::string_view field);
+/// "loss" of "metrics.loss".
+std::string metric_of(std::string_view field);
+/// As conditions and indexes hold times: exact to the millisecond.
+double unix_seconds(WallTime time);
+
+/// One condition of a filter: `verdict=valid`, `duration>10s`, `metrics.loss<0.5`, `name~mnist` (contains, whatever
+/// the case of letters), `name^=llm` (starts with).
 struct Condition {
   enum class Op { equal, not_equal, less, less_equal, greater, greater_equal, contains, starts_with };
-  std::string
-      field;  ///< id, name, kind, state, verdict, study, variant, host, tag, created, duration, ranks, nodes, metrics.X
+  std::string field;  ///< one that `run_field_kind` knows
   Op op = Op::equal;
   std::string text;   ///< for text fields, and the original spelling
   double number = 0;  ///< for numeric fields: seconds, Unix seconds, plain numbers

@@ -46,6 +46,7 @@ class RunWriter {
   virtual std::vector<SeriesSummary> summaries() const = 0;
 
   /// Replaces what is stored about the run itself while it goes on (a `hello` brought versions, a rename …).
+  /// Name and tags that somebody else changed meanwhile stay, unless this writer changes them too; so with `finish`.
   virtual Result<void> update(const Run& run) = 0;
   /// The run has ended: stores its final form, syncs, gives up ownership. Nothing may be appended afterwards.
   virtual Result<void> finish(const Run& run) = 0;
@@ -97,6 +98,7 @@ class Store {
   /// An id that exists already is an error of kind `busy`.
   virtual Result<std::unique_ptr<RunWriter>> create_run(Run& run) = 0;
   /// A further process of the same job adds its own series and output to a run that another one records.
+  /// Its `update` and `finish` leave the run itself alone.
   /// `name` tells the processes apart ("rank-3"); `busy` if it has been here already, `not_found` if there is no such
   /// run.
   virtual Result<std::unique_ptr<RunWriter>> join_run(std::string_view id, std::string_view name) = 0;
@@ -119,6 +121,7 @@ class Store {
   // Studies.
   virtual Result<void> create_study(Study& study) = 0;
   virtual Result<Study> find_study(std::string_view id) = 0;
+  /// Newest first. Those that cannot be read are left out; `reindex` names them.
   virtual Result<std::vector<Study>> list_studies() = 0;
   virtual Result<Study> change_study(std::string_view id, const std::function<Result<void>(Study&)>& change) = 0;
   virtual Result<void> remove_study(std::string_view id) = 0;

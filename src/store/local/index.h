@@ -1,0 +1,76 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "model/run.h"
+#include "store/local/file_lock.h"
+#include "store/local/local_store.h"
+#include "store/local/sqlite.h"
+#include "store/run_query.h"
+
+namespace assay {
+
+RunRow row_of(const Run& run);
+
+/// The SQLite index beside the run folders. It holds nothing that is not in the folders: damaged, deleted or written
+/// by another version, it is moved aside and made again from what `scan` finds. Where it cannot be written at all
+/// (read-only folder, full disk) the same tables are kept in memory instead.
+/// Any thread; several processes may use the same file.
+class Index {
+ public:
+  /// Reads every run folder; called whenever the index has to be filled.
+  using Scan = std::function<std::vector<RunRow>()>;
+
+  static Result<std::unique_ptr<Index>> open(fs::path folder, Sharing sharing, Scan scan);
+
+  Result<void> put(const RunRow& row);
+  Result<void> forget(std::string_view id);
+  Result<RunPage> list(const RunQuery& query);
+  /// Ids of all runs in state `running`.
+  Result<std::vector<std::string>> running();
+  /// Puts all rows and forgets every other run that `still_there` denies.
+  Result<void> replace(const std::vector<RunRow>& rows, const std::function<bool(const std::string&)>& still_there);
+
+ private:
+  /// Which file a connection is on: another process may have put a new one in its place.
+  struct FileIdentity {
+    dev_t device = 0;
+    ino_t inode = 0;
+    bool operator==(const FileIdentity&) const = default;
+  };
+
+  Index(fs::path folder, Sharing sharing, Scan scan)
+      : folder_(std::move(folder)), sharing_(sharing), scan_(std::move(scan)) {}
+  fs::path file() const { return folder_ / "index.db"; }
+  std::optional<FileIdentity> identity() const;
+
+  Result<void> connect();
+  Result<void> connect_to_file();
+  Result<void> connect_to_memory();
+  Result<void> set_aside();
+  Result<void> make_tables();
+  /// Runs `operation` on an intact index.
+  template <typename Operation>
+  auto guarded(Operation operation) -> decltype(operation());
+  /// The same inside one write transaction.
+  Result<void> write(const std::function<Result<void>()>& operation);
+
+  const fs::path folder_;
+  const Sharing sharing_;
+  const Scan scan_;
+  std::mutex mutex_;
+  std::unique_ptr<Database> database_;
+  std::optional<FileIdentity> connected_to_;  ///< absent for the index in memory
+};
+
+}  // namespace assay

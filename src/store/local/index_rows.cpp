@@ -1,0 +1,237 @@
+#include "store/local/index_rows.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <variant>
+#include <vector>
+
+#include "store/series/varint.h"
+
+namespace assay {
+
+// Columns of `runs` are named as the fields of a query. Times and durations are in seconds. Tags and metrics are there
+// twice: in tables of their own to search and sort by, and packed into the row, which halves the time of a long list.
+const char* const kIndexTables = R"(
+CREATE TABLE runs(
+  key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, kind TEXT, state TEXT, verdict TEXT, study TEXT,
+  variant TEXT, repeat INTEGER, ranks INTEGER, nodes INTEGER, host TEXT, created REAL, duration REAL, packed BLOB);
+CREATE INDEX runs_by_created ON runs(created);
+CREATE INDEX runs_by_name ON runs(name);
+CREATE INDEX runs_by_study ON runs(study);
+CREATE INDEX runs_going_on ON runs(id) WHERE state = 'running';
+CREATE TABLE run_metrics(run INTEGER, name TEXT, value REAL, PRIMARY KEY(run, name)) WITHOUT ROWID;
+CREATE TABLE run_tags(run INTEGER, tag TEXT, PRIMARY KEY(run, tag)) WITHOUT ROWID;
+CREATE INDEX run_tags_by_tag ON run_tags(tag);
+)";
+
+namespace {
+
+using Value = std::variant<std::string, double>;
+
+struct Clause {
+  std::string sql;
+  std::vector<Value> values;
+};
+
+std::string_view operator_of(Condition::Op op) {
+  switch (op) {
+    case Condition::Op::equal: return "=";
+    case Condition::Op::not_equal: return "<>";
+    case Condition::Op::less: return "<";
+    case Condition::Op::less_equal: return "<=";
+    case Condition::Op::greater: return ">";
+    case Condition::Op::greater_equal: return ">=";
+    case Condition::Op::contains:
+    case Condition::Op::starts_with: break;
+  }
+  ASSAY_ASSERT(false);
+}
+
+std::string text_comparison(std::string_view column, Condition::Op op) {
+  if (op == Condition::Op::contains) return fmt::format("instr(lower({}), lower(?)) > 0", column);
+  if (op == Condition::Op::starts_with) return fmt::format("instr({}, ?) = 1", column);
+  return fmt::format("{} {} ?", column, operator_of(op));
+}
+
+Error unknown_field(std::string_view field) {
+  return Error{.kind = ErrorKind::usage, .message = fmt::format("runs have no field '{}'", field)};
+}
+
+Result<Clause> clause_of(const Condition& condition) {
+  const auto kind = run_field_kind(condition.field);
+  if (!kind) return unknown_field(condition.field);
+  const bool negated = condition.op == Condition::Op::not_equal;
+  switch (*kind) {
+    case RunFieldKind::text: return Clause{text_comparison(condition.field, condition.op), {condition.text}};
+    case RunFieldKind::tag:
+      // "tag != x" means that none of its tags is x.
+      return Clause{fmt::format("{} EXISTS(SELECT 1 FROM run_tags WHERE run = runs.key AND {})", negated ? "NOT" : "",
+                                text_comparison("tag", negated ? Condition::Op::equal : condition.op)),
+                    {condition.text}};
+    case RunFieldKind::metric:
+      return Clause{fmt::format("EXISTS(SELECT 1 FROM run_metrics WHERE run = runs.key AND name = ? AND value {} ?)",
+                                operator_of(condition.op)),
+                    {metric_of(condition.field), condition.number}};
+    case RunFieldKind::number:
+    case RunFieldKind::time:
+    case RunFieldKind::duration:
+      return Clause{fmt::format("{} {} ?", condition.field, operator_of(condition.op)), {condition.number}};
+  }
+  ASSAY_ASSERT(false);
+}
+
+Result<Clause> where_of(const RunQuery& query) {
+  Clause where;
+  for (const auto& condition : query.conditions) {
+    ASSAY_TRY(auto clause, clause_of(condition));
+    where.sql += where.sql.empty() ? " WHERE " : " AND ";
+    where.sql += clause.sql;
+    for (auto& value : clause.values) where.values.push_back(std::move(value));
+  }
+  return where;
+}
+
+Result<Clause> order_of(const RunQuery& query) {
+  const auto kind = run_field_kind(query.sort);
+  if (!kind || *kind == RunFieldKind::tag) return unknown_field(query.sort);
+  const std::string_view direction = query.descending ? "DESC" : "ASC";
+  Clause order;
+  if (*kind == RunFieldKind::metric) {
+    order.sql = fmt::format(
+        " ORDER BY (SELECT value FROM run_metrics WHERE run = runs.key AND name = ?) {} NULLS LAST, created DESC",
+        direction);
+    order.values.emplace_back(metric_of(query.sort));
+  } else {
+    order.sql = fmt::format(" ORDER BY {} {}", query.sort, direction);
+    if (query.sort != "created") order.sql += ", created DESC";
+  }
+  // Of runs made in the same millisecond the later one counts as newer.
+  order.sql += query.descending ? ", key DESC" : ", key ASC";
+  return order;
+}
+
+int bind_all(Statement& statement, const std::vector<Value>& values, int next) {
+  for (const auto& value : values) {
+    if (const auto* text = std::get_if<std::string>(&value)) {
+      statement.bind(next++, *text);
+    } else {
+      statement.bind(next++, std::get<double>(value));
+    }
+  }
+  return next;
+}
+
+std::string pack(const RunRow& row) {
+  std::string packed;
+  put_varint(packed, row.tags.size());
+  for (const auto& tag : row.tags) put_text(packed, tag);
+  for (const auto& [name, value] : row.metrics) {
+    put_text(packed, name);
+    put_fixed(packed, std::bit_cast<std::uint64_t>(value), sizeof value);
+  }
+  return packed;
+}
+
+Result<void> unpack(std::string_view packed, RunRow& row) {
+  ByteReader reader(packed);
+  for (auto tags = reader.varint(); tags > 0 && reader.ok(); --tags) row.tags.emplace_back(reader.text());
+  while (reader.ok() && !reader.rest().empty()) {
+    std::string name(reader.text());
+    row.metrics.emplace_hint(row.metrics.end(), std::move(name), std::bit_cast<double>(reader.fixed(sizeof(double))));
+  }
+  if (reader.ok()) return {};
+  return Error{.kind = ErrorKind::bad_file, .message = fmt::format("the row of run '{}' is damaged", row.id)};
+}
+
+/// Columns as `query_rows` selects them.
+Result<RunRow> row_from(const Statement& statement) {
+  RunRow row;
+  row.id = statement.text(0);
+  row.name = statement.text(1);
+  row.kind = statement.text(2);
+  row.state = run_state_from(statement.text(3)).value_or(RunState::queued);
+  row.verdict = verdict_from(statement.text(4)).value_or(Verdict::none);
+  row.study = statement.text(5);
+  row.variant = statement.text(6);
+  row.repeat = static_cast<int>(statement.integer(7));
+  row.ranks = static_cast<int>(statement.integer(8));
+  row.nodes = static_cast<int>(statement.integer(9));
+  row.host = statement.text(10);
+  row.created = WallTime(std::chrono::milliseconds(std::llround(statement.real(11) * 1e3)));
+  row.duration = Nanos(std::llround(statement.real(12) * 1e9));
+  ASSAY_CHECK(unpack(statement.bytes(13), row));
+  return row;
+}
+
+}  // namespace
+
+Result<RowWriter> RowWriter::prepare(Database& database) {
+  ASSAY_TRY(auto put_run, database.prepare(R"(
+    INSERT INTO runs(id, name, kind, state, verdict, study, variant, repeat, ranks, nodes, host, created, duration,
+      packed)
+    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT(id) DO UPDATE SET name = excluded.name, kind = excluded.kind, state = excluded.state,
+      verdict = excluded.verdict, study = excluded.study, variant = excluded.variant, repeat = excluded.repeat,
+      ranks = excluded.ranks, nodes = excluded.nodes, host = excluded.host, created = excluded.created,
+      duration = excluded.duration, packed = excluded.packed
+    RETURNING key)"));
+  ASSAY_TRY(auto drop_metrics, database.prepare("DELETE FROM run_metrics WHERE run = ?"));
+  ASSAY_TRY(auto drop_tags, database.prepare("DELETE FROM run_tags WHERE run = ?"));
+  ASSAY_TRY(auto put_metric, database.prepare("INSERT INTO run_metrics(run, name, value) VALUES(?, ?, ?)"));
+  ASSAY_TRY(auto put_tag, database.prepare("INSERT OR IGNORE INTO run_tags(run, tag) VALUES(?, ?)"));
+  return RowWriter(std::move(put_run), std::move(drop_metrics), std::move(drop_tags), std::move(put_metric),
+                   std::move(put_tag));
+}
+
+Result<void> RowWriter::put(const RunRow& row) {
+  put_run_.bind(1, row.id)
+      .bind(2, row.name)
+      .bind(3, row.kind)
+      .bind(4, name_of(row.state))
+      .bind(5, name_of(row.verdict));
+  put_run_.bind(6, row.study).bind(7, row.variant).bind(8, std::int64_t{row.repeat}).bind(9, std::int64_t{row.ranks});
+  put_run_.bind(10, std::int64_t{row.nodes}).bind(11, row.host).bind(12, unix_seconds(row.created));
+  put_run_.bind(13, seconds_of(row.duration)).bind_bytes(14, pack(row));
+  ASSAY_CHECK(put_run_.step());
+  const auto key = put_run_.integer(0);
+  put_run_.reset();
+  ASSAY_CHECK(drop_metrics_.bind(1, key).run());
+  ASSAY_CHECK(drop_tags_.bind(1, key).run());
+  for (const auto& [name, value] : row.metrics) {
+    ASSAY_CHECK(put_metric_.bind(1, key).bind(2, name).bind(3, value).run());
+  }
+  for (const auto& tag : row.tags) ASSAY_CHECK(put_tag_.bind(1, key).bind(2, tag).run());
+  return {};
+}
+
+Result<RunPage> query_rows(Database& database, const RunQuery& query) {
+  ASSAY_TRY(const auto where, where_of(query));
+  ASSAY_TRY(const auto order, order_of(query));
+  ASSAY_TRY(auto select, database.prepare("SELECT id, name, kind, state, verdict, study, variant, repeat, ranks, "
+                                          "nodes, host, created, duration, packed FROM runs" +
+                                          where.sql + order.sql + " LIMIT ? OFFSET ?"));
+  int next = bind_all(select, where.values, 1);
+  next = bind_all(select, order.values, next);
+  select.bind(next, query.limit).bind(next + 1, query.offset);
+
+  RunPage page;
+  for (;;) {
+    ASSAY_TRY(const bool found, select.step());
+    if (!found) break;
+    ASSAY_TRY(auto row, row_from(select));
+    page.rows.push_back(std::move(row));
+  }
+  if (query.limit < 0 && query.offset == 0) {
+    page.total = static_cast<std::int64_t>(page.rows.size());
+    return page;
+  }
+  ASSAY_TRY(auto count, database.prepare("SELECT count(*) FROM runs" + where.sql));
+  bind_all(count, where.values, 1);
+  ASSAY_CHECK(count.step());
+  page.total = count.integer(0);
+  return page;
+}
+
+}  // namespace assay

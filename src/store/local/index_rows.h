@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "store/local/sqlite.h"
+#include "store/run_query.h"
+
+namespace assay {
+
+/// Raise it with every change of the tables: an index of another version is made again.
+constexpr int kIndexVersion = 1;
+extern const char* const kIndexTables;
+
+/// Writes rows into the index's tables, all with the same prepared statements. Goes before its Database.
+class RowWriter {
+ public:
+  static Result<RowWriter> prepare(Database& database);
+  /// Inserts or replaces.
+  Result<void> put(const RunRow& row);
+
+ private:
+  RowWriter(Statement put_run, Statement drop_metrics, Statement drop_tags, Statement put_metric, Statement put_tag)
+      : put_run_(std::move(put_run)),
+        drop_metrics_(std::move(drop_metrics)),
+        drop_tags_(std::move(drop_tags)),
+        put_metric_(std::move(put_metric)),
+        put_tag_(std::move(put_tag)) {}
+  Statement put_run_, drop_metrics_, drop_tags_, put_metric_, put_tag_;
+};
+
+/// Answers a query from the index's tables. A field that does not exist is an error of kind `usage`.
+Result<RunPage> query_rows(Database& database, const RunQuery& query);
+
+}  // namespace assay

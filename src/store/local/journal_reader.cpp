@@ -1,0 +1,190 @@
+#include "store/local/journal_reader.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "store/series/chunk.h"
+#include "store/series/varint.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kWindow = std::size_t{1} << 20;
+constexpr std::size_t kTypicalDefinition = 512;
+
+WallTime wall_time(std::uint64_t nanos) { return WallTime(Nanos(static_cast<std::int64_t>(nanos))); }
+
+/// A frame that came through the checksum but cannot be understood.
+Error unreadable(std::string_view what) { return Error{.kind = ErrorKind::bad_file, .message = std::string(what)}; }
+
+}  // namespace
+
+Result<JournalReader> JournalReader::open(const fs::path& path, std::string name) {
+  ASSAY_TRY(auto file, open_file(path, O_RDONLY));
+  return JournalReader(std::move(file), std::move(name));
+}
+
+Result<std::uint64_t> JournalReader::read(std::uint64_t from, JournalOwner owner, JournalVisitor& visitor) {
+  struct stat info {};
+  if (::fstat(file_.get(), &info) != 0) return system_error(errno, "cannot read the journal");
+  end_ = static_cast<std::uint64_t>(info.st_size);
+  std::uint64_t offset = from;
+  bool ended = false;
+  while (offset < end_) {
+    ASSAY_TRY(const auto frame, frame_at(offset));
+    if (frame.status == FrameView::Status::whole) {
+      const auto size = frame.size();
+      ended = frame.kind == FrameKind::end;
+      ASSAY_CHECK(show(frame, offset, visitor));
+      offset += size;
+      continue;
+    }
+    if (owner == JournalOwner::live && frame.status == FrameView::Status::incomplete) return offset;
+    ASSAY_TRY(const auto next, next_frame(offset + 1));
+    // With nothing whole behind it, it may be a frame of which not all has reached us (network file systems).
+    if (owner == JournalOwner::live && next == end_) return offset;
+    visitor.on_damage(
+        fmt::format("{}: {} bytes at offset {} are damaged and were skipped", name_, next - offset, offset));
+    offset = next;
+  }
+  if (owner == JournalOwner::finished && !ended && (offset > from || end_ == 0)) {
+    visitor.on_damage(fmt::format("{}: it stops at offset {} without its end mark: the rest is missing", name_, end_));
+  }
+  return offset;
+}
+
+Result<std::string> JournalReader::read_at(std::uint64_t offset, std::size_t length) {
+  std::string bytes(length, '\0');
+  std::size_t filled = 0;
+  while (filled < length) {
+    const ssize_t count =
+        ::pread(file_.get(), bytes.data() + filled, length - filled, static_cast<off_t>(offset + filled));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(errno, "cannot read the journal");
+    if (count == 0) break;
+    filled += static_cast<std::size_t>(count);
+  }
+  bytes.resize(filled);
+  return bytes;
+}
+
+/// Up to `length` bytes at `offset`; fewer where the file ends. Valid until the next call.
+Result<std::string_view> JournalReader::peek(std::uint64_t offset, std::size_t length) {
+  if (offset >= end_) return std::string_view();
+  length = static_cast<std::size_t>(std::min<std::uint64_t>(length, end_ - offset));
+  const auto window_end = window_offset_ + window_.size();
+  if (offset < window_offset_ || offset + length > window_end) {
+    if (offset >= window_offset_ && offset < window_end) {
+      window_.erase(0, static_cast<std::size_t>(offset - window_offset_));
+    } else {
+      window_.clear();
+    }
+    window_offset_ = offset;
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(std::max(length, kWindow), end_ - offset));
+    ASSAY_TRY(const auto more, read_at(offset + window_.size(), wanted - window_.size()));
+    window_ += more;
+    // Shorter than at the start: a writer that ran out of disk has cut it back.
+    if (window_.size() < wanted) end_ = window_offset_ + window_.size();
+  }
+  return std::string_view(window_).substr(static_cast<std::size_t>(offset - window_offset_), length);
+}
+
+Result<FrameView> JournalReader::frame_at(std::uint64_t offset) {
+  ASSAY_TRY(const auto head, peek(offset, kFrameHeader));
+  const auto header = look_at_header(head);
+  if (header.status != FrameView::Status::whole) return FrameView{header.status};
+  ASSAY_TRY(const auto bytes, peek(offset, kFrameHeader + header.length));
+  return look_at_frame(bytes, offset);
+}
+
+/// Where the next whole frame begins, at `offset` or later; the end of the file if there is none.
+Result<std::uint64_t> JournalReader::next_frame(std::uint64_t offset) {
+  while (offset < end_) {
+    ASSAY_TRY(const auto bytes, peek(offset, kWindow));
+    const auto found = bytes.find(kFrameMagic);
+    if (found == std::string_view::npos) {
+      // The magic may begin in the last bytes of this window.
+      if (offset + bytes.size() >= end_) return end_;
+      offset += bytes.size() - (kFrameMagic.size() - 1);
+      continue;
+    }
+    offset += found;
+    ASSAY_TRY(const auto frame, frame_at(offset));
+    if (frame.status == FrameView::Status::whole) return offset;
+    ++offset;
+  }
+  return end_;
+}
+
+Result<void> JournalReader::show(const FrameView& frame, std::uint64_t offset, JournalVisitor& visitor) {
+  ByteReader reader(frame.payload);
+  Result<void> shown = unreadable("its content means nothing to this version of assay");
+  switch (frame.kind) {
+    case FrameKind::series: shown = define_series(offset, frame.payload); break;
+    case FrameKind::end: shown = {}; break;
+    case FrameKind::event: {
+      const auto time = wall_time(reader.fixed(8));
+      if (!reader.ok()) break;
+      visitor.on_event(time, reader.rest());
+      shown = {};
+      break;
+    }
+    case FrameKind::output: {
+      const auto stream = reader.byte();
+      const auto time = wall_time(reader.fixed(8));
+      if (!reader.ok() || stream > static_cast<std::uint8_t>(OutputStream::error)) break;
+      visitor.on_output(static_cast<OutputStream>(stream), time, reader.rest());
+      shown = {};
+      break;
+    }
+    case FrameKind::points: shown = show_points(frame.payload, visitor); break;
+  }
+  if (shown.ok() || shown.error().kind != ErrorKind::bad_file) return shown;
+  visitor.on_damage(fmt::format("{}: the record at offset {} was skipped: {}", name_, offset, shown.error().message));
+  return {};
+}
+
+Result<void> JournalReader::show_points(std::string_view payload, JournalVisitor& visitor) {
+  ByteReader reader(payload);
+  const auto definition = reader.varint();
+  if (!reader.ok()) return unreadable("points without a series");
+  if (!series_.contains(definition)) ASSAY_CHECK(look_up_series(definition));
+  ASSAY_TRY(const auto points, decode_chunk(reader.rest()));
+  const auto& series = series_.at(definition);
+  visitor.on_points(series.key, series.unit, points);
+  return {};
+}
+
+Result<void> JournalReader::define_series(std::uint64_t offset, std::string_view payload) {
+  ByteReader reader(payload);
+  Series series;
+  series.key.name = reader.text();
+  series.unit = reader.text();
+  for (auto labels = reader.varint(); labels > 0 && reader.ok(); --labels) {
+    std::string label(reader.text());
+    series.key.labels[std::move(label)] = reader.text();
+  }
+  if (!reader.ok()) return unreadable("the definition of a series makes no sense");
+  series_.insert_or_assign(offset, std::move(series));
+  return {};
+}
+
+/// For a reading that began after the definition. It has bytes of its own: the window stays where it is.
+Result<void> JournalReader::look_up_series(std::uint64_t offset) {
+  ASSAY_TRY(std::string bytes, read_at(offset, kTypicalDefinition));
+  if (const auto header = look_at_header(bytes); header.length > bytes.size()) {
+    ASSAY_TRY(bytes, read_at(offset, kFrameHeader + header.length));
+  }
+  const auto frame = look_at_frame(bytes, offset);
+  if (frame.status != FrameView::Status::whole || frame.kind != FrameKind::series) {
+    return unreadable(fmt::format("the definition of its series at offset {} is damaged", offset));
+  }
+  return define_series(offset, frame.payload);
+}
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// How the data folder's file system may be used.
+enum class Sharing {
+  local,    ///< write-ahead log: readers and a writer side by side
+  network,  ///< memory shared between hosts is not safe: rollback journal, one writer at a time by a lock file
+};
+
+struct LocalStoreOptions {
+  std::optional<Sharing> sharing;  ///< by the kind of file system unless it is given
+};
+
+/// The store in a folder of this machine (or of a network file system): one folder per run, an SQLite index beside
+/// them. Makes the folder if it is missing. A folder that cannot be written can still be read. README.md of src/store
+/// shows the layout.
+Result<std::unique_ptr<Store>> open_local_store(const fs::path& folder, const LocalStoreOptions& options = {});
+
+}  // namespace assay

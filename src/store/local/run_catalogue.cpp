@@ -1,0 +1,137 @@
+#include "store/local/run_catalogue.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "store/local/run_journals.h"
+
+namespace assay {
+namespace {
+
+/// Counts what a journal holds.
+class Counter final : public JournalVisitor {
+ public:
+  void on_event(WallTime, std::string_view) override { ++events; }
+  void on_points(const SeriesKey&, std::string_view, std::span<const SeriesPoint> all) override {
+    points += all.size();
+  }
+  void on_output(OutputStream, WallTime, std::string_view bytes) override { output += bytes.size(); }
+
+  std::size_t events = 0, points = 0, output = 0;
+};
+
+std::vector<RunRow> rows_of_folders(const RunCatalogue& catalogue) {
+  std::vector<RunRow> rows;
+  for (const auto& id : catalogue.folders()) {
+    if (const auto run = catalogue.folder(id).load(); run.ok()) rows.push_back(row_of(*run));
+  }
+  std::sort(rows.begin(), rows.end(), [](const RunRow& a, const RunRow& b) { return a.created < b.created; });
+  return rows;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<RunCatalogue>> RunCatalogue::open(const fs::path& data, Sharing sharing) {
+  std::shared_ptr<RunCatalogue> catalogue(new RunCatalogue(data));
+  ASSAY_TRY(catalogue->index_, Index::open(data, sharing, [raw = catalogue.get()] { return rows_of_folders(*raw); }));
+  return catalogue;
+}
+
+Result<Run> RunCatalogue::load(const RunFolder& folder) const {
+  auto run = folder.load();
+  if (run.ok() || run.error().kind != ErrorKind::bad_file) return run;
+  Counter counter;
+  if (const auto read = read_run_journals(folder, counter, {});
+      read.ok() && counter.events + counter.points + counter.output) {
+    run.error().message += fmt::format("; its journal is still readable: {} events, {} points, {} bytes of output",
+                                       counter.events, counter.points, counter.output);
+  }
+  return run;
+}
+
+Result<Run> RunCatalogue::find(std::string_view id) {
+  const auto folder = this->folder(id);
+  auto run = load(folder);
+  if (run.ok()) return close_if_abandoned(folder, std::move(run).value());
+  if (run.error().kind == ErrorKind::not_found && is_file_name(id)) forget(id);
+  return run;
+}
+
+Result<Run> RunCatalogue::change(std::string_view id, const std::function<Result<void>(Run&)>& change) {
+  // Closes the run first if it must be, and keeps a wrong id from making a lock file.
+  ASSAY_CHECK(find(id));
+  const auto folder = this->folder(id);
+  ASSAY_TRY(const auto lock, FileLock::acquire(folder.change_lock()));
+  ASSAY_TRY(auto run, folder.load());
+  ASSAY_CHECK(change(run));
+  run.id = id;
+  ASSAY_CHECK(folder.save(run));
+  note(run);
+  return run;
+}
+
+Run RunCatalogue::close_if_abandoned(const RunFolder& folder, Run run) {
+  if (run.state != RunState::running || folder.owner() != LockState::free) return run;
+  // In a folder that cannot be written the run is closed only in what we hand out.
+  const auto lock = FileLock::acquire(folder.change_lock());
+  if (lock.ok()) {
+    // Somebody may have closed it meanwhile; then only the index is behind.
+    if (auto now = folder.load(); now.ok() && now->state != RunState::running) {
+      note(*now);
+      return std::move(now).value();
+    }
+  }
+  run = salvage(folder, std::move(run));
+  if (lock.ok()) {
+    if (const auto saved = folder.save(run); !saved.ok()) {
+      log_warning("run '{}' could not be closed as interrupted: {}", run.id, saved.error().text());
+    }
+  }
+  note(run);
+  return run;
+}
+
+void RunCatalogue::close_abandoned() {
+  const auto running = index_->running();
+  if (!running.ok()) return;
+  for (const auto& id : *running) {
+    const auto folder = this->folder(id);
+    if (folder.owner() != LockState::free) continue;
+    auto run = folder.load();
+    if (run.ok() && run->state == RunState::running) {
+      close_if_abandoned(folder, std::move(run).value());
+    } else if (run.ok()) {
+      note(*run);
+    } else if (run.error().kind == ErrorKind::not_found) {
+      forget(id);
+    }
+  }
+}
+
+void RunCatalogue::note(const Run& run) { warn_once(index_->put(row_of(run))); }
+
+void RunCatalogue::forget(std::string_view id) { warn_once(index_->forget(id)); }
+
+void RunCatalogue::warn_once(const Result<void>& result) {
+  if (result.ok() || warned_.exchange(true)) return;
+  log_warning(
+      "The index of runs could not be written ({}). The runs themselves are recorded; `assay reindex` brings "
+      "the list up to date later.",
+      result.error().text());
+}
+
+std::vector<std::string> RunCatalogue::folders() const {
+  std::vector<std::string> ids;
+  std::error_code code;
+  for (fs::directory_iterator entry(runs(), code), end; !code && entry != end; entry.increment(code)) {
+    auto name = entry->path().filename().string();
+    std::error_code ignored;
+    if (is_file_name(name) && entry->is_directory(ignored)) ids.push_back(std::move(name));
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+}  // namespace assay

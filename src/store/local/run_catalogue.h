@@ -1,0 +1,55 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "model/run.h"
+#include "store/local/index.h"
+#include "store/local/run_folder.h"
+
+namespace assay {
+
+/// The run folders together with their index. The folders are the truth: an index that cannot be written costs a
+/// warning, never a run. Any thread.
+class RunCatalogue {
+ public:
+  static Result<std::shared_ptr<RunCatalogue>> open(const fs::path& data, Sharing sharing);
+
+  const fs::path& data() const { return data_; }
+  fs::path runs() const { return data_ / "runs"; }
+  RunFolder folder(std::string_view id) const { return {runs() / std::string(id), std::string(id)}; }
+  Index& index() { return *index_; }
+
+  /// run.json as it stands. Where that is damaged the error says what the journal still holds.
+  Result<Run> load(const RunFolder& folder) const;
+  /// The run, closed as `interrupted` first if its owner is gone.
+  Result<Run> find(std::string_view id);
+  /// Reads, changes and stores a run under its lock.
+  Result<Run> change(std::string_view id, const std::function<Result<void>(Run&)>& change);
+  /// Closes every run that the index shows as running and whose owner is gone.
+  void close_abandoned();
+
+  /// Brings the index up to date.
+  void note(const Run& run);
+  void forget(std::string_view id);
+
+  /// Ids of all run folders, readable or not.
+  std::vector<std::string> folders() const;
+
+ private:
+  explicit RunCatalogue(fs::path data) : data_(std::move(data)) {}
+  Run close_if_abandoned(const RunFolder& folder, Run run);
+  void warn_once(const Result<void>& result);
+
+  const fs::path data_;
+  std::unique_ptr<Index> index_;
+  std::atomic<bool> warned_ = false;
+};
+
+}  // namespace assay

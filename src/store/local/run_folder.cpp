@@ -1,0 +1,62 @@
+#include "store/local/run_folder.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/json.h"
+
+namespace assay {
+
+bool is_file_name(std::string_view name) {
+  if (name.empty() || name.size() > 128 || name.front() == '.') return false;
+  return std::none_of(name.begin(), name.end(),
+                      [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+}
+
+Result<Run> RunFolder::load() const {
+  std::error_code code;
+  if (!is_file_name(id_) || !fs::is_directory(path_, code)) {
+    return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no run '{}'", id_)};
+  }
+  const auto load = [&]() -> Result<Run> {
+    auto text = read_file(record());
+    if (!text) {
+      auto error = std::move(text).error();
+      if (error.kind == ErrorKind::missing_file)
+        error = {.kind = ErrorKind::bad_file, .message = "the file is missing"};
+      return error;
+    }
+    ASSAY_TRY(const auto value, parse_json(*text));
+    ASSAY_TRY(auto run, run_from_json(value));
+    if (run.id != id_) {
+      return Error{.kind = ErrorKind::bad_file, .message = fmt::format("it belongs to another run, '{}'", run.id)};
+    }
+    return run;
+  };
+  auto run = load();
+  if (!run) run.error().at = record().string();
+  return std::move(run).within(fmt::format("run '{}': run.json", id_));
+}
+
+Result<void> RunFolder::save(const Run& run) const {
+  return write_file_atomically(record(), pretty_json(to_json(run)));
+}
+
+std::string RunFolder::owner_name() const {
+  auto text = read_file(owner_lock(), 4096).value_or("");
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+Result<FileLock> take_ownership(const RunFolder& folder) {
+  ASSAY_TRY(auto lock, FileLock::acquire(folder.owner_lock(), Nanos(0)));
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  ASSAY_CHECK(write_all(lock.descriptor(), fmt::format("pid {} on {}\n", ::getpid(), host.data())));
+  return lock;
+}
+
+}  // namespace assay

@@ -1,0 +1,131 @@
+#include "store/local/sqlite.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace assay {
+namespace {
+
+Error sqlite_error(sqlite3* connection) {
+  // Without memory there is not even a connection to ask.
+  const int code = connection ? sqlite3_extended_errcode(connection) : SQLITE_NOMEM;
+  Error error{.kind = ErrorKind::io,
+              .message = fmt::format("SQLite: {}", connection ? sqlite3_errmsg(connection) : sqlite3_errstr(code))};
+  switch (code & 0xFF) {
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB: error.kind = ErrorKind::bad_file; break;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: error.kind = ErrorKind::busy; break;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+    case SQLITE_CANTOPEN: error.kind = ErrorKind::denied; break;
+    default: break;
+  }
+  return error;
+}
+
+}  // namespace
+
+Statement& Statement::bind(int parameter, std::string_view text) {
+  sqlite3_bind_text64(statement_.get(), parameter, text.data() ? text.data() : "", text.size(), SQLITE_TRANSIENT,
+                      SQLITE_UTF8);
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, std::int64_t number) {
+  sqlite3_bind_int64(statement_.get(), parameter, number);
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, double number) {
+  sqlite3_bind_double(statement_.get(), parameter, number);
+  return *this;
+}
+
+Statement& Statement::bind_bytes(int parameter, std::string_view bytes) {
+  sqlite3_bind_blob64(statement_.get(), parameter, bytes.data() ? bytes.data() : "", bytes.size(), SQLITE_TRANSIENT);
+  return *this;
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  auto error = sqlite_error(sqlite3_db_handle(statement_.get()));
+  sqlite3_reset(statement_.get());
+  return error;
+}
+
+Result<void> Statement::run() {
+  ASSAY_CHECK(step());
+  reset();
+  return {};
+}
+
+std::string Statement::text(int column) const {
+  const auto* text = sqlite3_column_text(statement_.get(), column);
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+  return text ? std::string(reinterpret_cast<const char*>(text), size) : std::string();
+}
+
+std::string_view Statement::bytes(int column) const {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_.get(), column));
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+double Statement::real(int column) const {
+  if (sqlite3_column_type(statement_.get(), column) == SQLITE_NULL) return std::nan("");
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+Result<Database> Database::open(const std::string& path) {
+  sqlite3* connection = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &connection,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+  Database database(connection);
+  if (code != SQLITE_OK) return sqlite_error(connection);
+  return database;
+}
+
+Result<void> Database::execute(const std::string& sql) {
+  if (sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return sqlite_error(connection_.get());
+  }
+  return {};
+}
+
+Result<Statement> Database::prepare(const std::string& sql) {
+  sqlite3_stmt* statement = nullptr;
+  if (sqlite3_prepare_v2(connection_.get(), sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr) !=
+      SQLITE_OK) {
+    return sqlite_error(connection_.get());
+  }
+  return Statement(statement);
+}
+
+Result<std::int64_t> Database::number(const std::string& sql) {
+  ASSAY_TRY(auto statement, prepare(sql));
+  ASSAY_TRY(const bool row, statement.step());
+  return row ? statement.integer(0) : 0;
+}
+
+Result<Transaction> Transaction::begin(Database& database) {
+  ASSAY_CHECK(database.execute("BEGIN IMMEDIATE"));
+  return Transaction(database);
+}
+
+Result<void> Transaction::commit() {
+  auto result = database_->execute("COMMIT");
+  if (result.ok()) database_ = nullptr;
+  return result;
+}
+
+Transaction::~Transaction() {
+  if (!database_) return;
+  // Fails only where SQLite has rolled back by itself.
+  [[maybe_unused]] const auto undone = database_->execute("ROLLBACK");
+}
+
+}  // namespace assay

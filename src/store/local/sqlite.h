@@ -1,0 +1,82 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/files.h"
+#include "base/result.h"
+
+namespace assay {
+
+/// One prepared SQL statement. Belongs to its Database and must go first. Not thread-safe.
+class Statement {
+ public:
+  // Parameters count from 1, columns from 0, as in SQLite.
+  Statement& bind(int parameter, std::string_view text);
+  Statement& bind(int parameter, std::int64_t number);
+  Statement& bind(int parameter, double number);
+  Statement& bind_bytes(int parameter, std::string_view bytes);
+
+  /// True while there is a row.
+  Result<bool> step();
+  /// For statements without rows: runs it and makes it ready for the next values.
+  Result<void> run();
+  void reset() { sqlite3_reset(statement_.get()); }
+
+  std::string text(int column) const;
+  /// Valid until the next step.
+  std::string_view bytes(int column) const;
+  std::int64_t integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+  /// NaN for NULL, which is what SQLite makes of NaN.
+  double real(int column) const;
+
+ private:
+  friend class Database;
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+};
+
+/// A SQLite connection. Not thread-safe. Errors: `bad_file` (damaged, not a database), `busy`, `denied` (read-only,
+/// no access), else `io`.
+class Database {
+ public:
+  static Result<Database> open(const std::string& path);
+
+  Result<void> execute(const std::string& sql);
+  Result<Statement> prepare(const std::string& sql);
+  /// The single number a statement such as `PRAGMA user_version` gives.
+  Result<std::int64_t> number(const std::string& sql);
+  bool read_only() const { return sqlite3_db_readonly(connection_.get(), "main") == 1; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+  };
+  explicit Database(sqlite3* connection) : connection_(connection) {}
+  std::unique_ptr<sqlite3, Close> connection_;
+};
+
+/// Undone when it goes away without `commit`.
+class Transaction {
+ public:
+  /// Takes the right to write at once, so that nothing fails half-way.
+  static Result<Transaction> begin(Database& database);
+  Result<void> commit();
+
+  Transaction(Transaction&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
+  Transaction& operator=(Transaction&&) = delete;
+  ~Transaction();
+
+ private:
+  explicit Transaction(Database& database) : database_(&database) {}
+  Database* database_;
+};
+
+}  // namespace assay

@@ -1,0 +1,139 @@
+#include "store/resolve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/text.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kTagPrefix = "tag:";
+constexpr std::string_view kLast = "@last";
+constexpr std::size_t kShortestPrefix = 2;
+/// How many candidates a message lists.
+constexpr std::size_t kListed = 5;
+/// How many of the newest runs are searched for a name that the user may have meant.
+constexpr std::int64_t kSearched = 1000;
+
+Error no_such(std::string_view what, std::string_view reference, std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  Error error{.kind = ErrorKind::not_found, .message = fmt::format("there is no {} '{}'", what, printable(reference))};
+  if (const auto near = nearest(reference, names)) error.message += fmt::format(". Did you mean '{}'?", *near);
+  return error;
+}
+
+Error several(std::string_view reference, std::string_view how, const std::vector<std::string>& candidates) {
+  const auto listed = std::min(candidates.size(), kListed);
+  std::string list = join(std::span(candidates).first(listed), ", ");
+  if (candidates.size() > listed) list += ", …";
+  return Error{.kind = ErrorKind::usage, .message = fmt::format("'{}' {}: {}", printable(reference), how, list)};
+}
+
+/// How many before the newest: 0 for `@last`, 1 for `@last-1`. An error for anything else that begins with `@`.
+Result<std::int64_t> places_back(std::string_view reference) {
+  std::string_view rest = reference.substr(std::min(kLast.size(), reference.size()));
+  if (reference.starts_with(kLast)) {
+    if (rest.empty()) return 0;
+    std::int64_t back = 0;
+    const auto [end, code] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), back);
+    if (rest.front() == '-' && code == std::errc() && end == rest.data() + rest.size() && back >= 0) return back;
+  }
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("'{}' is not understood. Write '@last' or '@last-1'", printable(reference))};
+}
+
+Result<RunPage> list(Store& store, std::vector<Condition> conditions, std::int64_t limit, bool newest_first = true) {
+  return store.list_runs({.conditions = std::move(conditions), .descending = newest_first, .limit = limit});
+}
+
+Result<std::vector<std::string>> with_tag(Store& store, std::string_view reference) {
+  const std::string tag(reference.substr(kTagPrefix.size()));
+  ASSAY_TRY(const auto page, list(store, {{.field = "tag", .op = Condition::Op::equal, .text = tag}}, -1, false));
+  std::vector<std::string> ids;
+  for (const auto& row : page.rows) ids.push_back(row.id);
+  if (!ids.empty()) return ids;
+  ASSAY_TRY(const auto recent, list(store, {}, kSearched));
+  std::vector<std::string> tags;
+  for (const auto& row : recent.rows) tags.insert(tags.end(), row.tags.begin(), row.tags.end());
+  return no_such("run with the tag", tag, std::move(tags));
+}
+
+Result<std::vector<std::string>> nth_last(Store& store, std::string_view reference) {
+  ASSAY_TRY(const auto back, places_back(reference));
+  ASSAY_TRY(const auto page, store.list_runs({.limit = 1, .offset = back}));
+  if (!page.rows.empty()) return std::vector{page.rows.front().id};
+  return Error{.kind = ErrorKind::not_found,
+               .message = page.total == 0 ? "there are no runs yet"
+                                          : fmt::format("there are only {} runs, so no '{}'", page.total, reference)};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> resolve_runs(Store& store, std::string_view reference) {
+  if (reference.starts_with(kTagPrefix)) return with_tag(store, reference);
+  if (reference.starts_with('@')) return nth_last(store, reference);
+
+  const std::string text(reference);
+  // A run that is there but damaged still has an id: other commands may be able to do something about it.
+  if (const auto run = store.find_run(text); run.ok() || run.error().kind == ErrorKind::bad_file) {
+    return std::vector{text};
+  }
+  if (!text.empty()) {
+    ASSAY_TRY(const auto named, list(store, {{.field = "name", .op = Condition::Op::equal, .text = text}}, 1));
+    if (!named.rows.empty()) return std::vector{named.rows.front().id};
+  }
+  if (text.size() >= kShortestPrefix) {
+    ASSAY_TRY(const auto page, list(store, {{.field = "id", .op = Condition::Op::starts_with, .text = text}},
+                                    static_cast<std::int64_t>(kListed + 1)));
+    if (page.rows.size() == 1) return std::vector{page.rows.front().id};
+    if (page.rows.size() > 1) {
+      std::vector<std::string> candidates;
+      for (const auto& row : page.rows) {
+        candidates.push_back(row.name.empty() ? row.id : fmt::format("{} ({})", row.id, row.name));
+      }
+      return several(reference, "is the beginning of several ids", candidates);
+    }
+  }
+  ASSAY_TRY(const auto recent, list(store, {}, kSearched));
+  std::vector<std::string> names;
+  for (const auto& row : recent.rows) names.push_back(row.name);
+  return no_such("run", reference, std::move(names));
+}
+
+Result<std::string> resolve_run(Store& store, std::string_view reference) {
+  ASSAY_TRY(auto ids, resolve_runs(store, reference));
+  if (ids.size() == 1) return std::move(ids.front());
+  return several(reference, "stands for several runs, but one is needed", ids);
+}
+
+Result<std::string> resolve_study(Store& store, std::string_view reference) {
+  ASSAY_TRY(const auto studies, store.list_studies());
+  if (reference.starts_with('@')) {
+    ASSAY_TRY(const auto back, places_back(reference));
+    if (back < static_cast<std::int64_t>(studies.size())) return studies[static_cast<std::size_t>(back)].id;
+    return Error{.kind = ErrorKind::not_found,
+                 .message = studies.empty()
+                                ? "there are no studies yet"
+                                : fmt::format("there are only {} studies, so no '{}'", studies.size(), reference)};
+  }
+  std::vector<std::string> names;
+  std::vector<std::string> with_prefix;
+  std::optional<std::string> named;
+  for (const auto& study : studies) {
+    if (study.id == reference) return study.id;
+    if (!named && study.name == reference && !reference.empty()) named = study.id;
+    if (reference.size() >= kShortestPrefix && study.id.starts_with(reference)) with_prefix.push_back(study.id);
+    names.push_back(study.name);
+  }
+  if (named) return *named;
+  if (with_prefix.size() == 1) return with_prefix.front();
+  if (with_prefix.size() > 1) return several(reference, "is the beginning of several ids", with_prefix);
+  return no_such("study", reference, std::move(names));
+}
+
+}  // namespace assay

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "store/store_contract_fixture.h"
+
+namespace assay {
+
+TEST_P(StoreContract, AListShowsAbandonedRunsAsInterrupted) {
+  Run abandoned = a_run("abandoned");
+  Run going_on = a_run("going on");
+  auto first = writer_of(abandoned);
+  const auto second = writer_of(going_on);
+  first.reset();
+  const auto page = store_->list_runs({.sort = "name", .descending = false});
+  ASSERT_OK(page);
+  ASSERT_EQ(page->rows.size(), 2U);
+  EXPECT_EQ(page->rows[0].verdict, Verdict::interrupted);
+  EXPECT_EQ(page->rows[0].state, RunState::ended);
+  EXPECT_EQ(page->rows[1].state, RunState::running);
+}
+
+TEST_P(StoreContract, AListRowShowsWhatTheRunHas) {
+  Run run = a_run();
+  run.study = "s1";
+  run.variant = "batch_size=64";
+  run.repeat = 2;
+  run.ranks = 4;
+  run.nodes = 2;
+  run.duration = std::chrono::milliseconds(1500);
+  run.metrics = {{"loss", 0.5}, {"broken", NAN}};
+  run = ended_run(run, Verdict::flagged);
+  const auto page = store_->list_runs({});
+  ASSERT_OK(page);
+  ASSERT_EQ(page->rows.size(), 1U);
+  EXPECT_EQ(page->total, 1);
+  const auto& row = page->rows[0];
+  EXPECT_EQ(row.id, run.id);
+  EXPECT_EQ(row.kind, "train");
+  EXPECT_EQ(row.state, RunState::ended);
+  EXPECT_EQ(row.verdict, Verdict::flagged);
+  EXPECT_EQ(row.tags, run.tags);
+  EXPECT_EQ(row.study, "s1");
+  EXPECT_EQ(row.variant, "batch_size=64");
+  EXPECT_EQ(row.repeat, 2);
+  EXPECT_EQ(row.ranks, 4);
+  EXPECT_EQ(row.nodes, 2);
+  EXPECT_EQ(row.host, "gpu01");
+  EXPECT_EQ(row.created, at(0));
+  EXPECT_EQ(row.duration, std::chrono::milliseconds(1500));
+  EXPECT_EQ(row.metrics.at("loss"), 0.5);
+  EXPECT_TRUE(std::isnan(row.metrics.at("broken")));
+}
+
+class ListedStoreContract : public StoreContract {
+ protected:
+  void SetUp() override {
+    const auto add = [&](std::string name, int created, std::vector<std::string> tags, std::optional<double> loss,
+                         Verdict verdict) {
+      Run run = a_run(std::move(name));
+      run.created = at(created);
+      run.tags = std::move(tags);
+      run.duration = std::chrono::seconds(created);
+      if (loss) run.metrics["loss"] = *loss;
+      ended_run(run, verdict);
+    };
+    add("alpha", 10, {"a", "x=1"}, 0.5, Verdict::valid);
+    add("beta", 30, {"b"}, std::nullopt, Verdict::failed);
+    add("gamma", 20, {"a"}, 0.1, Verdict::valid);
+    add("Alphabet", 40, {}, 0.9, Verdict::flagged);
+  }
+
+  std::vector<std::string> matching(std::vector<Condition> conditions) {
+    return names({.conditions = std::move(conditions), .sort = "created", .descending = false});
+  }
+};
+
+TEST_P(ListedStoreContract, Sorts) {
+  using testing::ElementsAre;
+  EXPECT_THAT(names({}), ElementsAre("Alphabet", "beta", "gamma", "alpha"));
+  EXPECT_THAT(names({.sort = "created", .descending = false}), ElementsAre("alpha", "gamma", "beta", "Alphabet"));
+  EXPECT_THAT(names({.sort = "duration"}), ElementsAre("Alphabet", "beta", "gamma", "alpha"));
+  EXPECT_THAT(names({.sort = "metrics.loss", .descending = false}), ElementsAre("gamma", "alpha", "Alphabet", "beta"));
+  EXPECT_THAT(names({.sort = "metrics.loss"}), ElementsAre("Alphabet", "alpha", "gamma", "beta"));
+  EXPECT_ERROR(ErrorKind::usage, store_->list_runs({.sort = "nonsense"}));
+}
+
+TEST_P(ListedStoreContract, Filters) {
+  using testing::ElementsAre;
+  using Op = Condition::Op;
+  EXPECT_THAT(matching({{"verdict", Op::equal, "valid"}}), ElementsAre("alpha", "gamma"));
+  EXPECT_THAT(matching({{"verdict", Op::not_equal, "valid"}}), ElementsAre("beta", "Alphabet"));
+  EXPECT_THAT(matching({{"name", Op::contains, "ALPHA"}}), ElementsAre("alpha", "Alphabet"));
+  EXPECT_THAT(matching({{"name", Op::starts_with, "alp"}}), ElementsAre("alpha"));
+  EXPECT_THAT(matching({{"name", Op::contains, "%"}}), ElementsAre());
+  EXPECT_THAT(matching({{"tag", Op::equal, "a"}}), ElementsAre("alpha", "gamma"));
+  EXPECT_THAT(matching({{"tag", Op::not_equal, "a"}}), ElementsAre("beta", "Alphabet"));
+  EXPECT_THAT(matching({{"tag", Op::starts_with, "x="}}), ElementsAre("alpha"));
+  EXPECT_THAT(matching({{"metrics.loss", Op::less_equal, "", 0.5}}), ElementsAre("alpha", "gamma"));
+  EXPECT_THAT(matching({{"metrics.loss", Op::not_equal, "", 0.5}}), ElementsAre("gamma", "Alphabet"));
+  EXPECT_THAT(matching({{"duration", Op::greater, "", 20}}), ElementsAre("beta", "Alphabet"));
+  EXPECT_THAT(matching({{"created", Op::greater_equal, "", unix_seconds(at(30))}}), ElementsAre("beta", "Alphabet"));
+  EXPECT_THAT(matching({{"host", Op::equal, "gpu01"}, {"tag", Op::equal, "a"}, {"metrics.loss", Op::less, "", 0.3}}),
+              ElementsAre("gamma"));
+  EXPECT_THAT(matching({{"name", Op::equal, "x' OR 1=1 --"}}), ElementsAre());
+  EXPECT_ERROR(ErrorKind::usage, store_->list_runs({.conditions = {{"no such", Op::equal, ""}}}));
+}
+
+TEST_P(ListedStoreContract, Pages) {
+  const auto page = store_->list_runs({.limit = 2, .offset = 1});
+  ASSERT_OK(page);
+  EXPECT_EQ(page->total, 4);
+  ASSERT_EQ(page->rows.size(), 2U);
+  EXPECT_EQ(page->rows[0].name, "beta");
+  const auto beyond = store_->list_runs({.limit = 2, .offset = 10});
+  ASSERT_OK(beyond);
+  EXPECT_EQ(beyond->total, 4);
+  EXPECT_TRUE(beyond->rows.empty());
+}
+
+TEST_P(ListedStoreContract, ReindexingChangesNothing) {
+  const auto before = names({});
+  const auto report = store_->reindex();
+  ASSERT_OK(report);
+  EXPECT_EQ(report->runs, 4);
+  EXPECT_EQ(report->interrupted, 0);
+  EXPECT_THAT(report->problems, testing::IsEmpty());
+  EXPECT_EQ(names({}), before);
+}
+
+}  // namespace assay
