@@ -32,7 +32,8 @@ struct DoctorOptions {
 
 /// Looks at everything that makes benchmarks fail or lie: CPU governor, free memory, load, disk space and file
 /// system of the data folder, clock, GPU driver and library versions, busy GPUs, the engine (present, loading,
-/// BLAS, bf16), permissions. Blocks a few seconds at most.
+/// BLAS, bf16), permissions. Takes a second or two; where a GPU driver or the engine hangs, up to the deadlines of
+/// their commands (10 s and 60 s). Changes nothing on the machine.
 std::vector<Finding> examine(const MachineView& view, const DoctorOptions& options);
 
 }  // namespace assay

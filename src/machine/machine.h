@@ -22,11 +22,19 @@ struct MachineView {
 
   /// The machine we run on.
   static MachineView real();
+
+  /// The file at an absolute path of the machine, below `root`; empty when it cannot be read.
+  std::string text(std::string_view path) const;
+  /// `text` without blanks and line ends around it.
+  std::string line(std::string_view path) const;
+  bool exists(std::string_view path) const;
+  /// Whether a program of this name is in a folder of PATH.
+  bool has_program(std::string_view name) const;
 };
 
-/// What is known about this machine: host, OS, CPU, memory, GPUs, driver, Python and PyTorch, and the git state of
-/// `folder`. Unknown things stay empty. Runs external commands with deadlines; may take a few hundred milliseconds
-/// (`python_modules` starts a Python, which is the slow part).
+/// What is known about this machine: host, OS, CPU, memory, GPUs, driver, Python and PyTorch, the shareable part of
+/// the environment, the job's variables, and the git state of `folder`. Unknown things stay empty. Runs external
+/// commands with deadlines; may take a few hundred milliseconds (`python_modules` starts a Python, the slow part).
 Provenance inspect_machine(const MachineView& view, const std::filesystem::path& folder, bool python_modules);
 
 }  // namespace assay

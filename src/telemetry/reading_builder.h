@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "model/metric.h"
+#include "telemetry/metric_source.h"
+
+namespace assay {
+
+/// Collects one reading. Units come from the table of metrics.
+class ReadingBuilder {
+ public:
+  void add(std::string_view name, double value) {
+    const auto* metric = find_metric(name);
+    reading_.samples.push_back({.key = {.name = std::string(name), .labels = {}},
+                                .unit = std::string(metric != nullptr ? metric->unit : ""),
+                                .value = value});
+  }
+  void missing(std::string_view name) { reading_.missing.emplace_back(name); }
+  void add_or_missing(std::string_view name, std::optional<double> value) { value ? add(name, *value) : missing(name); }
+
+  bool empty() const { return reading_.samples.empty(); }
+  Reading finish() { return std::move(reading_); }
+
+ private:
+  Reading reading_;
+};
+
+}  // namespace assay
