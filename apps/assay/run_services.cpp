@@ -1,6 +1,7 @@
 #include "run_services.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/version.h"
 #include "machine/job.h"
@@ -59,6 +60,7 @@ Provenance describe_this_machine(const Context& context) {
   std::error_code code;
   const auto folder = std::filesystem::current_path(code);
   Provenance provenance = inspect_machine(MachineView::real(), folder, true);
+  provenance.machine_cores = static_cast<int>(std::max(0L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   provenance.assay_version = version();
   provenance.assay_commit = git_commit();
   provenance.working_directory = folder.string();

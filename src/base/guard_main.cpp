@@ -29,6 +29,9 @@ namespace {
 // Helpers of a well-behaved program (Python's resource tracker, the far end of a pipeline) end a moment after it.
 // Only what is there after this moment counts as left behind.
 constexpr auto kSettlingTime = std::chrono::milliseconds(200);
+// A process that was between fork and exec when SIGTERM came may have lost it: its parent's handler took it.
+constexpr Nanos kFirstReminder = std::chrono::milliseconds(100);
+constexpr Nanos kMaxReminderPeriod = std::chrono::seconds(2);
 constexpr std::size_t kMaxNames = 32;
 
 class Guard {
@@ -48,6 +51,7 @@ class Guard {
   void obey();
   void stop();
   void terminate_all();
+  void remind();
   std::vector<ProcessStat> living() const;
   std::vector<std::string> living_names() const;
 
@@ -64,6 +68,8 @@ class Guard {
   bool given_up_ = false;
   std::set<std::pair<pid_t, std::uint64_t>> asked_to_end_;  ///< each gets SIGTERM once: many take a second as "now!"
   std::optional<SteadyTime> settled_at_;
+  std::optional<SteadyTime> remind_at_;
+  Nanos reminder_period_ = kFirstReminder;
   std::optional<SteadyTime> kill_at_;
   std::optional<SteadyTime> give_up_at_;
   Nanos kill_period_ = std::chrono::milliseconds(5);
@@ -109,7 +115,9 @@ void Guard::act() {
     report_.left_behind = living_names();
     terminate_all();
   }
+  if (remind_at_ && now() >= *remind_at_) remind();
   if (!kill_at_ || now() < *kill_at_) return;
+  remind_at_.reset();
   for (const auto& process : living()) send_signal(process, SIGKILL);
   if (!give_up_at_) give_up_at_ = now() + kKillTime;
   if (now() >= *give_up_at_) {
@@ -123,6 +131,7 @@ void Guard::wait() {
   std::optional<SteadyTime> due;
   const auto consider = [&](SteadyTime time) { due = due ? std::min(*due, time) : time; };
   if (settled_at_ && !looked_for_left_behind_) consider(*settled_at_);
+  if (remind_at_) consider(*remind_at_);
   if (give_up_at_) {
     // Grandchildren end without telling us, and a tree that forks while it is killed needs another round.
     consider(now() + kill_period_);
@@ -168,6 +177,19 @@ void Guard::terminate_all() {
     send_signal(process, SIGCONT);  // one that is stopped would not see it
   }
   kill_at_ = std::min(kill_at_.value_or(SteadyTime::max()), now() + grace_);
+  reminder_period_ = kFirstReminder;
+  remind_at_ = now() + reminder_period_;
+}
+
+/// Whoever was asked, would end at once of SIGTERM and is still there has not got it. One that handles it is left in
+/// peace to clean up, and so is what it has started for that.
+void Guard::remind() {
+  for (const auto& process : living()) {
+    if (!asked_to_end_.contains({process.pid, process.start_ticks})) continue;
+    if (has_default_action(process.pid, SIGTERM)) send_signal(process, SIGTERM);
+  }
+  reminder_period_ = std::min(reminder_period_ * 2, kMaxReminderPeriod);
+  remind_at_ = now() + reminder_period_;
 }
 
 std::vector<ProcessStat> Guard::living() const {

@@ -266,6 +266,16 @@ TEST(Guard, StopLetsTheWorkloadCleanUp) {
   EXPECT_EQ(read_to_end(process.out_fd()), "cleaned\n");
 }
 
+TEST(Guard, StopAsksAgainWhereTheSignalWasLost) {
+  // A handler that does nothing about it and then a program without one: what a process between fork and exec looks
+  // like, but long enough to be hit for certain.
+  auto process = start_shell("trap 'exec sleep 1000' TERM; echo ready; while :; do sleep 1000 & wait; done",
+                             std::chrono::hours(10));
+  wait_for_line(process.out_fd(), "ready\n");
+  process.stop();
+  EXPECT_EQ(finished(process).signal, SIGTERM);
+}
+
 TEST(Guard, StopEndsAWorkloadThatIsSuspended) {
   auto process = start_shell("kill -STOP $$; exec sleep 1000");
   ASSERT_TRUE(eventually([&] { return read_process_stat(process.workload_pid())->state == 'T'; }));

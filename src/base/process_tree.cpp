@@ -125,6 +125,20 @@ std::vector<ProcessStat> descendants_of(pid_t ancestor, const std::filesystem::p
   return found;
 }
 
+bool has_default_action(pid_t pid, int signal, const std::filesystem::path& proc) {
+  const auto status = read_file(fmt::format("{}/{}/status", proc.native(), pid), 65536);
+  if (!status) return false;
+  for (const std::string_view mask_name : {"\nSigBlk:\t", "\nSigIgn:\t", "\nSigCgt:\t"}) {
+    const auto found = status->find(mask_name);
+    if (found == std::string::npos) return false;
+    std::uint64_t mask = 0;
+    const char* digits = status->data() + found + mask_name.size();
+    if (std::from_chars(digits, status->data() + status->size(), mask, 16).ec != std::errc()) return false;
+    if ((mask >> (signal - 1) & 1) != 0) return false;
+  }
+  return true;
+}
+
 void send_signal(const ProcessStat& process, int signal) {
   const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0U)));
   const int open_error = errno;

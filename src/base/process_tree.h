@@ -36,6 +36,9 @@ std::optional<ProcessStat> read_process_stat(pid_t pid, const std::filesystem::p
 /// A snapshot of moving things: one whose parent ended while we looked may be missed.
 std::vector<ProcessStat> descendants_of(pid_t ancestor, const std::filesystem::path& proc = "/proc");
 
+/// Whether this signal would meet its default action there: it is neither handled, ignored nor blocked.
+bool has_default_action(pid_t pid, int signal, const std::filesystem::path& proc = "/proc");
+
 /// Sends a signal to that very process: not to another one that was given its number in the meantime.
 void send_signal(const ProcessStat& process, int signal);
 

@@ -96,6 +96,22 @@ TEST(ProcessTree, ACircleOfReusedNumbersIsWalkedOnce) {
   EXPECT_EQ(descendants_of(50, proc.path()).size(), 3U);
 }
 
+TEST(ProcessTree, KnowsWhetherASignalMeetsItsDefaultAction) {
+  TemporaryFolder proc;
+  fs::create_directories(proc.path() / "71");
+  const auto with_masks = [&](std::string_view blocked, std::string_view ignored, std::string_view caught) {
+    std::ofstream(proc.path() / "71/status") << "Name:\twork\nShdPnd:\tffffffffffffffff\nSigBlk:\t" << blocked
+                                             << "\nSigIgn:\t" << ignored << "\nSigCgt:\t" << caught << "\nCapInh:\t0\n";
+    return has_default_action(71, SIGTERM, proc.path());
+  };
+  EXPECT_TRUE(with_masks("0000000000000000", "0000000000001000", "0000000180000002"));
+  EXPECT_FALSE(with_masks("0000000000004000", "0000000000000000", "0000000000000000"));
+  EXPECT_FALSE(with_masks("0000000000000000", "0000000000004000", "0000000000000000"));
+  EXPECT_FALSE(with_masks("0000000000000000", "0000000000000000", "0000000000004000"));
+  EXPECT_FALSE(has_default_action(72, SIGTERM, proc.path()));
+  EXPECT_TRUE(has_default_action(::getpid(), SIGTERM));
+}
+
 TEST(ProcessTree, SignalsThatProcessAndNotALaterOneOfTheSameNumber) {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -22,6 +22,7 @@ json::object to_json(const Provenance& provenance) {
   put(object, "kernel", provenance.kernel);
   put(object, "cpu_model", provenance.cpu_model);
   if (provenance.cpu_cores) object["cpu_cores"] = provenance.cpu_cores;
+  if (provenance.machine_cores) object["machine_cores"] = provenance.machine_cores;
   if (provenance.memory_bytes) object["memory_bytes"] = provenance.memory_bytes;
   put(object, "cpu_governor", provenance.cpu_governor);
   if (!provenance.gpus.empty()) {
@@ -54,6 +55,7 @@ Result<Provenance> provenance_from_json(const json::value& value) {
   provenance.kernel = fields.text_or("kernel", "");
   provenance.cpu_model = fields.text_or("cpu_model", "");
   provenance.cpu_cores = fields.small_integer_or("cpu_cores", 0);
+  provenance.machine_cores = fields.small_integer_or("machine_cores", 0);
   provenance.memory_bytes = fields.integer_or("memory_bytes", 0);
   provenance.cpu_governor = fields.text_or("cpu_governor", "");
   for (const auto& item : fields.array_or_empty("gpus")) {

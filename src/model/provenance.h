@@ -29,7 +29,8 @@ struct Provenance {
   std::string os;      ///< "Debian GNU/Linux 12 (bookworm)"
   std::string kernel;  ///< "6.1.0-18-amd64"
   std::string cpu_model;
-  int cpu_cores = 0;  ///< that this process may use
+  int cpu_cores = 0;      ///< that this process may use
+  int machine_cores = 0;  ///< that the machine has; a launcher may have bound this process to a few of them
   std::int64_t memory_bytes = 0;
   std::string cpu_governor;
 

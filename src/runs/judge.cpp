@@ -128,7 +128,8 @@ void add_measurement_flags(Run& run, const RunFacts& facts, const Ending& ending
          fmt::format("It left {} process{} running, which were ended: {}.", ending.report.left_behind.size(),
                      ending.report.left_behind.size() == 1 ? "" : "es", join(ending.report.left_behind, ", "))});
   }
-  const int cores = run.provenance.cpu_cores;
+  // srun and mpirun bind each rank to cores of its own: then the machine's cores are what they share.
+  const int cores = run.provenance.job.empty() ? run.provenance.cpu_cores : run.provenance.machine_cores;
   if (cores > 0 && run.ranks > cores * run.nodes) {
     run.flags.push_back(
         {"oversubscribed", "ranks",

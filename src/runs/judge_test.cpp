@@ -136,6 +136,17 @@ TEST(Judge, MoreRanksThanCoresIsInvalidOnOneNode) {
   EXPECT_EQ(judged({}, finished(), run).verdict, Verdict::valid);
 }
 
+TEST(Judge, RanksThatALauncherBoundShareTheMachinesCores) {
+  assay::Run run;
+  run.ranks = 2;
+  run.provenance.cpu_cores = 1;
+  run.provenance.machine_cores = 2;
+  run.provenance.job = {{"OMPI_COMM_WORLD_SIZE", "2"}};
+  EXPECT_EQ(judged({}, finished(), run).verdict, Verdict::valid);
+  run.ranks = 3;
+  EXPECT_THAT(judged({}, finished(), run).flags, has_flag("oversubscribed"));
+}
+
 TEST(Judge, ExpectationsMissInTheBadDirectionOnly) {
   assay::Run run;
   run.spec = {{"expect", {{"samples_per_second", 100}, {"gpu_memory_peak_bytes", 1000}}}};

@@ -150,10 +150,11 @@ TEST_F(Studies, TimeLimitExpectAndMetricsChangeTheRun) {
       cli_.write("metric.yaml", "kind: command\ncommand: echo took 12 ms\nmetrics: {latency: 'took ([0-9]+) ms'}\n");
   EXPECT_EQ(cli_.run({"run", metric}).exit_code, 0);
   EXPECT_THAT(cli_.last_series("latency"), testing::ElementsAre(12));
-  const auto output =
-      cli_.write("limit2.yaml", "kind: command\ncommand: 'echo first; sleep 0.3; echo second'\noutput_limit: 1B\n");
+  const auto output = cli_.write("output.yaml",
+                                 "kind: command\noutput_limit: 4KiB\n"
+                                 "command: printf '%5000s\\n' first; sleep 0.3; echo second\n");
   EXPECT_EQ(cli_.run({"run", output}).exit_code, 0);
-  EXPECT_EQ(cli_.run({"logs", "@last"}).out, "first\n");
+  EXPECT_EQ(cli_.run({"logs", "@last"}).out, std::string(4995, ' ') + "first\n");
 }
 
 TEST_F(Studies, RanksOfOneJobMakeOneRun) {
