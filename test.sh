@@ -83,10 +83,10 @@ stage 'unit, integration and e2e tests'
 run_tests release
 
 stage 'unit tests under AddressSanitizer and UBSan'
-build asan-ubsan && run_tests asan-ubsan -L unit
+build asan-ubsan assay_unit_tests && run_tests asan-ubsan -L unit
 
 stage 'threaded tests under ThreadSanitizer'
-build tsan && run_tests tsan -L threaded
+build tsan assay_threaded_tests && run_tests tsan -L threaded
 
 stage 'formatting and lint'
 while read -r verdict name; do

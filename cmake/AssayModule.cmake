@@ -78,6 +78,13 @@ function(assay_test_program target)
   target_link_libraries(${target} PRIVATE ${ARG_LIBS} assay_base assay_options GTest::gmock GTest::gtest)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   assay_precompile(${target})
+  # `cmake --build … --target assay_unit_tests` builds the test programs of one label and nothing else.
+  foreach(label IN LISTS ARG_LABELS)
+    if(NOT TARGET assay_${label}_tests)
+      add_custom_target(assay_${label}_tests)
+    endif()
+    add_dependencies(assay_${label}_tests ${target})
+  endforeach()
   include(GoogleTest)
   # A list inside PROPERTIES does not survive; the escaped form does.
   string(REPLACE ";" "\\;" labels "${ARG_LABELS}")

@@ -127,6 +127,13 @@ std::string software_line(const Provenance& provenance) {
   return join(parts, " · ");
 }
 
+/// On one line, even if an argument is a script of many.
+std::string command_line(const Provenance& provenance, const TerminalStyle& style) {
+  std::string text = join(provenance.command, " ");
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return shorten(printable(text), static_cast<std::size_t>(std::max(style.width - 14, 40)), style);
+}
+
 void describe_problems(std::string& out, const Run& run, const TerminalStyle& style) {
   if (run.error) {
     out += fmt::format("\n  {} {}\n", style.paint(Colour::red, fmt::format("{}:", name_of(run.error->kind))),
@@ -139,6 +146,22 @@ void describe_problems(std::string& out, const Run& run, const TerminalStyle& st
     out += fmt::format("  {} {}  {}\n", style.paint(Colour::yellow, style.pick("⚑", "!")),
                        style.paint(Colour::yellow, flag.kind), flag.message);
   }
+}
+
+/// Why runs of a study failed; the same reason once, with those that it hit.
+std::string describe_failures(const StudyOutcome& outcome, const TerminalStyle& style) {
+  std::map<std::string, std::vector<std::string>> reasons;
+  for (const auto& run : outcome.runs) {
+    if (!run.error) continue;
+    auto& hit = reasons[fmt::format("{}: {}", name_of(run.error->kind), run.error->message)];
+    if (std::find(hit.begin(), hit.end(), run.variant) == hit.end()) hit.push_back(run.variant);
+  }
+  std::string out;
+  for (const auto& [reason, variants] : reasons) {
+    out += fmt::format("  {} {}\n    {}\n", style.paint(Colour::red, style.pick("✘", "x")), reason,
+                       style.paint(Colour::dim, join(variants, "; ")));
+  }
+  return out;
 }
 
 }  // namespace
@@ -175,7 +198,7 @@ std::string describe_run(const Run& run, Store& store, const std::string& data_f
   (void)store.read_journal(run.id, courses).ok();
 
   std::string out;
-  const std::string variant = run.variant.empty() ? "" : fmt::format("  {} #{}", run.variant, run.repeat + 1);
+  const std::string variant = run.study.empty() ? "" : fmt::format("  {} #{}", run.variant, run.repeat + 1);
   out += fmt::format("\n  {}  {}{}  {}\n\n", style.paint(Colour::bold, run.name), style.paint(Colour::dim, run.id),
                      variant,
                      style.paint(verdict_colour(run.verdict, run.state), verdict_text(run.verdict, run.state, style)));
@@ -186,7 +209,7 @@ std::string describe_run(const Run& run, Store& store, const std::string& data_f
   }
   line(out, style, "Started", local_time(run.started));
   line(out, style, "Time", time);
-  line(out, style, "Command", shorten(join(run.provenance.command, " "), 200, style));
+  line(out, style, "Command", command_line(run.provenance, style));
   line(out, style, "Tags", join(run.tags, ", "));
   line(out, style, "Machine", machine_line(run.provenance));
   line(out, style, "Software", software_line(run.provenance));
@@ -226,6 +249,7 @@ std::string describe_study(const Study& study, const StudyOutcome& outcome, cons
                                 style.paint(Colour::dim, "study " + study.id));
   out += table.render(style);
   out += fmt::format("\n  {} of {} runs valid\n", outcome.valid, study.plan.size());
+  out += describe_failures(outcome, style);
   if (outcome.interrupted) {
     out +=
         fmt::format("  {} Go on with: assay run --resume {}\n", style.paint(Colour::yellow, "Interrupted."), study.id);

@@ -92,6 +92,10 @@ std::optional<Run> done_already(Store& store, const PlannedRun& planned) {
 }  // namespace
 
 int exit_code_of(const StudyOutcome& outcome) {
+  // A study none of which this machine can do is not a workload that failed.
+  const auto cannot = [](const Run& run) { return exit_code_of(run) == 3; };
+  if (!outcome.interrupted && !outcome.runs.empty() && std::all_of(outcome.runs.begin(), outcome.runs.end(), cannot))
+    return 3;
   if (outcome.interrupted || outcome.valid == 0) return 1;
   return outcome.not_valid == 0 ? 0 : 4;
 }

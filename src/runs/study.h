@@ -17,7 +17,8 @@ struct StudyOutcome {
   bool interrupted = false;  ///< the user stopped it; the rest can be resumed
 };
 
-/// 0 all valid, 4 some failed or are invalid, 1 none is valid (or it was interrupted).
+/// 0 all valid, 4 some failed or are invalid, 1 none is valid (or it was interrupted), 3 this machine can do none of
+/// them.
 int exit_code_of(const StudyOutcome& outcome);
 
 /// What `run_study` needs beside the services of one run.
