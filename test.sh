@@ -99,7 +99,7 @@ done < <(scripts/lint.sh ${tidy_all:+--all})
 
 stage 'fuzzing, 20 s each'
 if command -v clang++-16 >/dev/null; then
-  if build fuzz; then
+  if build fuzz assay_fuzzers; then
     for program in build/fuzz/fuzz/fuzz_*; do
       name=$(basename "$program")
       corpus=build/fuzz/corpus/$name

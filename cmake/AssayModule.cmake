@@ -54,10 +54,14 @@ function(assay_module path)
 
   file(GLOB fuzzers CONFIGURE_DEPENDS *_fuzz.cpp)
   if(ASSAY_BUILD_FUZZ)
+    if(NOT TARGET assay_fuzzers)
+      add_custom_target(assay_fuzzers)
+    endif()
     foreach(fuzzer IN LISTS fuzzers)
       get_filename_component(stem ${fuzzer} NAME_WE)
       string(REPLACE "_fuzz" "" stem ${stem})
       add_executable(fuzz_${stem} ${fuzzer})
+      add_dependencies(assay_fuzzers fuzz_${stem})
       target_link_libraries(fuzz_${stem} PRIVATE ${target} assay_options)
       target_include_directories(fuzz_${stem} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
       target_link_options(fuzz_${stem} PRIVATE -fsanitize=fuzzer)
@@ -86,10 +90,10 @@ function(assay_test_program target)
     add_dependencies(assay_${label}_tests ${target})
   endforeach()
   include(GoogleTest)
-  # A list inside PROPERTIES does not survive; the escaped form does.
-  string(REPLACE ";" "\\;" labels "${ARG_LABELS}")
+  # Discovery cannot hand on a list of labels; `ctest -L` takes a pattern, so one joined label does the same.
+  list(JOIN ARG_LABELS "-" label)
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
 # The headers that nearly every file needs are parsed once, in assay_base, and reused everywhere:
