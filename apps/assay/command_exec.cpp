@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <memory>
 
@@ -48,12 +49,12 @@ Result<Workload> make_exec_workload(const std::vector<std::string>& arguments, c
   return workload;
 }
 
-Run describe_exec(const Context& context, const std::vector<std::string>& arguments, const ExecOptions& options) {
+Run describe_exec(const std::vector<std::string>& arguments, const ExecOptions& options) {
   Run run;
   run.kind = "command";
   run.name = options.name.empty() ? std::filesystem::path(arguments.front()).filename().string() : options.name;
   run.tags = options.tags;
-  run.provenance = describe_this_machine(context);
+  run.provenance = describe_this_machine();
   run.provenance.command = redact_command(arguments);
   run.spec = {{"kind", "command"}, {"command", json::value_from(run.provenance.command)}};
   run.spec_hash = content_hash(json::serialize(run.spec));
@@ -72,12 +73,12 @@ int exec(const Context& context, const PassedArguments& passed, const ExecOption
   if (!store) return context.fail(store.error());
 
   StopSignals signals;
-  const auto place = job_place(context.environment);
+  const auto place = job_place(context.environment, ::getppid());
   const bool joins = place && place->rank > 0;
   LiveView view({.show_output = true, .output_to_error = context.json, .show_progress = !context.quiet && !joins},
                 context.error_style());
   const auto services = make_services(context, **store, view, signals.fd());
-  Run run = describe_exec(context, *passed, options);
+  Run run = describe_exec(*passed, options);
   if (place) {
     run.ranks = place->size;
     // Nodes are counted where the launcher tells; one process per core of a single machine is the common rest.

@@ -86,7 +86,7 @@ class RunCommand {
   StudyOptions study_options(LiveView& view, std::size_t planned) const {
     StudyOptions options;
     options.programs = find_programs();
-    options.provenance = describe_this_machine(context_);
+    options.provenance = describe_this_machine();
     options.on_next = [&view, planned](const PlannedRun& next, std::size_t index) {
       view.set_title(planned > 1 ? fmt::format("{}/{} {}", index + 1, planned, next.variant) : "");
     };

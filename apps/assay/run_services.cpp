@@ -4,9 +4,7 @@
 #include <unistd.h>
 
 #include "base/version.h"
-#include "machine/job.h"
 #include "machine/machine.h"
-#include "machine/redact.h"
 #include "run_view.h"
 #include "telemetry/procfs/procfs_source.h"
 
@@ -56,7 +54,7 @@ Programs find_programs() {
   return {.self = self, .engine = find_engine(self)};
 }
 
-Provenance describe_this_machine(const Context& context) {
+Provenance describe_this_machine() {
   std::error_code code;
   const auto folder = std::filesystem::current_path(code);
   Provenance provenance = inspect_machine(MachineView::real(), folder, true);
@@ -64,8 +62,6 @@ Provenance describe_this_machine(const Context& context) {
   provenance.assay_version = version();
   provenance.assay_commit = git_commit();
   provenance.working_directory = folder.string();
-  provenance.environment = shareable_environment(context.environment);
-  provenance.job = job_variables(context.environment);
   return provenance;
 }
 

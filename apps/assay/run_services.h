@@ -23,7 +23,7 @@ RunServices make_services(const Context& context, Store& store, RunObserver& obs
 Programs find_programs();
 
 /// Host, GPUs, versions, git state and shareable environment of this process.
-Provenance describe_this_machine(const Context& context);
+Provenance describe_this_machine();
 
 /// Prints the finished run, as text or JSON, and returns the exit code. `to_error`: the text goes to standard error.
 int report_run(const Context& context, const Run& run, Store& store, bool to_error = false);

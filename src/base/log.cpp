@@ -1,7 +1,5 @@
 #include "base/log.h"
 
-// spdlog must use the same fmt as the rest of the program.
-#define SPDLOG_FMT_EXTERNAL
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 

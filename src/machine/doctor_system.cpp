@@ -161,7 +161,7 @@ Finding check_shared_memory(std::optional<std::uint64_t> total_bytes) {
 
 Finding check_python(const MachineView& view) {
   const auto facts = python_facts(view);
-  auto finding = ok("Python", "python", "no python3 on the PATH");
+  auto finding = ok("Python", "python", "no python3 that answers");
   if (facts.version.empty()) {
     return raised(finding, Level::note, "Needed only for workloads written in Python.");
   }

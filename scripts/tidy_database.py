@@ -1,0 +1,24 @@
+"""Writes a compile database without what clang does not know (precompiled headers of g++, its warnings), and prints the changed files that it can check.
+
+Usage: CHANGED="a.cpp b.cpp" tidy_database.py IN.json OUT.json
+"""
+
+import json
+import os
+import re
+import sys
+
+changed = set(os.environ["CHANGED"].split())
+with open(sys.argv[1]) as file:
+    entries = json.load(file)
+kept = []
+for entry in entries:
+    path = os.path.relpath(entry["file"])
+    if path.startswith(("..", "build/", "engine/")):
+        continue
+    entry["command"] = re.sub(r"-include \S*cmake_pch\S*|-fpch-preprocess|-W\S+", "", entry["command"])
+    kept.append(entry)
+    if path in changed:
+        print(path)
+with open(sys.argv[2], "w") as file:
+    json.dump(kept, file)
