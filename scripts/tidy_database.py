@@ -12,10 +12,13 @@ changed = set(os.environ["CHANGED"].split())
 with open(sys.argv[1]) as file:
     entries = json.load(file)
 kept = []
+seen = set()
 for entry in entries:
     path = os.path.relpath(entry["file"])
-    if path.startswith(("..", "build/", "engine/")):
+    # A file that several programs share is checked once.
+    if path.startswith(("..", "build/", "engine/")) or path in seen:
         continue
+    seen.add(path)
     entry["command"] = re.sub(r"-include \S*cmake_pch\S*|-fpch-preprocess|-W\S+", "", entry["command"])
     kept.append(entry)
     if path in changed:

@@ -102,8 +102,9 @@ int exit_code_of(const StudyOutcome& outcome) {
 
 Result<Run> run_single(const PlannedRun& planned, std::string name, std::vector<std::string> tags,
                        const StudyOptions& options, const RunServices& services) {
-  return start_planned(planned, prepare_run(planned, std::move(name), std::move(tags), options.provenance), options,
-                       services);
+  Run run = prepare_run(planned, std::move(name), std::move(tags), options.provenance);
+  run.variant.clear();  // there is nothing it is a variant of
+  return start_planned(planned, std::move(run), options, services);
 }
 
 Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& options, const RunServices& services) {
