@@ -249,8 +249,6 @@ std::vector<Setting> command_settings() {
       row("metrics", kCommand, patterns, "",
           "Regular expressions (ECMAScript) that find metrics in the output; the group in parentheses is the value.",
           "{loss: 'loss=([0-9.]+)'}", {.otherwise = "built-in patterns that know `loss=0.12` and the like"}),
-      row("warmup", kCommand, whole, "0", "First steps to leave out of the steady state.", "10",
-          {.range = kCountOrZero}),
       row("output_limit", kCommand, bytes, "64MiB", "Output that is kept; more is read and dropped.", "1GiB",
           {.range = Range{4096, 0x1p40}}),
       row("grace", kCommand, duration, "5s", "Time between SIGTERM and SIGKILL when the run is ended.", "30s",
