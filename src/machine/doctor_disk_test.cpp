@@ -56,7 +56,7 @@ TEST(DoctorDisk, data_folder_below_a_file) {
 
 TEST(DoctorDisk, data_folder_without_permission) {
   // Everywhere read-only, even for root, who may write to any other folder.
-  const fs::path forbidden = ::geteuid() == 0 ? "/proc/assay" : "/root/assay";
+  const fs::path forbidden = ::geteuid() == 0 ? "/proc/assay" : "/etc/assay";
   const auto finding = check_data_folder(forbidden);
   EXPECT_EQ(finding.level, Level::problem);
   EXPECT_THAT(finding.found, HasSubstr("cannot be created"));

@@ -95,11 +95,11 @@ std::string this_host() {
 
 std::filesystem::path find_engine(const std::filesystem::path& self) {
   const auto usable = [](const std::filesystem::path& path) { return ::access(path.c_str(), X_OK) == 0; };
-  if (const auto beside = self.parent_path() / "assay-engine"; usable(beside)) return beside;
+  if (auto beside = self.parent_path() / "assay-engine"; usable(beside)) return beside;
   if (const char* named = std::getenv("ASSAY_ENGINE"); named && usable(named)) return named;
   if (const char* path = std::getenv("PATH")) {
     for (const auto folder : split(path, ':')) {
-      if (const auto candidate = std::filesystem::path(folder) / "assay-engine"; !folder.empty() && usable(candidate)) {
+      if (auto candidate = std::filesystem::path(folder) / "assay-engine"; !folder.empty() && usable(candidate)) {
         return candidate;
       }
     }
