@@ -11,7 +11,7 @@ case "${1:-}" in
 esac
 
 scripts/setup.sh --build-only
-scripts/build.sh release
+scripts/build.sh release assay assay-engine
 
 export PATH="$PWD/build/release/bin:$PATH"
 export ASSAY_DATA="$PWD/build/demo-data"
