@@ -23,11 +23,11 @@ step assay doctor || true
 # A training script that knows nothing of assay: its `loss=…` lines become curves.
 step assay exec --quiet --name spiral-by-hand --tag demo -- python3 examples/train.py --epochs 40
 step assay show @last
-# A study: three learning rates, three repeats each, in interleaved order.
+# A study: two learning rates by three momenta, two rounds, each round in another order.
 step assay run examples/command-sweep.yaml --tag demo
 # How many events a second can assay itself take in?
 step assay run examples/null.yaml --tag demo
-step assay runs tag=demo --sort -created --limit 15 --metrics loss,accuracy
+step assay runs tag=demo --sort -created --limit 15 --metrics loss,val_accuracy
 
 cat <<TEXT
 

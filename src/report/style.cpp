@@ -47,6 +47,8 @@ TerminalStyle TerminalStyle::of(int fd, const std::map<std::string, std::string>
   style.colour =
       terminal && allow_colour && variable(environment, "NO_COLOR").empty() && variable(environment, "TERM") != "dumb";
   style.unicode = speaks_unicode(environment);
+  // A file or a pipe has no width; what is cut there is lost to whoever reads it later.
+  if (!terminal) style.width = 240;
   winsize size{};
   if (terminal && ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
     style.width = std::clamp<int>(size.ws_col, 40, 400);
