@@ -57,6 +57,7 @@ int show_series(const Context& context, const Run& run, const std::string& name,
   if (auto read = store.read_journal(run.id, collector); !read) return context.fail(read.error());
   if (collector.points().empty()) {
     std::vector<std::string> names;
+    names.reserve(run.series.size());
     for (const auto& series : run.series) names.push_back(series.name);
     const auto meant = nearest(name, names);
     return context.fail({.kind = ErrorKind::not_found,

@@ -5,6 +5,8 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cstddef>
+
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 
 namespace {
