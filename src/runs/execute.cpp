@@ -54,7 +54,7 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, RecorderOptions rec
 
   const SteadyTime started = services.clock.now();
   ASSAY_TRY(auto process, GuardedProcess::start(process_options));
-  RunRecorder recorder(writer, std::move(patterns), std::move(recorder_options), services.clock);
+  RunRecorder recorder(writer, std::move(patterns), recorder_options, services.clock);
   auto sources = services.make_sources(process.workload_pid());
   services.observer.on_start(run);
   const FollowOptions options{.time_limit = workload.time_limit, .stop_fd = services.stop_fd};

@@ -53,7 +53,7 @@ RunError error_from_exit(const RunFacts& facts, const GuardReport& report) {
   }
   return {.kind = ErrorKind::crash,
           .message = fmt::format("ended with exit code {}{}", *report.exit_code, suffix),
-          .hint = fmt::format("`assay logs {}` shows what it printed.", "@last")};
+          .hint = "`assay logs` shows what it printed."};
 }
 
 std::optional<RunError> find_error(const Run& run, const RunFacts& facts, const Ending& ending) {

@@ -39,7 +39,7 @@ std::optional<std::int64_t> integer_field(const json::object& body, std::string_
 RunRecorder::RunRecorder(RunWriter& writer, TextMetrics patterns, RecorderOptions options, const Clock& clock)
     : writer_(writer),
       patterns_(std::move(patterns)),
-      options_(std::move(options)),
+      options_(options),
       clock_(clock),
       started_(clock.now()),
       started_wall_(clock.wall()),
@@ -233,9 +233,7 @@ void RunRecorder::take_steps(const json::object& body) {
 }
 
 SeriesHandle RunRecorder::series_for(std::string_view name, std::string_view unit) {
-  SeriesKey key{.name = std::string(name), .labels = {}};
-  if (!options_.rank_label.empty()) key.labels.emplace("rank", options_.rank_label);
-  return writer_.open_series(key, unit);
+  return writer_.open_series({.name = std::string(name), .labels = {}}, unit);
 }
 
 void RunRecorder::add_point(std::string_view name, std::int64_t step, std::int64_t time_ns, double value) {

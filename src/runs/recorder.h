@@ -44,7 +44,6 @@ struct RunFacts {
 
 struct RecorderOptions {
   std::size_t output_limit = std::size_t{64} << 20;  ///< bytes of output kept
-  std::string rank_label;  ///< added to workload metrics when several ranks report; may be empty
 };
 
 /// Turns what a workload prints and sends into events, points and output of a run. Whatever arrives, it does not fail:

@@ -17,7 +17,7 @@ using testing::SizeIs;
 class RecorderTest : public testing::Test {
  protected:
   RunRecorder make(RecorderOptions options = {}) {
-    return RunRecorder(writer_, TextMetrics::make({}).value(), std::move(options), clock_);
+    return RunRecorder(writer_, TextMetrics::make({}).value(), options, clock_);
   }
   ManualClock clock_;
   CollectingWriter writer_;
