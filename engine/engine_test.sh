@@ -37,20 +37,40 @@ has out '"bf16":\{"cpu":\{"usable":true,"largest_error":[0-9]'
 has out '"cuda":\{"built":(true|false),"available":(true|false),"devices":\['
 [[ $(wc -l <"$folder/out") == 1 ]] || fail "check --json must print one line"
 
-expect "a command it does not know" 3 train --spec x.json
-has out '^\{"assay":1,"type":"error","kind":"unsupported","message":"[^"]*train[^"]*","hint":"[^"]+"\}$'
-has err "cannot 'train'"
+expect "a command it does not know" 3 fly --spec x.json
+has out '^\{"assay":1,"type":"error","kind":"unsupported","message":"[^"]*fly[^"]*","hint":"[^"]+"\}$'
+has err "cannot 'fly'"
 [[ $(wc -l <"$folder/out") == 1 ]] || fail "one event line expected"
 
 for where in "file:$folder/events" "fd:7"; do
   rm -f "$folder/events"
-  ASSAY_EVENTS=$where expect "events to $where" 3 train 7>>"$folder/events"
+  ASSAY_EVENTS=$where expect "events to $where" 3 fly 7>>"$folder/events"
   empty out
   has events '"type":"error","kind":"unsupported"'
 done
-ASSAY_EVENTS=unix:$folder/nobody expect "a listener that is not there" 3 train
+ASSAY_EVENTS=unix:$folder/nobody expect "a listener that is not there" 3 fly
 has out '"kind":"unsupported"'
 has err 'cannot open ASSAY_EVENTS'
+
+expect "probe" 0 probe --device cpu
+has out '^matrix fp32 +[0-9.]+ [GT]FLOP/s$'
+has out '^memory copy +[0-9.]+ [GT]B/s'
+expect "probe with ranks, as JSON" 0 probe --device cpu --ranks 2 --json
+has out '"command":"probe","ok":true,.*"matrix_flops_per_second":\{"fp32":[0-9].*"all_reduce_bytes_per_second":[0-9].*"all_reduce_ranks":2'
+expect "a probe of something unknown" 2 probe --device tpu
+has err "'tpu' is not one of"
+
+expect "no specification" 2 train
+has err 'train needs --spec FILE'
+empty out
+expect "a specification that is not there" 2 train --spec "$folder/none.json"
+has out '"type":"error","kind":"missing_file"'
+echo '{"kind":"train","model":{"name":"gtp2"},"steps":0,"data":7}' >"$folder/wrong.json"
+expect "a wrong specification" 2 train --spec "$folder/wrong.json"
+has out '"kind":"bad_spec"'
+has err "no model 'gtp2'"
+has err "'steps' is 0, not a whole number, at least 1"
+has err "'data' is 7, not a group of settings"
 
 expect "no command" 2
 has err 'no command given'

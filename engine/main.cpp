@@ -7,8 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "core/events.h"
+#include "core/openmp.h"
 #include "core/self_check.h"
+#include "formats/events.h"
+#include "probe/probe_command.h"
+#include "train/train.h"
 
 namespace {
 
@@ -21,8 +24,13 @@ constexpr int kUsage = 2;
 constexpr int kCannot = 3;
 
 constexpr std::string_view kHelp =
-    "assay-engine: the ML workloads of Assay. `assay` starts it; by hand only these are useful.\n"
+    "assay-engine: the ML workloads of Assay. `assay run` starts it; it can be used by hand as well.\n"
     "\n"
+    "  assay-engine train --spec FILE.json [--ranks N] [--profile N [--trace FILE]]\n"
+    "                                  train a model; events of the workload protocol go to ASSAY_EVENTS or stdout\n"
+    "  assay-engine probe [--json] [--device cpu|cuda] [--ranks N]\n"
+    "                                  what this machine can do at most: matrix products, memory, transfers, "
+    "all-reduce\n"
     "  assay-engine check [--json]     load LibTorch, multiply matrices in fp32 and bf16, list CUDA devices\n"
     "  assay-engine version [--json]\n"
     "  assay-engine --help\n";
@@ -83,6 +91,9 @@ int run(const std::vector<std::string_view>& arguments) {
     std::cout << kHelp;
     return kDone;
   }
+  const std::vector<std::string_view> rest(arguments.begin() + 1, arguments.end());
+  if (command == "train"sv) return assay::engine::train_command(rest);
+  if (command == "probe"sv) return assay::engine::probe_command(rest);
   const bool is_version = command == "version"sv || command == "--version"sv;
   if (!is_version && command != "check"sv) return unsupported(command);
   bool json = false;
@@ -96,6 +107,7 @@ int run(const std::vector<std::string_view>& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  assay::engine::let_openmp_wait_politely(argv);
   // oneDNN's AMX kernels die of SIGILL in Debian's LibTorch; without AMX bf16 works. Read when oneDNN first runs.
   ::setenv("ONEDNN_MAX_CPU_ISA", "AVX512_CORE_BF16", 0);
   try {

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "base/ids.h"
+#include "base/hash.h"
 #include "base/units.h"
 #include "commands.h"
 #include "live_view.h"

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/ids.h"
+#include "base/hash.h"
 #include "base/version.h"
 #include "commands.h"
 #include "live_view.h"

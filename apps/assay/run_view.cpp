@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <set>
+#include <map>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -88,11 +88,11 @@ std::string series_table(const Run& run, const Courses& courses, bool system, co
 
 /// Final figures that are not the last point of a series: they would be shown twice.
 std::string result_table(const Run& run, const TerminalStyle& style) {
-  std::set<std::string> in_series;
-  for (const auto& series : run.series) in_series.insert(series.name);
+  std::map<std::string, double> last;
+  for (const auto& series : run.series) last[series.name] = series.last;
   Table table({{"Result", Align::left, true}, {"Value", Align::right}});
   for (const auto& [name, value] : run.metrics) {
-    if (in_series.contains(name)) continue;
+    if (const auto found = last.find(name); found != last.end() && found->second == value) continue;
     table.add({name, Cell(format_value(value, unit_of(name)), Colour::bold)});
   }
   return table.empty() ? std::string() : "\n" + table.render(style);

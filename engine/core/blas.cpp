@@ -1,5 +1,7 @@
 #include "core/blas.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -52,6 +54,11 @@ Blas blas_from(std::string_view maps, std::string_view built_in) {
   if (lower.find("open") != std::string::npos) return {.name = "OpenBLAS"};
   if (lower == "none" || lower == "eigen") return {.name = "none"};
   return {.name = std::string(built_in)};
+}
+
+void set_blas_threads(int threads) {
+  using SetThreads = void (*)(int);
+  if (const auto set = reinterpret_cast<SetThreads>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(threads);
 }
 
 }  // namespace assay::engine

@@ -15,4 +15,7 @@ struct Blas {
 /// A loaded library decides over what LibTorch was built with: distributions exchange it behind one file name.
 Blas blas_from(std::string_view maps, std::string_view built_in);
 
+/// Threads of a BLAS that has its own (OpenBLAS); LibTorch sets those of the others.
+void set_blas_threads(int threads);
+
 }  // namespace assay::engine

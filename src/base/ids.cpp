@@ -1,11 +1,11 @@
 #include "base/ids.h"
 
-#include <fmt/format.h>
 #include <sys/random.h>
 
 #include <cstdint>
 
 #include "base/assert.h"
+#include "base/hash.h"
 
 namespace assay {
 namespace {
@@ -22,22 +22,6 @@ std::string encode(std::uint64_t bits) {
   return id;
 }
 
-/// FNV-1a, then a finaliser: FNV alone leaves the high bits of short texts alike.
-std::uint64_t hash(std::string_view text, std::uint64_t basis) {
-  std::uint64_t state = basis;
-  for (const char character : text) {
-    state ^= static_cast<unsigned char>(character);
-    state *= 0x100000001B3ULL;
-  }
-  state ^= state >> 30;
-  state *= 0xBF58476D1CE4E5B9ULL;
-  state ^= state >> 27;
-  state *= 0x94D049BB133111EBULL;
-  return state ^ (state >> 31);
-}
-
-constexpr std::uint64_t kBasis = 0xCBF29CE484222325ULL;
-
 }  // namespace
 
 std::string new_id() {
@@ -47,11 +31,5 @@ std::string new_id() {
 }
 
 std::string id_from(std::string_view text) { return encode(stable_hash(text)); }
-
-std::uint64_t stable_hash(std::string_view text) { return hash(text, kBasis); }
-
-std::string content_hash(std::string_view text) {
-  return fmt::format("{:016x}{:016x}", hash(text, kBasis), hash(text, kBasis ^ 0x5851F42D4C957F2DULL));
-}
 
 }  // namespace assay

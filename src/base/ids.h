@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -12,11 +11,5 @@ std::string new_id();
 
 /// The id that every process derives from the same text, for processes that must agree without talking.
 std::string id_from(std::string_view text);
-
-/// 64-bit hash, the same on every platform and in every version of assay.
-std::uint64_t stable_hash(std::string_view text);
-
-/// `stable_hash` twice, as 32 hexadecimal digits: names a spec by its content.
-std::string content_hash(std::string_view text);
 
 }  // namespace assay

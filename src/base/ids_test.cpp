@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "base/hash.h"
+
 namespace assay {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/assert.h"
-#include "base/ids.h"
+#include "base/hash.h"
 #include "base/portable_math.h"
 
 namespace assay {

@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 namespace assay {
@@ -79,11 +77,6 @@ Error system_error(int error_number, std::string message) {
     default: break;
   }
   return error;
-}
-
-void assertion_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "assay: a bug: '%s' does not hold at %s:%d\n", expression, file, line);
-  std::abort();
 }
 
 }  // namespace assay

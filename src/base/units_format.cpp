@@ -60,6 +60,16 @@ std::string format_byte_count(double bytes) {
   return fmt::format("{} {}", plain ? format_count(bytes) : three_digits(bytes), kUnits[unit]);
 }
 
+std::string format_flop_rate(double per_second) {
+  constexpr std::array<std::string_view, 7> kUnits = {"", "k", "M", "G", "T", "P", "E"};
+  std::size_t unit = 0;
+  while (std::fabs(per_second) >= 999.5 && unit + 1 < kUnits.size()) {
+    per_second /= 1000;
+    ++unit;
+  }
+  return fmt::format("{} {}FLOP/s", three_digits(per_second), kUnits[unit]);
+}
+
 }  // namespace
 
 std::string format_duration(Nanos duration) { return format_seconds(seconds_of(duration)); }
@@ -81,6 +91,7 @@ std::string format_value(double value, std::string_view unit) {
   if (unit.empty()) return format_count(value);
   if (unit == "s") return format_seconds(value);
   if (unit == "B") return format_byte_count(value);
+  if (unit == "FLOP/s") return format_flop_rate(value);
   if (unit == "B/s") return format_byte_count(value) + "/s";
   if (unit == "1/s") return format_count(value) + "/s";
   if (unit == "%") return format_count(value) + "%";

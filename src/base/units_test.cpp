@@ -239,6 +239,7 @@ TEST(FormatValue, WritesEveryUnit) {
   EXPECT_EQ(format_value(1567663063, "B"), "1.46 GiB");
   EXPECT_EQ(format_value(1567663063, "B/s"), "1.46 GiB/s");
   EXPECT_EQ(format_value(1379, "1/s"), "1,379/s");
+  EXPECT_EQ(format_value(7.907e14, "FLOP/s"), "791 TFLOP/s");
   EXPECT_EQ(format_value(748.2, "tok/s"), "748 tok/s");
   EXPECT_EQ(format_value(1.46, "samples/s"), "1.46 samples/s");
   EXPECT_EQ(format_value(312.4, "W"), "312 W");

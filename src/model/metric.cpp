@@ -29,9 +29,32 @@ constexpr std::array kMetrics = {
     MetricInfo{"events_sent", "", "Events that the null workload sent", neither},
     MetricInfo{"events_recorded", "", "Events of the null workload that were recorded", neither},
     MetricInfo{"events_per_second", "1/s", "Events of the null workload per second", higher},
-    MetricInfo{"mfu", "ratio", "Model FLOPs utilisation: useful FLOPs over what the hardware can do at its peak",
+    MetricInfo{"final_loss", "", "Mean training loss of the last 20 steps", lower},
+    MetricInfo{"loss_floor", "", "Lowest loss that any model can reach on generated data", neither},
+    MetricInfo{"data_seconds", "s", "Part of a step: waiting for its samples", lower},
+    MetricInfo{"forward_seconds", "s", "Part of a step: the forward pass", lower},
+    MetricInfo{"backward_seconds", "s", "Part of a step: the backward pass", lower},
+    MetricInfo{"communication_seconds", "s", "Part of a step: waiting for other ranks' gradients", lower},
+    MetricInfo{"optimizer_seconds", "s", "Part of a step: the update of the parameters", lower},
+    MetricInfo{"communication_share", "ratio", "Share of the training time spent waiting for other ranks", lower},
+    MetricInfo{"input_wait_share", "ratio", "Share of the training time spent waiting for samples", lower},
+    MetricInfo{"samples_per_second_low", "samples/s", "Lower end of the 95 % confidence interval of samples_per_second",
                higher},
+    MetricInfo{"samples_per_second_high", "samples/s",
+               "Upper end of the 95 % confidence interval of samples_per_second", higher},
+    MetricInfo{"rank_busy_seconds_min", "s", "Time of a step without waiting for others, of the fastest rank", lower},
+    MetricInfo{"rank_busy_seconds_max", "s", "Time of a step without waiting for others, of the slowest rank", lower},
+    MetricInfo{"steps_done", "", "Optimiser steps done", neither},
+    MetricInfo{"samples_done", "", "Samples learnt from, all ranks together", neither},
+    MetricInfo{"tokens_done", "", "Tokens learnt from, all ranks together", neither},
+    MetricInfo{"skipped_steps", "", "Steps left out because a gradient overflowed (fp16)", lower},
+    MetricInfo{"warmup_steps_left_out", "", "Steps at the beginning that the throughput does not count", neither},
+    MetricInfo{"train_seconds", "s", "Time in training steps, without start-up and evaluations", lower},
+    MetricInfo{"flops_per_second", "FLOP/s", "Useful floating-point operations per second, all ranks together", higher},
+    MetricInfo{"peak_flops_per_second", "FLOP/s", "Measured ceiling of matrix products, all ranks together", higher},
+    MetricInfo{"mfu", "ratio", "Model FLOPs utilisation: useful operations over the measured ceiling", higher},
     MetricInfo{"gpu_memory_bytes", "B", "GPU memory that the workload's tensors take", lower},
+    MetricInfo{"gpu_memory_reserved_bytes", "B", "GPU memory that the workload holds, in use or not", lower},
     MetricInfo{"gpu_memory_peak_bytes", "B", "The most GPU memory that the workload's tensors have taken", lower},
     MetricInfo{"host_rss_bytes", "B", "Resident memory of the process that reports", lower},
 
@@ -113,6 +136,10 @@ std::string_view name_of(MetricInfo::Better better) {
 std::span<const MetricInfo> known_metrics() { return kMetrics; }
 
 const MetricInfo* find_metric(std::string_view name) {
+  // What `epoch` and `sample` events report is recorded under these prefixes.
+  for (const std::string_view prefix : {"epoch.", "sample."}) {
+    if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
+  }
   const auto found =
       std::find_if(kMetrics.begin(), kMetrics.end(), [&](const MetricInfo& metric) { return metric.name == name; });
   return found == kMetrics.end() ? nullptr : &*found;

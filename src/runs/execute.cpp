@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "base/files.h"
 #include "base/ids.h"
 #include "base/log.h"
 
@@ -13,6 +14,7 @@ namespace {
 /// How long a further rank waits for rank 0 to begin recording.
 constexpr Nanos kJoinPatience = std::chrono::seconds(30);
 constexpr Nanos kJoinPause = std::chrono::milliseconds(100);
+constexpr std::size_t kLargestArtifact = std::size_t{256} << 20;
 constexpr int kMostAttempts = 10'000;
 
 void take_versions(Run& run, const RunFacts& facts) {
@@ -37,6 +39,19 @@ void check_for_lost_events(Run& run, const RunFacts& facts) {
   run.flags.push_back(
       {"lost_events", "protocol", fmt::format("{} of {:.0f} events were recorded.", recorded, sent->second)});
   run.verdict = Verdict::invalid;
+}
+
+/// Keeps the files that the workload left for its run. One that cannot be kept is a flag, not a failure.
+void keep_artifacts(Run& run, const Workload& workload, Store& store) {
+  if (workload.artifacts.empty()) return;
+  std::error_code code;
+  for (const auto& entry : std::filesystem::directory_iterator(workload.artifacts, code)) {
+    if (!entry.is_regular_file(code)) continue;
+    const std::string name = entry.path().filename().string();
+    auto content = read_file(entry.path(), kLargestArtifact);
+    auto kept = content ? store.attach(run.id, name, *content) : Result<void>(std::move(content).error());
+    if (!kept) run.flags.push_back({"artifact_lost", name, kept.error().text()});
+  }
 }
 
 struct Outcome {
@@ -81,6 +96,7 @@ Result<Run> execute_run(Run run, const Workload& workload, const RunServices& se
   take_versions(run, outcome->facts);
   judge(run, outcome->facts, outcome->ending);
   check_for_lost_events(run, outcome->facts);
+  keep_artifacts(run, workload, services.store);
   run.series = writer->summaries();
   run.state = RunState::ended;
   if (auto finished = writer->finish(run); !finished) {

@@ -206,8 +206,8 @@ int exit_code_of(const Run& run) {
     case Verdict::flagged:
     case Verdict::invalid: return 4;
     case Verdict::failed:
-      // A workload that says "this machine cannot" is believed; whatever else it says, it has failed.
-      return run.error && exit_code_of(run.error->kind) == 3 ? 3 : 1;
+      // A workload that says that the request is wrong or that this machine cannot is believed.
+      return run.error ? exit_code_of(run.error->kind) : 1;
     case Verdict::interrupted:
     case Verdict::none: return 1;
   }

@@ -66,6 +66,10 @@ TEST(Judge, TheWorkloadsOwnErrorIsTheCause) {
   const auto run = judged(facts, finished(3));
   EXPECT_EQ(run.error->message, "flash attention needs CUDA");
   EXPECT_EQ(exit_code_of(run), 3) << "this machine cannot";
+  facts.error = RunError{.kind = ErrorKind::missing_file, .message = "no corpus.txt"};
+  EXPECT_EQ(exit_code_of(judged(facts, finished(2))), 2) << "the request is wrong";
+  facts.error = RunError{.kind = ErrorKind::oom, .message = "too large"};
+  EXPECT_EQ(exit_code_of(judged(facts, finished(1))), 1);
 }
 
 TEST(Judge, StoppedByTheUserOrTheTimeLimit) {

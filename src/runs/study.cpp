@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/hash.h"
 #include "base/ids.h"
 #include "base/log.h"
 #include "machine/redact.h"

@@ -68,6 +68,10 @@ Result<void> describe_training(const PlannedRun& planned, const Programs& progra
   }
   const auto spec = scratch / "spec.json";
   ASSAY_CHECK(write_file_atomically(spec, pretty_json(planned.spec)));
+  // OpenMP must know before it is loaded; the engine would have to start itself a second time.
+  if (!std::getenv("OMP_WAIT_POLICY") && !std::getenv("GOMP_SPINCOUNT")) {
+    workload.process.environment["OMP_WAIT_POLICY"] = "passive";
+  }
   workload.process.arguments = {programs.engine.string(), "train", "--spec", spec.string()};
   if (planned.ranks > 1) {
     workload.process.arguments.push_back("--ranks");
@@ -122,6 +126,12 @@ Result<Workload> make_workload(const PlannedRun& planned, const Programs& progra
   Workload workload;
   const std::string kind = text_setting(planned.spec, "kind");
   workload.time_limit = duration_setting(planned.spec, "time_limit", Nanos(0));
+  workload.artifacts = scratch / "artifacts";
+  std::error_code code;
+  std::filesystem::create_directories(workload.artifacts, code);
+  if (code)
+    return Error{.kind = ErrorKind::io, .message = fmt::format("{}: {}", workload.artifacts.string(), code.message())};
+  workload.process.environment["ASSAY_ARTIFACTS"] = workload.artifacts.string();
   workload.process.environment["ASSAY_RANKS"] = std::to_string(planned.ranks);
   workload.process.environment["ASSAY_NODES"] = std::to_string(planned.nodes);
   workload.process.environment["ASSAY_SEED"] = fmt::format("{}", number_setting(planned.spec, "seed", 0));

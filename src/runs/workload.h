@@ -26,6 +26,7 @@ struct Workload {
   std::vector<MetricPattern> patterns;
   std::size_t output_limit = std::size_t{64} << 20;
   Nanos time_limit{0};
+  std::filesystem::path artifacts;  ///< files that it leaves there are kept with the run; empty: none
 };
 
 /// The workload of a planned run. `scratch` is a folder that lives as long as the run.

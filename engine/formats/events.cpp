@@ -1,4 +1,4 @@
-#include "core/events.h"
+#include "formats/events.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

@@ -1,0 +1,186 @@
+"""One workload in plain Python on this machine's GPU; prints one JSON line.
+
+    python3 bench/engine/peer.py gpt2 --variant torch.compile
+
+Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 no PyTorch or no GPU here.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+from statistics import median
+
+import data
+from workloads import CHECKED_WINDOW, WORKLOADS, checked_loss, workload_named
+
+MATRIX = 8192
+COPY_BYTES = 4 << 30
+WARM_UP_STEPS = 10
+
+
+def refuse(message):
+    print(message, file=sys.stderr)
+    sys.exit(3)
+
+
+def import_torch():
+    # Nothing here comes from the network; say so before anything tries.
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    try:
+        import torch
+    except ImportError as error:
+        refuse(f"no PyTorch here ({error}): this needs a GPU machine with PyTorch, transformers and torchvision")
+    if not torch.cuda.is_available():
+        refuse("no GPU here that CUDA can use: this needs one")
+    return torch
+
+
+def timer(torch):
+    """A function that gives the seconds on the GPU since the last call, and waits for them to be over."""
+    points = [torch.cuda.Event(enable_timing=True)]
+    points[0].record()
+
+    def seconds():
+        points.append(torch.cuda.Event(enable_timing=True))
+        points[-1].record()
+        points[-1].synchronize()
+        return points[-2].elapsed_time(points[-1]) / 1000
+
+    return seconds
+
+
+def measure(torch, job, steps, seconds):
+    """Trains and returns the mean time of a step after the warm-up, and all losses."""
+    losses = []
+    warm_up = min(WARM_UP_STEPS, steps // 4)
+    torch.cuda.reset_peak_memory_stats()
+    for i in range(steps):
+        if i == warm_up:
+            torch.cuda.synchronize()
+            elapsed = timer(torch)
+            begun = time.monotonic()
+        losses.append(job.step(i))
+        if seconds and i > warm_up and time.monotonic() - begun > seconds:
+            break
+    step_seconds = elapsed() / (len(losses) - warm_up)
+    return step_seconds, torch.stack(losses).float().tolist()
+
+
+def train(torch, workload, options):
+    from peer_models import make_job
+
+    text = b""
+    if workload.reads_text:
+        text = Path(options.corpus).read_bytes() if options.corpus else data.corpus()
+    steps = options.steps or workload.steps
+    job = make_job(workload, options.variant, steps, text)
+    if options.save_start:
+        from safetensors.torch import save_file
+
+        save_file({name: value.detach().cpu().contiguous() for name, value in job.start.items()}, options.save_start)
+    step_seconds, losses = measure(torch, job, steps, options.seconds)
+    samples = workload.spec["batch_size"] / step_seconds
+    counts = [(parameter.numel(), parameter.requires_grad) for parameter in job.model.parameters()]
+    return {
+        "workload": workload.name,
+        "variant": options.variant,
+        "samples_per_second": samples,
+        "tokens_per_second": samples * workload.spec["seq_length"] if workload.reads_text else None,
+        "step_seconds": step_seconds,
+        "final_loss": sum(losses[-CHECKED_WINDOW:]) / len(losses[-CHECKED_WINDOW:]),
+        "checked_loss": checked_loss(losses),
+        "gpu_memory_peak_bytes": torch.cuda.max_memory_allocated(),
+        "steps": len(losses),
+        "parameters": sum(count for count, _ in counts),
+        "trainable_parameters": sum(count for count, trained in counts if trained),
+    }
+
+
+def matrix_flops(torch):
+    """The best of six bursts of ten products after three warm-ups: products on end heat the GPU up and slow it down."""
+    left = torch.randn(MATRIX, MATRIX, device="cuda").bfloat16()
+    right = torch.randn(MATRIX, MATRIX, device="cuda").bfloat16()
+    out = torch.empty_like(left)
+    bursts = []
+    for _ in range(6):
+        for _ in range(3):
+            torch.mm(left, right, out=out)
+        elapsed = timer(torch)
+        for _ in range(10):
+            torch.mm(left, right, out=out)
+        bursts.append(elapsed() / 10)
+        time.sleep(0.04)
+    return 2 * MATRIX**3 / min(bursts)
+
+
+def copy_rate(torch):
+    source = torch.rand(COPY_BYTES // 4, device="cuda")
+    target = torch.empty_like(source)
+    times = []
+    for _ in range(80):  # the first ones until the clocks have risen
+        elapsed = timer(torch)
+        for _ in range(5):
+            target.copy_(source)
+        times.append(elapsed() / 5)
+    return 2 * COPY_BYTES / median(times[-7:])
+
+
+def about_this_machine(torch):
+    import importlib.metadata as metadata
+
+    facts = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda}
+    for package in ("transformers", "torchvision"):
+        try:
+            facts[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            facts[package] = None
+    return facts
+
+
+def parse_arguments():
+    names = [workload.name for workload in WORKLOADS]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("workload", choices=[*names, "probe", "check"], help="check: what this machine has")
+    parser.add_argument("--variant", help="by default the first: " +
+                        "; ".join(f"{workload.name}: {', '.join(workload.variants)}" for workload in WORKLOADS))
+    parser.add_argument("--steps", type=int, help="steps in all, warm-up included")
+    parser.add_argument("--seconds", type=float, help="end after so many seconds if that comes first")
+    parser.add_argument("--corpus", help="text to learn from; by default the one that compare.py writes is made anew")
+    parser.add_argument("--save-start", help="write the first weights to this safetensors file")
+    options = parser.parse_args()
+    if options.steps is not None and options.steps < 4:
+        parser.error("--steps must be at least 4")
+    if options.workload in names:
+        variants = workload_named(options.workload).variants
+        options.variant = options.variant or variants[0]
+        if options.variant not in variants:
+            parser.error(f"--variant '{options.variant}' of {options.workload} is not one of {', '.join(variants)}")
+    return options
+
+
+def main():
+    options = parse_arguments()
+    torch = import_torch()
+    if options.workload == "check":
+        result = about_this_machine(torch)
+    elif options.workload == "probe":
+        result = {"workload": "probe", "matrix_flops_per_second": matrix_flops(torch),
+                  "memory_bytes_per_second": copy_rate(torch)}
+    else:
+        result = train(torch, workload_named(options.workload), options)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Exception as failure:
+        traceback.print_exc()
+        # PyTorch's messages are pages that end with advice; compare.py shows the last line.
+        reason = next((line for line in str(failure).splitlines() if line.strip()), "")
+        sys.exit(f"{type(failure).__name__}: {reason}")

@@ -1,0 +1,68 @@
+# A module of the engine = a static library = a folder below engine/.
+#
+#   engine_module(data DEPS core formats)
+#
+# makes engine_data from the folder's *.cpp and, where GoogleTest is installed (GPU nodes have none), the test program
+# engine_data_test from its *_test.cpp (with THREADED the TSan run picks it as well), and, where the main project builds
+# fuzzers, fuzz_x from each x_fuzz.cpp. Headers are included by their path below engine/ ("data/loader.h").
+function(engine_module name)
+  cmake_parse_arguments(ARG "NO_TORCH;THREADED" "" "DEPS;LIBS" ${ARGN})
+  set(target engine_${name})
+  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  file(GLOB tests CONFIGURE_DEPENDS *_test.cpp)
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|main)\\.cpp$")
+  list(TRANSFORM ARG_DEPS PREPEND engine_)
+
+  add_library(${target} STATIC ${sources})
+  target_link_libraries(${target} PUBLIC engine_options ${ARG_DEPS} ${ARG_LIBS})
+  if(NOT ARG_NO_TORCH)
+    target_link_libraries(${target} PUBLIC engine_torch)
+    engine_precompile(${target})
+  endif()
+
+  if(tests AND GTest_FOUND AND (ASSAY_BUILD_TESTS OR PROJECT_IS_TOP_LEVEL))
+    add_executable(${target}_test ${tests} ${ENGINE_FOLDER}/core/test_main.cpp)
+    target_link_libraries(${target}_test PRIVATE ${target} GTest::gmock GTest::gtest)
+    if(NOT ARG_NO_TORCH)
+      engine_precompile(${target}_test)
+    endif()
+    set_target_properties(${target}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    include(GoogleTest)
+    set(label unit)
+    if(ARG_THREADED)
+      set(label unit-threaded)
+    endif()
+    gtest_discover_tests(${target}_test TEST_PREFIX Engine. DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+      PROPERTIES LABELS ${label} TIMEOUT 120)
+    # The targets that build the tests of one label and nothing else, where the main project has made them.
+    foreach(tests_of_label assay_unit_tests assay_threaded_tests)
+      if(TARGET ${tests_of_label} AND (ARG_THREADED OR tests_of_label STREQUAL assay_unit_tests))
+        add_dependencies(${tests_of_label} ${target}_test)
+      endif()
+    endforeach()
+  endif()
+
+  file(GLOB fuzzers CONFIGURE_DEPENDS *_fuzz.cpp)
+  if(TARGET assay_fuzzers)
+    foreach(fuzzer IN LISTS fuzzers)
+      get_filename_component(stem ${fuzzer} NAME_WE)
+      string(REPLACE "_fuzz" "" stem ${stem})
+      add_executable(fuzz_${stem} ${fuzzer})
+      add_dependencies(assay_fuzzers fuzz_${stem})
+      target_link_libraries(fuzz_${stem} PRIVATE ${target})
+      target_link_options(fuzz_${stem} PRIVATE -fsanitize=fuzzer)
+      set_target_properties(fuzz_${stem} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    endforeach()
+  endif()
+endfunction()
+
+# LibTorch's headers are parsed once, in engine_core: autograd alone costs ten seconds a file.
+function(engine_precompile target)
+  if(target STREQUAL engine_core)
+    target_precompile_headers(engine_core PRIVATE <algorithm> <cmath> <cstdint> <functional> <map> <memory> <optional>
+      <span> <string> <string_view> <vector> <boost/json.hpp> <ATen/ATen.h> <torch/csrc/autograd/custom_function.h>
+      <torch/csrc/autograd/autograd.h>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM engine_core)
+  endif()
+endfunction()

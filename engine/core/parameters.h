@@ -1,0 +1,91 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace assay::engine {
+
+/// How a parameter starts.
+struct Init {
+  enum class Kind { zeros, ones, normal, uniform } kind = Kind::zeros;
+  double scale = 0;  ///< normal: standard deviation; uniform: ± this
+
+  static Init zeros() { return {Kind::zeros, 0}; }
+  static Init ones() { return {Kind::ones, 0}; }
+  static Init normal(double standard_deviation) { return {Kind::normal, standard_deviation}; }
+  static Init uniform(double bound) { return {Kind::uniform, bound}; }
+};
+
+/// A tensor of a weights file that makes up some rows of a parameter. Q, K and V, or gate and up, are stored as one
+/// matrix here, since one product over all rows is faster than three; files have them apart.
+struct FilePart {
+  /// How the file stores what is (out, in) or (out, height, width, in) here.
+  enum class Layout { same, transposed, channels_first };
+
+  std::string name;       ///< in the Hugging Face layout
+  std::int64_t rows = 0;  ///< 0: all
+  Layout layout = Layout::same;
+};
+
+/// A weight. `value` is what the model computes with; its `.grad` is a view into the arena's gradients.
+struct Parameter {
+  std::vector<FilePart> parts;
+  std::vector<std::int64_t> shape;
+  Init init;
+  bool full_precision = false;  ///< norms stay in fp32, as under autocast
+  bool trainable = true;
+  bool buffer = false;           ///< running statistics: saved and loaded, but not a parameter
+  std::int64_t padded_rows = 0;  ///< rows at the end that exist for the kernels' sake, are zero and stay zero
+  at::Tensor value;
+  at::Tensor master;  ///< fp32 view into the arena; undefined where frozen
+
+  const std::string& name() const { return parts.front().name; }
+  std::int64_t count() const;  ///< elements, without padding
+};
+
+/// Trainable parameters of one number format, next to each other in memory, in the order of the forward pass: the
+/// optimiser, the gradient norm and the all-reduce each work on one long vector instead of hundreds of small ones.
+struct Arena {
+  struct Slice {
+    Parameter* parameter = nullptr;
+    std::int64_t offset = 0;
+    std::int64_t count = 0;  ///< with padding rows
+  };
+  at::Tensor work;    ///< flat; every `Parameter::value` is a view of it
+  at::Tensor grad;    ///< flat, same format as `work`
+  at::Tensor master;  ///< flat fp32, what the optimiser updates; the same tensor as `work` where that is fp32
+  std::vector<Slice> slices;
+};
+
+/// Every parameter of a model. Models `add` theirs while they are built and keep the references; `allocate` then gives
+/// them memory and first values.
+class Parameters {
+ public:
+  Parameter& add(Parameter parameter);
+  Parameter& add(const std::string& name, std::vector<std::int64_t> shape, Init init);
+
+  /// Gives every parameter memory on `device` in `work` format and its first value: the same for the same seed,
+  /// device type and model. Frozen ones get no gradient and no master copy.
+  void allocate(at::Device device, at::ScalarType work, std::uint64_t seed);
+
+  std::deque<Parameter>& all() { return parameters_; }
+  const std::deque<Parameter>& all() const { return parameters_; }
+  std::vector<Arena>& arenas() { return arenas_; }
+
+  std::int64_t count() const;  ///< elements without buffers and padding
+  std::int64_t trainable_count() const;
+  void zero_grad();
+  /// After masters were changed from outside (weights loaded, received from another rank): rounds them to `work`.
+  void round_masters();
+
+ private:
+  std::deque<Parameter> parameters_;  // deque: references stay valid
+  std::vector<Arena> arenas_;
+};
+
+}  // namespace assay::engine

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "data/dataset.h"
+
+namespace assay::engine {
+
+/// The validation samples of a data set, in their order, each on exactly one rank: rank r of n has the r-th of n parts
+/// of (nearly) equal size. No threads; for one caller at a time.
+class EvaluationReader {
+ public:
+  struct Options {
+    double validation_share = 0.1;
+    std::int64_t rank = 0;
+    std::int64_t ranks = 1;
+    std::int64_t rows = 32;
+    bool pinned = false;
+  };
+  /// `dataset` must outlive the reader.
+  EvaluationReader(const Dataset& dataset, const Options& options);
+
+  std::int64_t samples() const { return end_ - begin_; }  ///< of this rank; 0 where there are more ranks than samples
+  /// Up to `rows` samples, the last batch fewer; nothing at the end. The batch is overwritten by the following call: a
+  /// caller that copies it to a device asynchronously waits for the copy first.
+  std::optional<Batch> next();
+  /// The next batch is the first one again.
+  void rewind() { next_ = begin_; }
+
+ private:
+  const Dataset& dataset_;
+  const std::int64_t rows_;
+  std::int64_t begin_ = 0;
+  std::int64_t end_ = 0;
+  std::int64_t next_ = 0;
+  Batch buffer_;
+};
+
+}  // namespace assay::engine

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cmath>
+
+#include "kernels/eight_bit.h"
+
+namespace assay::engine {
+
+/// What one optimiser step needs to know. On CUDA it lies in device memory, so that a recorded graph can be replayed
+/// with new values.
+struct StepValues {
+  float learning_rate = 0;
+  float bias1 = 1;       ///< 1 − β₁ᵗ
+  float bias2 = 1;       ///< 1 − β₂ᵗ
+  float multiplier = 1;  ///< of the gradient: clipping and loss scale; 0: the step is skipped
+};
+
+struct AdamSettings {
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+  float weight_decay = 0;
+  bool decoupled = true;  ///< AdamW; false: the decay is part of the gradient
+};
+
+/// One parameter, one step: the single definition that the CPU loops and the CUDA kernels share.
+ASSAY_HOST_DEVICE inline void adam_update(float& parameter, float gradient, float& moment1, float& moment2,
+                                          const StepValues& values, const AdamSettings& settings) {
+  gradient *= values.multiplier;
+  if (settings.decoupled) {
+    parameter -= values.learning_rate * settings.weight_decay * parameter;
+  } else {
+    gradient += settings.weight_decay * parameter;
+  }
+  moment1 += (1.0F - settings.beta1) * (gradient - moment1);
+  moment2 += (1.0F - settings.beta2) * (gradient * gradient - moment2);
+  const float denominator = sqrtf(moment2 / values.bias2) + settings.epsilon;
+  parameter -= values.learning_rate / values.bias1 * moment1 / denominator;
+}
+
+ASSAY_HOST_DEVICE inline void sgd_update(float& parameter, float gradient, const StepValues& values,
+                                         float weight_decay) {
+  parameter -= values.learning_rate * (gradient * values.multiplier + weight_decay * parameter);
+}
+
+}  // namespace assay::engine

@@ -1,0 +1,164 @@
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/adam_update.h"
+
+/// The engine's own CUDA kernels, as plain functions: pointers to device memory, sizes, a stream. They know nothing of
+/// LibTorch. Every function only enqueues work. Pointers must be aligned to 16 bytes, widths to 8 elements, unless
+/// a function says otherwise.
+namespace assay::engine::kernels {
+
+enum class Type { f32, bf16, f16 };
+
+/// residual = x + delta (delta may be null: then residual is x and not written);
+/// normed = norm(residual) · weight + bias. RMS norm where `mean` and `bias` are null.
+struct NormForward {
+  const void* x = nullptr;
+  const void* delta = nullptr;
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  void* residual = nullptr;
+  void* normed = nullptr;
+  float* mean = nullptr;
+  float* rstd = nullptr;
+  std::int64_t rows = 0;
+  int width = 0;
+  float epsilon = 1e-5F;
+  Type type = Type::f32;
+};
+bool norm_supported(int width);
+void norm_forward(const NormForward& call, cudaStream_t stream);
+
+/// dx = gradient through the norm + d_residual (may be null). `partial` has norm_partials(rows, width) × width floats
+/// for dweight and as many for dbias; the sums land in dweight and dbias (null for RMS norm).
+struct NormBackward {
+  const void* d_normed = nullptr;
+  const void* d_residual = nullptr;
+  const void* residual = nullptr;
+  const float* weight = nullptr;
+  const float* mean = nullptr;
+  const float* rstd = nullptr;
+  void* dx = nullptr;
+  float* dweight = nullptr;  ///< null: frozen
+  float* dbias = nullptr;
+  float* partial = nullptr;
+  std::int64_t rows = 0;
+  int width = 0;
+  Type type = Type::f32;
+};
+int norm_partials(int width);
+void norm_backward(const NormBackward& call, cudaStream_t stream);
+
+/// out[c] = Σ_r x[r, c], accumulated in fp32. `partial`: column_sum_splits(rows, columns) × columns floats.
+int column_sum_splits(std::int64_t rows, std::int64_t columns);
+void column_sum(const void* x, void* out, float* partial, std::int64_t rows, std::int64_t columns, Type type,
+                cudaStream_t stream);
+
+/// GELU (tanh form); backward also adds up the columns of dx, the gradient of the bias before it (partial as above).
+void gelu_forward(const void* x, void* y, std::int64_t count, Type type, cudaStream_t stream);
+void gelu_backward(const void* dy, const void* x, void* dx, void* dbias, float* partial, std::int64_t rows,
+                   std::int64_t columns, Type type, cudaStream_t stream);
+
+/// y = silu(gate) · up, where a row of `gate_up` is gate, then up, each `width` long.
+void swiglu_forward(const void* gate_up, void* y, std::int64_t rows, std::int64_t width, Type type,
+                    cudaStream_t stream);
+void swiglu_backward(const void* dy, const void* gate_up, void* d_gate_up, std::int64_t rows, std::int64_t width,
+                     Type type, cudaStream_t stream);
+
+/// A row of `packed` holds `heads` query heads, then `kv_heads` key heads, then as many value heads, of `head_width`
+/// each. Rotates queries and keys by position into q and k, which are (tokens, heads, head_width). `cosine` and `sine`:
+/// (seq_length, head_width / 2) floats; pairs are (i, i + head_width/2), as in Hugging Face's Llama.
+struct Heads {
+  std::int64_t tokens = 0;
+  std::int64_t seq_length = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  int head_width = 0;
+  Type type = Type::f32;
+};
+void rotate_heads(const void* packed, const float* cosine, const float* sine, void* q, void* k, const Heads& shape,
+                  cudaStream_t stream);
+
+/// The gradient of heads that were split off (and rotated, if `cosine` is given), packed again. Strides in elements,
+/// over (batch, token, head); the last dimension is dense.
+struct HeadGradient {
+  const void* data = nullptr;
+  std::int64_t batch_stride = 0;
+  std::int64_t token_stride = 0;
+  std::int64_t head_stride = 0;
+};
+void pack_heads(const HeadGradient& dq, const HeadGradient& dk, const HeadGradient& dv, const float* cosine,
+                const float* sine, void* packed, const Heads& shape, cudaStream_t stream);
+
+/// Softmax cross-entropy of rows of `logits` (row stride `stride`, the first `classes` count). losses[r] gets the loss
+/// (0 where targets[r] < 0), correct[r] whether the target is the largest logit (may be null). With `gradient`,
+/// logits are overwritten with (softmax − one-hot) · *scale, zero beyond `classes` and for rows without target.
+void cross_entropy(void* logits, const std::int64_t* targets, float* losses, float* correct, const float* scale,
+                   bool gradient, std::int64_t rows, std::int64_t classes, std::int64_t stride, Type type,
+                   cudaStream_t stream);
+
+/// master −= …; work (may be null) gets the rounded copy. All flat, `count` long, a multiple of 8.
+void adam(float* master, void* work, const void* gradient, float* moment1, float* moment2, std::int64_t count,
+          const StepValues* values, const AdamSettings& settings, Type type, cudaStream_t stream);
+/// The moments in 8 bits, in blocks of 256 with one scale each (see kernels/eight_bit.h). They may be in page-locked
+/// host memory.
+void adam_8bit(float* master, void* work, const void* gradient, std::uint8_t* moment1, std::uint8_t* moment2,
+               float* scale1, float* scale2, std::int64_t count, const StepValues* values, const AdamSettings& settings,
+               Type type, cudaStream_t stream);
+void sgd(float* master, void* work, const void* gradient, std::int64_t count, const StepValues* values,
+         float weight_decay, Type type, cudaStream_t stream);
+
+/// Batch norm over rows of (rows, channels), then optionally + other and ReLU. Statistics in fp32.
+struct BatchNorm {
+  const void* x = nullptr;
+  const void* other = nullptr;  ///< added before the ReLU; may be null
+  void* y = nullptr;
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+  float* mean = nullptr;
+  float* rstd = nullptr;
+  float* running_mean = nullptr;
+  float* running_variance = nullptr;
+  float* partial = nullptr;  ///< 2 × column_sum_splits(rows, channels) × channels
+  std::int64_t rows = 0;
+  int channels = 0;
+  float epsilon = 1e-5F;
+  float momentum = 0.1F;
+  bool relu = true;
+  Type type = Type::f32;
+};
+void batch_norm_forward(const BatchNorm& call, cudaStream_t stream);
+/// dy is masked by y > 0 where there was a ReLU; d_other (may be null) gets the masked dy.
+struct BatchNormBackward {
+  const void* dy = nullptr;
+  const void* x = nullptr;
+  const void* y = nullptr;  ///< null: no ReLU
+  const float* weight = nullptr;
+  const float* mean = nullptr;
+  const float* rstd = nullptr;
+  void* dx = nullptr;
+  void* d_other = nullptr;
+  float* dweight = nullptr;
+  float* dbias = nullptr;
+  float* partial = nullptr;
+  std::int64_t rows = 0;
+  int channels = 0;
+  Type type = Type::f32;
+};
+void batch_norm_backward(const BatchNormBackward& call, cudaStream_t stream);
+
+/// values = table[*place], with the multiplier set from the gradient norm: clip / norm where that is less than 1.
+/// `loss_scale` may be null; with it, a norm that is not finite makes the multiplier 0.
+void begin_update(const StepValues* table, const std::int64_t* place, const float* norm_squared,
+                  const float* loss_scale, float clip, StepValues* values, cudaStream_t stream);
+/// ring[*place] = {loss, norm}, then *place moves on, round and round.
+void end_step(const float* loss, const float* norm_squared, const float* loss_scale, float* ring, std::int64_t* place,
+              std::int64_t window, cudaStream_t stream);
+/// *out = Σ x², or += with `add`. `partial` has 1024 floats.
+void sum_squares(const void* x, std::int64_t count, float* partial, bool add, float* out, Type type,
+                 cudaStream_t stream);
+
+}  // namespace assay::engine::kernels

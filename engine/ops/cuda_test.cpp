@@ -1,0 +1,176 @@
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <functional>
+
+#include "core/cuda.h"
+#include "core/torch_compat.h"
+#include "ops/attention.h"
+#include "ops/linear.h"
+#include "ops/loss.h"
+#include "ops/norm.h"
+
+// The engine's own kernels against LibTorch's operations on the CPU: values and gradients. Only where there is a GPU.
+
+namespace assay::engine {
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+using Function = std::function<Tensors(const Tensors&)>;
+
+double relative(const at::Tensor& got, const at::Tensor& wanted) {
+  const at::Tensor a = got.to(at::kCPU, at::kDouble);
+  const at::Tensor b = wanted.to(at::kCPU, at::kDouble);
+  return (a - b).norm().item<double>() / (b.norm().item<double>() + 1e-12);
+}
+
+/// Outputs and gradients of the inputs, for a loss that weighs every output element differently.
+Tensors run(const Function& function, const Tensors& inputs, at::Device device, at::ScalarType type) {
+  Tensors leaves;
+  for (const auto& input : inputs) {
+    const bool is_number = input.is_floating_point();
+    at::Tensor leaf = is_number ? input.to(device, type).clone() : input.to(device);
+    leaves.push_back(is_number ? leaf.set_requires_grad(true) : leaf);
+  }
+  const Tensors outputs = function(leaves);
+  at::Tensor loss = at::zeros({}, at::TensorOptions().device(device).dtype(at::kFloat));
+  for (const auto& output : outputs) {
+    const at::Tensor weights =
+        at::sin(at::arange(output.numel(), at::TensorOptions().dtype(at::kFloat))).to(device).view(output.sizes());
+    loss = loss + (output.to(at::kFloat) * weights).sum();
+  }
+  torch::autograd::backward({loss}, {});
+  Tensors results = outputs;
+  for (const auto& leaf : leaves) {
+    if (leaf.is_floating_point()) results.push_back(leaf.grad());
+  }
+  return results;
+}
+
+class OwnKernels : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (usable_gpus() == 0) GTEST_SKIP() << "no GPU here";
+    at::manual_seed(11);
+    choose_matrix_precision(false);
+    choose_attention(Attention::math, at::Device(at::kCUDA, 0), at::kFloat);
+  }
+  void expect_same(const Function& function, const Tensors& inputs) {
+    const Tensors wanted = run(function, inputs, at::kCPU, at::kFloat);
+    const std::vector<std::pair<at::ScalarType, double>> formats = {
+        {at::kFloat, 2e-5}, {at::kBFloat16, 3e-2}, {at::kHalf, 4e-3}};
+    for (const auto& [type, tolerance] : formats) {
+      const Tensors got = run(function, inputs, at::Device(at::kCUDA, 0), type);
+      ASSERT_EQ(got.size(), wanted.size());
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        EXPECT_LT(relative(got[i], wanted[i]), tolerance) << "result " << i << ", " << at::toString(type);
+      }
+    }
+  }
+};
+
+at::Tensor full(const at::Tensor& x) { return x.to(at::kFloat); }
+
+TEST_F(OwnKernels, LayerAndRmsNormOfEveryWidthClass) {
+  for (const std::int64_t width : {64, 256, 512, 768, 1024, 1600, 4096, 5120}) {
+    for (const bool bias : {true, false}) {
+      const Function function = [&](const Tensors& in) -> Tensors {
+        const auto out = add_and_norm(in[0], in[1], full(in[2]), bias ? full(in[3]) : at::Tensor(), 1e-5);
+        return {out.residual, out.normed};
+      };
+      Tensors inputs = {at::randn({37, width}), at::randn({37, width}), at::randn({width})};
+      if (bias) inputs.push_back(at::randn({width}));
+      expect_same(function, inputs);
+    }
+  }
+}
+
+TEST_F(OwnKernels, NormWithoutDelta) {
+  expect_same(
+      [](const Tensors& in) -> Tensors {
+        const auto out = add_and_norm(in[0], at::Tensor(), full(in[1]), at::Tensor(), 1e-5);
+        return {out.normed, out.residual * 0.5};
+      },
+      {at::randn({5, 7, 128}), at::randn({128})});
+}
+
+TEST_F(OwnKernels, LinearWithBiasAndGelu) {
+  for (const std::int64_t rows : {3, 200, 5000}) {
+    const Tensors inputs = {at::randn({rows, 40}), at::randn({72, 40}) * 0.2, at::randn({72})};
+    expect_same([](const Tensors& in) -> Tensors { return {linear(in[0], in[1], in[2])}; }, inputs);
+    expect_same([](const Tensors& in) -> Tensors { return {linear_gelu(in[0], in[1], in[2])}; }, inputs);
+  }
+}
+
+TEST_F(OwnKernels, Swiglu) {
+  expect_same([](const Tensors& in) -> Tensors { return {swiglu(in[0])}; }, {at::randn({9, 5, 176})});
+}
+
+TEST_F(OwnKernels, AttentionWithAndWithoutRotationAndGroups) {
+  for (const bool rotated : {true, false}) {
+    for (const std::int64_t kv_heads : {4, 2}) {
+      expect_same(
+          [&](const Tensors& in) -> Tensors {
+            const RotaryTable rotary = rotary_table(12, 32, 10000, {}, in[0].device());
+            return {
+                packed_attention(in[0], {4, kv_heads, 32}, rotated ? &rotary : nullptr, {Attention::eager, true, 0})};
+          },
+          {at::randn({2, 12, (4 + 2 * kv_heads) * 32})});
+    }
+  }
+}
+
+TEST_F(OwnKernels, CrossEntropyWithPaddingAndUnaskedTargets) {
+  const at::Tensor targets = at::randint(90, {33}, at::kLong);
+  targets[4] = -100;
+  targets[32] = -100;
+  for (const bool bias : {true, false}) {
+    const Function function = [&](const Tensors& in) -> Tensors {
+      // The loss must be what the backward pass starts from: scaled by 1.
+      return {head_loss(in[1], in[2], bias ? in[3] : at::Tensor(), in[0], 90, true, at::Tensor()).reshape({1})};
+    };
+    Tensors inputs = {targets, at::randn({33, 24}), at::randn({96, 24})};
+    if (bias) inputs.push_back(at::randn({96}));
+    // sin(0) = 0 would make the loss of `run` zero: compare here with a plain backward pass.
+    const auto gradients = [&](at::Device device, at::ScalarType type) {
+      Tensors leaves = {inputs[0].to(device)};
+      for (std::size_t i = 1; i < inputs.size(); ++i) {
+        leaves.push_back(inputs[i].to(device, type).clone().set_requires_grad(true));
+      }
+      const at::Tensor loss = function(leaves)[0].sum();
+      torch::autograd::backward({loss}, {});
+      Tensors results = {loss.detach().reshape({1})};
+      for (std::size_t i = 1; i < leaves.size(); ++i) results.push_back(leaves[i].grad());
+      return results;
+    };
+    const Tensors wanted = gradients(at::kCPU, at::kFloat);
+    const Tensors got = gradients(at::Device(at::kCUDA, 0), at::kFloat);
+    const Tensors rounded = gradients(at::Device(at::kCUDA, 0), at::kBFloat16);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_LT(relative(got[i], wanted[i]), 2e-5) << i;
+      EXPECT_LT(relative(rounded[i], wanted[i]), 4e-2) << i;
+    }
+  }
+}
+
+TEST_F(OwnKernels, BatchNormWithShortcutAndRelu) {
+  for (const std::int64_t channels : {64, 256, 2048}) {
+    for (const bool shortcut : {true, false}) {
+      expect_same(
+          [&](const Tensors& in) -> Tensors {
+            const auto fresh = full(in[1]).detach();
+            const BatchNormState state{full(in[1]), full(in[2]), at::zeros_like(fresh), at::ones_like(fresh)};
+            const at::Tensor x = in[0].permute({0, 3, 1, 2});
+            const at::Tensor other = shortcut ? in[3].permute({0, 3, 1, 2}) : at::Tensor();
+            return {batch_norm(x, state, other, shortcut, true).permute({0, 2, 3, 1})};
+          },
+          shortcut ? Tensors{at::randn({4, 7, 7, channels}), at::rand({channels}) + 0.5, at::randn({channels}),
+                             at::randn({4, 7, 7, channels})}
+                   : Tensors{at::randn({4, 7, 7, channels}), at::rand({channels}) + 0.5, at::randn({channels})});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace assay::engine

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+namespace assay::engine {
+
+struct NormedResidual {
+  at::Tensor residual;  ///< x + delta, or x
+  at::Tensor normed;
+};
+
+/// The step between two branches of a transformer: adds a branch's output to the residual stream and normalises the sum
+/// for the next branch. `delta` may be undefined; without `bias` it is an RMS norm. Weight and bias are fp32.
+NormedResidual add_and_norm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight,
+                            const at::Tensor& bias, double epsilon);
+
+/// Batch norm over a channels-last (N, C, H, W), then + other (may be undefined) and ReLU if asked. Running statistics
+/// are updated in training and used otherwise.
+struct BatchNormState {
+  at::Tensor weight;
+  at::Tensor bias;
+  at::Tensor running_mean;
+  at::Tensor running_variance;
+};
+at::Tensor batch_norm(const at::Tensor& x, const BatchNormState& state, const at::Tensor& other, bool relu,
+                      bool training);
+
+}  // namespace assay::engine

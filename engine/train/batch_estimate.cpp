@@ -1,0 +1,73 @@
+#include "train/batch_estimate.h"
+
+#include <ATen/ATen.h>
+
+#include <cmath>
+#include <optional>
+
+#include "core/cuda.h"
+#include "core/torch_compat.h"
+#include "train/host_memory.h"
+#include "train/trainer.h"
+
+namespace assay::engine {
+namespace {
+
+/// The peak of one step with that batch; nothing if it does not fit either.
+std::optional<std::int64_t> peak_bytes(TrainSpec spec, std::int64_t batch_size, at::Device device) {
+  spec.batch_size = batch_size;
+  spec.gradient_accumulation = 1;
+  try {
+    const auto dataset = make_dataset(spec, vocabulary_of(spec.model));
+    const auto alone = single_group();
+    reset_peak_memory(device);
+    reset_peak_resident();
+    TrainingStep step(spec, dataset->shape(), device, *alone, 4);
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(batch_size));
+    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i) % dataset->samples();
+    Batch batch = allocate_batch(dataset->shape(), batch_size, false);
+    dataset->fill(indices, batch);
+    step.run({{batch.inputs.to(device), batch.targets.to(device)}}, nullptr);
+    synchronize(device);
+    return device.is_cuda() ? device_memory(device).peak_bytes : peak_resident_bytes();
+  } catch (const std::exception& error) {
+    if (!is_out_of_memory(error)) throw;
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::int64_t largest_batch(std::int64_t small_batch, std::int64_t small_bytes, std::int64_t large_batch,
+                           std::int64_t large_bytes, std::int64_t limit) {
+  const double slope = static_cast<double>(large_bytes - small_bytes) / static_cast<double>(large_batch - small_batch);
+  if (slope <= 0) return large_batch;
+  const double most = static_cast<double>(small_batch) + static_cast<double>(limit - small_bytes) / slope;
+  return std::max<std::int64_t>(small_batch, static_cast<std::int64_t>(std::floor(most)));
+}
+
+std::string largest_batch_hint(const TrainSpec& spec, at::Device device) {
+  constexpr std::int64_t kLarge = 5;
+  try {
+    release_cached_memory(device);
+    // A little less than all: fragments, and what the driver needs.
+    const std::int64_t limit = device.is_cuda() ? device_memory(device).total_bytes / 100 * 95
+                                                : resident_bytes() + available_bytes() / 100 * 90;
+    const auto one = peak_bytes(spec, 1, device);
+    release_cached_memory(device);
+    if (!one) return "Not even a batch of 1 fits: use a smaller model, shorter sequences or another optimiser.";
+    const std::int64_t large = std::min(kLarge, std::max<std::int64_t>(2, spec.batch_size / 2));
+    const auto several = peak_bytes(spec, large, device);
+    release_cached_memory(device);
+    const std::int64_t batch =
+        several ? std::min(largest_batch(1, *one, large, *several, limit), spec.batch_size - 1) : 1;
+    std::string hint = "A batch_size of about " + std::to_string(std::max<std::int64_t>(1, batch)) +
+                       " should fit, by the memory that batches of 1 and " + std::to_string(large) + " took";
+    if (!spec.gradient_checkpointing && spec.is_language()) hint += "; gradient_checkpointing: true needs less";
+    return hint + ".";
+  } catch (const std::exception&) {
+    return "Use a smaller batch_size.";
+  }
+}
+
+}  // namespace assay::engine

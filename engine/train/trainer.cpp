@@ -1,0 +1,455 @@
+#include "train/trainer.h"
+
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <boost/json/array.hpp>
+#include <cmath>
+
+#include "core/blas.h"
+#include "core/torch_compat.h"
+#include "core/torch_facts.h"
+#include "core/trace.h"
+#include "formats/events.h"
+#include "formats/failure.h"
+#include "train/host_memory.h"
+#include "train/throughput.h"
+
+namespace assay::engine {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t kWindow = 1024;
+constexpr std::int64_t kHeldBatches = 4;
+constexpr std::int64_t kEagerSteps = 4;  // before a step may be recorded: allocations and algorithms settle
+constexpr double kLaunchBound = 0.6;     // host time over step time from which recording pays
+constexpr std::int64_t kResidentBytes = 256 << 20;
+constexpr std::int64_t kSmallEvaluation = 1024;  // rows at a time for vectors
+// Below this many operations a batch, threads cost more in waiting for each other than they save.
+constexpr double kWorthThreads = 1e8;
+constexpr double kBeta1 = 0.9;
+constexpr double kBeta2 = 0.999;
+
+json::value number(double value) { return std::isfinite(value) ? json::value(value) : json::value(nullptr); }
+
+std::int64_t evaluation_rows(const TrainSpec& spec, const DataShape& shape) {
+  return shape.kind == DataShape::Kind::vectors ? std::max(spec.batch_size, kSmallEvaluation) : spec.batch_size;
+}
+
+Batch to_device(const Batch& batch, at::Device device) {
+  if (!device.is_cuda()) return batch;
+  return {batch.inputs.to(device, true), batch.targets.to(device, true)};
+}
+
+}  // namespace
+
+Trainer::Trainer(const TrainSpec& spec, const Workplace& place)
+    : spec_(spec),
+      place_(place),
+      group_(*place.group),
+      on_device_(place.device.is_cuda()),
+      started_(StepLog::now()),
+      dataset_(make_dataset(spec, vocabulary_of(spec.model))),
+      training_samples_(dataset_->training_samples(spec.dataset.validation)),
+      order_(spec.seed, training_samples_, spec.batch_size * spec.gradient_accumulation * group_.size()),
+      step_(spec, dataset_->shape(), place.device, group_, kWindow),
+      log_(step_.ledger(), {.device = place.device,
+                            .emits = group_.rank() == 0,
+                            .communicates = group_.size() > 1,
+                            .samples = order_.global_batch(),
+                            .tokens = dataset_->shape().seq_length * order_.global_batch()}),
+      total_steps_(planned_steps()) {
+  const double flops = training_flops(step_.model().forward_flops()) * static_cast<double>(spec.batch_size);
+  if (!on_device_ && flops < kWorthThreads) {
+    at::set_num_threads(1);
+    set_blas_threads(1);
+  }
+  if (dataset_->validation_samples(spec.dataset.validation) > 0) {
+    validation_ = std::make_unique<EvaluationReader>(
+        *dataset_, EvaluationReader::Options{.validation_share = spec.dataset.validation,
+                                             .rank = group_.rank(),
+                                             .ranks = group_.size(),
+                                             .rows = evaluation_rows(spec, dataset_->shape()),
+                                             .pinned = on_device_});
+  }
+  loader_ = std::make_unique<Loader>(*dataset_, order_,
+                                     LoaderOptions{.rank = group_.rank(),
+                                                   .ranks = group_.size(),
+                                                   .rows = spec.batch_size,
+                                                   .micro_batches = spec.gradient_accumulation,
+                                                   .workers = spec.data_workers,
+                                                   .prefetch = spec.data_prefetch,
+                                                   .held = spec.gradient_accumulation + (on_device_ ? kHeldBatches : 0),
+                                                   .pinned = on_device_});
+}
+
+Trainer::~Trainer() = default;
+
+std::int64_t Trainer::planned_steps() const {
+  if (spec_.steps) return *spec_.steps;
+  if (spec_.duration_seconds) return 0;
+  return spec_.epochs * order_.steps_per_epoch();
+}
+
+void Trainer::say_hello() {
+  if (group_.rank() != 0) return;
+  const CudaFacts cuda = cuda_facts();
+  json::array devices;
+  if (on_device_) {
+    const auto& device = cuda.devices.at(static_cast<std::size_t>(place_.device.index()));
+    devices.push_back(json::object{{"name", device.name}, {"uuid", device.uuid}});
+  } else {
+    devices.push_back(json::object{{"name", "CPU"}, {"threads", at::get_num_threads()}});
+  }
+  json::object versions{{"engine", ASSAY_ENGINE_VERSION}, {"torch", torch_version()}};
+  if (on_device_) versions["cuda"] = cuda.toolkit;
+  json::object hello{{"name", spec_.name},
+                     {"versions", std::move(versions)},
+                     {"devices", std::move(devices)},
+                     {"parameters", step_.model().parameters().count()},
+                     {"trainable_parameters", step_.model().parameters().trainable_count()},
+                     {"flops_per_sample", training_flops(step_.model().forward_flops())},
+                     {"model", spec_.model.name},
+                     {"dataset", dataset_->description()},
+                     {"ranks", group_.size()}};
+  if (total_steps_ > 0) hello["total_steps"] = total_steps_;
+  emit_event("hello", hello);
+  if (order_.repeats_within_batch()) {
+    emit_event("warning",
+               {{"kind", "repeated_samples"},
+                {"about", "batch_size"},
+                {"message", "a step takes " + std::to_string(order_.global_batch()) + " samples and the data set has " +
+                                std::to_string(training_samples_) + ": samples repeat within a step"}});
+  }
+  if (place_.oversubscribed) {
+    emit_event("warning", {{"kind", "oversubscribed"},
+                           {"about", "ranks"},
+                           {"message", "more ranks than CPU cores: ranks wait for each other's cores"}});
+  }
+}
+
+void Trainer::run() {
+  say_hello();
+  if (group_.rank() == 0) emit_event("phase", {{"name", "train"}});
+  // The first samples of `profile` would show allocations and algorithm searches: they come after the warm-up.
+  const std::int64_t profile_from =
+      spec_.profile_steps > 0 ? std::min(kEagerSteps, std::max<std::int64_t>(0, total_steps_ - spec_.profile_steps))
+                              : -1;
+  std::unique_ptr<Trace> trace;
+  std::int64_t step = 0;
+  while (!is_over(step)) {
+    if (step == profile_from && group_.rank() == 0) trace = std::make_unique<Trace>(on_device_);
+    if (step % (kWindow / 2) == 0) plan_window(step);
+    one_step(step);
+    ++step;
+    if (trace && step == profile_from + spec_.profile_steps) {
+      synchronize(place_.device);
+      trace->write(place_.trace_path);
+      trace.reset();
+    }
+    after_step(step);
+  }
+  if (trace) trace->write(place_.trace_path);
+  log_.drain();
+  if (last_evaluated_ != step) report_progress(step, true, false);
+  report_result(step);
+}
+
+bool Trainer::is_over(std::int64_t step) {
+  if (!spec_.duration_seconds) return step >= total_steps_;
+  if (step < next_check_) return false;
+  // Rank 0's clock decides for all; it is asked about twice a second.
+  const double elapsed = StepLog::now() - started_;
+  const double per_step = elapsed / static_cast<double>(std::max<std::int64_t>(step, 1));
+  const std::int64_t ahead = std::clamp<std::int64_t>(std::llround(0.5 / per_step), 1, kWindow / 2);
+  const json::object mine{{"over", elapsed >= *spec_.duration_seconds}, {"next", step + ahead}};
+  const json::value decision = group_.gather(mine).front();
+  next_check_ = decision.at("next").to_number<std::int64_t>();
+  return decision.at("over").as_bool();
+}
+
+void Trainer::plan_window(std::int64_t step) {
+  std::vector<StepValues> rows;
+  for (std::int64_t i = step; i < step + kWindow / 2; ++i) {
+    const auto t = static_cast<double>(i + 1);
+    rows.push_back({.learning_rate = static_cast<float>(learning_rate_at(spec_, i, total_steps_)),
+                    .bias1 = static_cast<float>(1 - std::pow(kBeta1, t)),
+                    .bias2 = static_cast<float>(1 - std::pow(kBeta2, t))});
+  }
+  step_.ledger().plan(step, rows);
+  if (resident_.inputs.defined()) plan_resident(step);
+}
+
+void Trainer::one_step(std::int64_t step) {
+  if (step == kEagerSteps) consider_recording(step);
+  log_.begin(step, learning_rate_at(spec_, step, total_steps_));
+  if (recorded_) {
+    if (!resident_.inputs.defined()) load_batches();
+    recorded_->replay();
+  } else {
+    load_batches();
+    const double begun = StepLog::now();
+    eager_step();
+    if (step > 0) eager_host_seconds_ += StepLog::now() - begun;
+  }
+  log_.end();
+}
+
+void Trainer::eager_step() { step_.run(batches_, &log_); }
+
+void Trainer::load_batches() {
+  const double begun = StepLog::now();
+  recycle(false);
+  std::vector<Loader::Loaded> loaded;
+  for (std::int64_t i = 0; i < spec_.gradient_accumulation; ++i) {
+    if (static_cast<std::int64_t>(pending_.size()) >= kHeldBatches) recycle(true);
+    loaded.push_back(loader_->next());
+  }
+  if (on_device_) log_.waited_for_data(StepLog::now() - begun);
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    if (recorded_) {
+      batches_[i].inputs.copy_(loaded[i].batch.inputs, true);
+      batches_[i].targets.copy_(loaded[i].batch.targets, true);
+    } else {
+      batches_.resize(loaded.size());
+      batches_[i] = to_device(loaded[i].batch, place_.device);
+    }
+    pending_.push_back({loaded[i], TimePoint()});
+    pending_.back().copied.record(on_device_);
+  }
+}
+
+void Trainer::recycle(bool wait) {
+  // On the CPU the step works in the loader's memory: a batch is free once the next one is asked for.
+  while (!pending_.empty() && (wait || pending_.front().copied.reached())) {
+    pending_.front().copied.wait();
+    loader_->recycle(pending_.front().loaded);
+    pending_.pop_front();
+    wait = false;
+  }
+}
+
+void Trainer::consider_recording(std::int64_t step) {
+  const bool possible = on_device_ && group_.size() == 1 && spec_.profile_steps == 0 && step_.model().can_be_recorded();
+  if (spec_.cuda_graphs == Switch::on && !possible) {
+    throw Failure("unsupported", "cuda_graphs: on is not possible here",
+                  "It needs one rank on a GPU, no dropout and no profile; `auto` records where it can.");
+  }
+  if (!possible || spec_.cuda_graphs == Switch::off) return;
+  log_.drain();
+  double device_seconds = 0;
+  for (std::size_t i = 1; i < log_.step_seconds().size(); ++i) device_seconds += log_.step_seconds()[i];
+  if (spec_.cuda_graphs == Switch::automatic && eager_host_seconds_ < kLaunchBound * device_seconds) return;
+  recorded_from_ = step;
+  record_step();
+}
+
+void Trainer::record_step() {
+  // From here on a step reads its batches from the same memory every time.
+  const DataShape& shape = dataset_->shape();
+  if (shape.bytes_per_sample() * dataset_->samples() <= kResidentBytes) {
+    resident_ = to_device(load_all(*dataset_), place_.device);
+    const std::int64_t rows = spec_.batch_size * spec_.gradient_accumulation;
+    resident_order_ = at::zeros({kWindow, rows}, at::TensorOptions().dtype(at::kLong).device(place_.device));
+    plan_resident(recorded_from_);
+  } else {
+    for (auto& batch : batches_) batch = {batch.inputs.clone(), batch.targets.clone()};
+  }
+  recycle(true);
+  synchronize(place_.device);
+  auto recording = std::make_unique<RecordedStep>();
+  recording->record([this] {
+    if (resident_.inputs.defined()) fetch_resident_batch();
+    step_.run(batches_, nullptr);
+  });
+  recorded_ = std::move(recording);
+}
+
+void Trainer::fetch_resident_batch() {
+  const at::Tensor rows = resident_order_.index_select(0, step_.ledger().place()).squeeze(0);
+  for (std::size_t i = 0; i < batches_.size(); ++i) {
+    const at::Tensor own = rows.narrow(0, static_cast<std::int64_t>(i) * spec_.batch_size, spec_.batch_size);
+    batches_[i] = {resident_.inputs.index_select(0, own), resident_.targets.index_select(0, own)};
+  }
+}
+
+void Trainer::plan_resident(std::int64_t step) {
+  const std::int64_t rows = resident_order_.size(1);
+  const at::Tensor host = at::empty({kWindow, rows}, at::kLong);
+  host.copy_(resident_order_);
+  // From a window's boundary half a window ahead; in between, to the end of the half.
+  const std::int64_t last = (step / (kWindow / 2) + 1) * (kWindow / 2);
+  for (std::int64_t i = step; i < last; ++i) {
+    auto* row = host.data_ptr<std::int64_t>() + i % kWindow * rows;
+    order_.indices(i, 0, {row, static_cast<std::size_t>(rows)});
+  }
+  resident_order_.copy_(host);
+}
+
+void Trainer::after_step(std::int64_t done) {
+  log_.poll();
+  adjust_loss_scale();
+  const bool epoch_ends = done % order_.steps_per_epoch() == 0;
+  const bool due = spec_.eval_interval > 0 ? done % spec_.eval_interval == 0 : epoch_ends;
+  if (due || epoch_ends) report_progress(done, due, epoch_ends);
+}
+
+void Trainer::adjust_loss_scale() {
+  if (!step_.ledger().loss_scale().defined()) return;
+  const auto steps = static_cast<std::int64_t>(log_.step_seconds().size());
+  const bool overflowed = log_.overflows() > overflows_seen_;
+  step_.ledger().adjust_loss_scale(overflowed, steps - steps_seen_);
+  overflows_seen_ = log_.overflows();
+  steps_seen_ = steps;
+}
+
+std::optional<Trainer::Scores> Trainer::evaluate(bool on_training_data) {
+  // No more samples than the validation share of what was learnt from: a short run is not followed by a long
+  // evaluation.
+  const double seen = static_cast<double>(log_.step_seconds().size()) * static_cast<double>(order_.global_batch());
+  const double share = spec_.dataset.validation / (1 - spec_.dataset.validation);
+  const auto most = std::max<std::int64_t>(1, std::llround(seen * share / static_cast<double>(group_.size())));
+  at::Tensor sums = at::zeros({3}, at::TensorOptions().dtype(at::kFloat).device(place_.device));
+  std::int64_t read = 0;
+  if (on_training_data) {
+    const std::int64_t rows = std::min<std::int64_t>({validation_->samples(), training_samples_ / group_.size(), most});
+    Batch batch = allocate_batch(dataset_->shape(), spec_.batch_size, false);
+    while (read < rows) {
+      const std::int64_t count = std::min(spec_.batch_size, rows - read);
+      std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
+      for (std::int64_t i = 0; i < count; ++i) indices[static_cast<std::size_t>(i)] = group_.rank() * rows + read + i;
+      dataset_->fill(indices, batch);
+      sums.add_(step_.model().score(
+          to_device({batch.inputs.narrow(0, 0, count), batch.targets.narrow(0, 0, count)}, place_.device)));
+      read += count;
+    }
+  } else {
+    validation_->rewind();
+    while (read < most) {
+      const auto batch = validation_->next();
+      if (!batch) break;
+      sums.add_(step_.model().score(to_device(*batch, place_.device)));
+      read += batch->inputs.size(0);
+      synchronize(place_.device);  // the reader reuses its buffer
+    }
+  }
+  group_.start_sum(sums);
+  group_.finish();
+  const at::Tensor total = sums.to(at::kCPU, at::kDouble);
+  const auto* values = total.data_ptr<double>();
+  if (values[2] == 0) return std::nullopt;
+  return Scores{values[0] / values[2], values[1] / values[2]};
+}
+
+void Trainer::report_progress(std::int64_t done, bool evaluates, bool epoch_ends) {
+  log_.drain();
+  json::object scores;
+  if (evaluates && validation_) {
+    if (const auto found = evaluate(false)) {
+      scores["val_loss"] = number(found->loss);
+      scores["val_accuracy"] = found->accuracy;
+      if (spec_.is_language()) scores["val_perplexity"] = number(std::exp(found->loss));
+    }
+    if (spec_.task == Task::classification) {
+      if (const auto found = evaluate(true)) scores["accuracy"] = found->accuracy;
+    }
+  }
+  if (evaluates) {
+    last_evaluated_ = done;
+    last_scores_ = scores;
+  }
+  if (group_.rank() == 0) {
+    if (!scores.empty()) {
+      json::object event{{"step", done - 1}};
+      event.insert(scores.begin(), scores.end());
+      emit_event("eval", event);
+    }
+    if (epoch_ends) {
+      json::object event{{"epoch", done / order_.steps_per_epoch()}, {"loss", number(log_.epoch_loss())}};
+      if (spec_.is_language()) event["perplexity"] = number(std::exp(log_.epoch_loss()));
+      event.insert(scores.begin(), scores.end());
+      emit_event("epoch", event);
+    }
+  }
+  if (epoch_ends) log_.forget_epoch();
+  log_.restart_clock();
+}
+
+boost::json::object Trainer::rank_spread() {
+  const auto& seconds = log_.step_seconds();
+  double total = 0;
+  for (const float step : seconds) total += step;
+  const double busy = total - log_.phase_seconds(Phase::communication);
+  const auto steps = static_cast<double>(std::max<std::size_t>(1, seconds.size()));
+  const json::object mine{
+      {"busy", busy / steps}, {"rss", peak_resident_bytes()}, {"gpu", device_memory(place_.device).peak_bytes}};
+  const auto ranks = group_.gather(mine);
+  double least = busy / steps;
+  double most = least;
+  double rss = 0;
+  double gpu = 0;
+  for (const auto& rank : ranks) {
+    least = std::min(least, rank.at("busy").to_number<double>());
+    most = std::max(most, rank.at("busy").to_number<double>());
+    rss = std::max(rss, rank.at("rss").to_number<double>());
+    gpu = std::max(gpu, rank.at("gpu").to_number<double>());
+  }
+  json::object spread{{"host_rss_peak_bytes", rss}};
+  if (on_device_) spread["gpu_memory_peak_bytes"] = gpu;
+  if (ranks.size() > 1) {
+    spread["rank_busy_seconds_min"] = least;
+    spread["rank_busy_seconds_max"] = most;
+  }
+  return spread;
+}
+
+void Trainer::report_result(std::int64_t done) {
+  json::object metrics = rank_spread();
+  if (group_.rank() != 0) return;
+  const auto& seconds = log_.step_seconds();
+  double total = 0;
+  for (const float step : seconds) total += step;
+  const auto least = static_cast<std::size_t>(recorded_ ? recorded_from_ + 1 : std::min<std::int64_t>(3, done / 4));
+  const SteadyState steady = steady_state(seconds, least);
+  const auto samples = static_cast<double>(order_.global_batch());
+  const auto tokens = static_cast<double>(dataset_->shape().seq_length) * samples;
+  metrics["steps_done"] = done;
+  metrics["samples_done"] = samples * static_cast<double>(done);
+  metrics["train_seconds"] = total;
+  metrics["warmup_steps_left_out"] = steady.warm_up_steps;
+  metrics["step_seconds"] = steady.step_seconds;
+  metrics["samples_per_second"] = samples / steady.step_seconds;
+  if (steady.low) {
+    metrics["samples_per_second_low"] = samples / *steady.high;
+    if (*steady.low > 0) metrics["samples_per_second_high"] = samples / *steady.low;
+  }
+  if (tokens > 0) {
+    metrics["tokens_done"] = tokens * static_cast<double>(done);
+    metrics["tokens_per_second"] = tokens / steady.step_seconds;
+  }
+  const double flops = training_flops(step_.model().forward_flops()) * samples / steady.step_seconds;
+  metrics["flops_per_second"] = flops;
+  if (place_.peak_flops > 0) {
+    metrics["peak_flops_per_second"] = place_.peak_flops * group_.size();
+    metrics["mfu"] = flops / (place_.peak_flops * group_.size());
+  }
+  if (spec_.precision == Precision::fp16) metrics["skipped_steps"] = log_.overflows();
+  metrics["final_loss"] = number(log_.recent_loss(20));
+  if (const auto floor = dataset_->loss_floor()) metrics["loss_floor"] = *floor;
+  if (total > 0) {
+    metrics["input_wait_share"] = log_.phase_seconds(Phase::data) / total;
+    if (group_.size() > 1) metrics["communication_share"] = log_.phase_seconds(Phase::communication) / total;
+  }
+  metrics.insert(last_scores_.begin(), last_scores_.end());
+  json::array flags;
+  if (spec_.profile_steps > 0) {
+    flags.push_back(json::object{
+        {"kind", "profiled"},
+        {"about", "profile"},
+        {"message", "some steps were recorded as a trace, which makes them slower: " + place_.trace_path}});
+  }
+  emit_event("result", {{"metrics", std::move(metrics)}, {"flags", std::move(flags)}});
+}
+
+}  // namespace assay::engine

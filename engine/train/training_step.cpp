@@ -1,0 +1,84 @@
+#include <ATen/ATen.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "core/torch_compat.h"
+#include "formats/failure.h"
+#include "train/trainer.h"
+
+namespace assay::engine {
+namespace {
+
+std::unique_ptr<Model> prepared_model(const TrainSpec& spec, const DataShape& data, at::Device device, Group& group) {
+  const at::ScalarType work = work_format(spec.precision, device);
+  choose_matrix_precision(spec.precision == Precision::tf32);
+  choose_attention(spec.attention, device, work);
+  auto model = make_model(spec, data);
+  model->parameters().allocate(device, work, spec.seed);
+  if (!spec.model.weights.empty()) load_weights(model->parameters(), spec.model.weights);
+  // Random starts are alike on like machines; one broadcast makes them so on unlike ones.
+  for (auto& arena : model->parameters().arenas()) group.broadcast(arena.master);
+  model->parameters().round_masters();
+  model->prepare(device, work);
+  return model;
+}
+
+}  // namespace
+
+at::ScalarType work_format(Precision precision, at::Device device) {
+  if (!device.is_cuda() && (precision == Precision::tf32 || precision == Precision::fp16)) {
+    throw Failure("unsupported", "precision '" + std::string(name_of(precision)) + "' needs a GPU",
+                  "On the CPU use fp32 or bf16.");
+  }
+  if (precision == Precision::bf16) return at::kBFloat16;
+  return precision == Precision::fp16 ? at::kHalf : at::kFloat;
+}
+
+TrainingStep::TrainingStep(const TrainSpec& spec, const DataShape& data, at::Device device, Group& group,
+                           std::int64_t window)
+    : spec_(spec),
+      group_(group),
+      model_(prepared_model(spec, data, device, group)),
+      ledger_(window, spec.gradient_clipping, spec.precision == Precision::fp16, device),
+      update_(make_update(spec, model_->parameters().arenas())) {
+  if (group.size() > 1) buckets_ = std::make_unique<GradientBuckets>(model_->parameters().arenas(), group);
+  const auto floats = at::TensorOptions().dtype(at::kFloat).device(device);
+  accumulation_share_ = at::full({1}, 1.0 / static_cast<double>(spec.gradient_accumulation), floats);
+  // The dropout of every rank differs.
+  at::manual_seed(spec.seed + 1000003ULL * static_cast<std::uint64_t>(group.rank() + 1));
+}
+
+void TrainingStep::run(const std::vector<Batch>& batches, StepLog* log) {
+  const auto mark = [log](Phase phase) {
+    if (log) log->mark(phase);
+  };
+  auto& arenas = model_->parameters().arenas();
+  model_->parameters().zero_grad();
+  at::Tensor mean_loss;
+  at::Tensor scale = batches.size() > 1 ? accumulation_share_ : at::Tensor();
+  if (ledger_.loss_scale().defined()) {
+    scale = scale.defined() ? scale * ledger_.loss_scale() : ledger_.loss_scale();
+  }
+  mark(Phase::data);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const at::Tensor loss = model_->loss(batches[i], scale);
+    mark(Phase::forward);
+    if (buckets_) buckets_->prepare(i + 1 == batches.size());
+    torch::autograd::backward({loss}, {});
+    mean_loss = i == 0 ? loss.detach() : mean_loss + loss.detach();
+    mark(Phase::backward);
+  }
+  if (batches.size() > 1) mean_loss = mean_loss * accumulation_share_;
+  if (buckets_) {
+    buckets_->finish();
+    mean_loss = mean_loss.reshape({1}).clone();
+    group_.start_mean(mean_loss);
+    group_.finish();
+    mark(Phase::communication);
+  }
+  const at::NoGradGuard no_grad;
+  update_->apply(ledger_.begin_update(arenas));
+  ledger_.end_step(mean_loss);
+  mark(Phase::optimizer);
+}
+
+}  // namespace assay::engine
