@@ -20,6 +20,10 @@ step() { printf '\n\033[1m$ %s\033[0m\n' "$*"; "$@" || { code=$?; [ $code -eq 4 
 
 step assay version
 step assay doctor || true
+# The built-in engine: a small network learns two spirals; loss, accuracy and speed of every step are recorded.
+step assay run examples/spiral.yaml --tag demo
+# The LLM guide's diagnostic suite in small: LoRA on a tiny Mistral and seven variants of it.
+step assay run examples/llm-diagnostic-suite-tiny.yaml --tag demo
 # A training script that knows nothing of assay: its `loss=…` lines become curves.
 step assay exec --quiet --name spiral-by-hand --tag demo -- python3 examples/train.py --epochs 40
 step assay show @last
@@ -27,7 +31,7 @@ step assay show @last
 step assay run examples/command-sweep.yaml --tag demo
 # How many events a second can assay itself take in?
 step assay run examples/null.yaml --tag demo
-step assay runs tag=demo --sort -created --limit 15 --metrics loss,val_accuracy
+step assay runs tag=demo --sort -created --limit 15 --metrics loss,val_accuracy,samples_per_second
 
 cat <<TEXT
 

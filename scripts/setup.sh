@@ -5,7 +5,7 @@ set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache git ca-certificates python3
   libsqlite3-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev
-  libtorch-dev libopenblas0-pthread)
+  libtorch-dev libgloo-dev libopenblas0-pthread)
 test_only=(procps slurm-wlm munge openmpi-bin)
 
 # shellcheck disable=SC1091

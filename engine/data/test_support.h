@@ -1,8 +1,10 @@
 #pragma once
 
+#include <ftw.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -23,8 +25,9 @@ class TemporaryFolder {
     path_ = ::mkdtemp(pattern.data());
   }
   ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    // Not std::filesystem::remove_all: PyTorch's wheel exports one of its own, which crashes.
+    const auto remove = [](const char* path, const struct stat*, int, struct FTW*) { return std::remove(path); };
+    ::nftw(path_.c_str(), remove, 16, FTW_DEPTH | FTW_PHYS);
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

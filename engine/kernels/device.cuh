@@ -121,6 +121,31 @@ __device__ inline float sum_over(float value, float* shared) {
   return value;
 }
 
+struct TwoSums {
+  float first;
+  float second;
+};
+
+/// Both sums over the threads of a block in one go.
+template <int kThreads>
+__device__ inline TwoSums sum_over(TwoSums value, TwoSums* shared) {
+#pragma unroll
+  for (int offset = kWarp / 2; offset > 0; offset /= 2) {
+    value.first += __shfl_xor_sync(0xffffffffU, value.first, offset);
+    value.second += __shfl_xor_sync(0xffffffffU, value.second, offset);
+  }
+  __syncthreads();  // the previous sums may still be being read
+  if (threadIdx.x % kWarp == 0) shared[threadIdx.x / kWarp] = value;
+  __syncthreads();
+  value = {0, 0};
+#pragma unroll
+  for (int i = 0; i < kThreads / kWarp; ++i) {
+    value.first += shared[i].first;
+    value.second += shared[i].second;
+  }
+  return value;
+}
+
 // Sums over columns come in two passes: stripes of rows into `partial`, then over the stripes. A block of the first
 // pass has 256 threads, as wide as the columns allow up to 32 vectors; one of the second 32 columns × 32 lanes.
 constexpr int kStripeThreads = 256;

@@ -75,47 +75,52 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kBlock : kThreads)
   }
 }
 
+// One block a row, few elements a thread: many rows are under way at a time, and the sums over rows stay in registers.
 template <typename T, int kThreads, int kItems, bool kRms>
-__global__ void __launch_bounds__(kThreads == kWarp ? kBlock : kThreads)
+__global__ void __launch_bounds__(kThreads)
     norm_backward_kernel(const T* d_normed, const T* d_residual, const T* residual, const float* weight,
                          const float* means, const float* rstds, T* dx, float* partial_weight, float* partial_bias,
                          std::int64_t rows, int width) {
-  __shared__ float shared[kThreads / kWarp + 1];
-  constexpr int kRowsPerBlock = kThreads == kWarp ? kBlock / kWarp : 1;
-  const int lane = threadIdx.x % kThreads;
+  __shared__ TwoSums shared[kThreads / kWarp];
+  const int lane = threadIdx.x;
   const int vectors = width / kVector;
-  const std::int64_t group = static_cast<std::int64_t>(blockIdx.x) * kRowsPerBlock + threadIdx.x / kThreads;
-  const std::int64_t groups = static_cast<std::int64_t>(gridDim.x) * kRowsPerBlock;
 
+  Floats8 weights[kItems] = {};
   Floats8 sum_weight[kItems] = {};
   Floats8 sum_bias[kRms ? 1 : kItems] = {};
-  for (std::int64_t row = group; row < rows; row += groups) {
+#pragma unroll
+  for (int i = 0; i < kItems; ++i) {
+    const int vector = lane + i * kThreads;
+    if (vector < vectors) weights[i] = load8(weight + vector * kVector);
+  }
+  for (std::int64_t row = blockIdx.x; row < rows; row += gridDim.x) {
     const std::int64_t base = row * width;
     const float mean = kRms ? 0.0F : means[row];
     const float rstd = rstds[row];
     Floats8 normal[kItems];    // the normalised input
     Floats8 gradient[kItems];  // d_normed · weight
-    float sum_gradient = 0;
-    float sum_product = 0;
+    Floats8 added[kItems] = {};
+    TwoSums sums{0, 0};
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       const int vector = lane + i * kThreads;
       if (vector >= vectors) continue;
       normal[i] = load8(residual + base + vector * kVector);
       gradient[i] = load8(d_normed + base + vector * kVector);
-      const Floats8 w = load8(weight + vector * kVector);
+      if (d_residual) added[i] = load8(d_residual + base + vector * kVector);
 #pragma unroll
       for (int j = 0; j < kVector; ++j) {
         normal[i].v[j] = (normal[i].v[j] - mean) * rstd;
         sum_weight[i].v[j] += gradient[i].v[j] * normal[i].v[j];
         if constexpr (!kRms) sum_bias[i].v[j] += gradient[i].v[j];
-        gradient[i].v[j] *= w.v[j];
-        sum_gradient += gradient[i].v[j];
-        sum_product += gradient[i].v[j] * normal[i].v[j];
+        gradient[i].v[j] *= weights[i].v[j];
+        sums.first += gradient[i].v[j];
+        sums.second += gradient[i].v[j] * normal[i].v[j];
       }
     }
-    sum_product = sum_over<kThreads>(sum_product, shared) / width;
-    sum_gradient = kRms ? 0.0F : sum_over<kThreads>(sum_gradient, shared) / width;
+    sums = sum_over<kThreads>(sums, shared);
+    const float mean_gradient = kRms ? 0.0F : sums.first / width;
+    const float mean_product = sums.second / width;
 #pragma unroll
     for (int i = 0; i < kItems; ++i) {
       const int vector = lane + i * kThreads;
@@ -123,12 +128,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kBlock : kThreads)
       Floats8 out;
 #pragma unroll
       for (int j = 0; j < kVector; ++j) {
-        out.v[j] = (gradient[i].v[j] - sum_gradient - normal[i].v[j] * sum_product) * rstd;
-      }
-      if (d_residual) {
-        const Floats8 added = load8(d_residual + base + vector * kVector);
-#pragma unroll
-        for (int j = 0; j < kVector; ++j) out.v[j] += added.v[j];
+        out.v[j] = (gradient[i].v[j] - mean_gradient - normal[i].v[j] * mean_product) * rstd + added[i].v[j];
       }
       store8(dx + base + vector * kVector, out);
     }
@@ -138,8 +138,9 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kBlock : kThreads)
   for (int i = 0; i < kItems; ++i) {
     const int vector = lane + i * kThreads;
     if (vector >= vectors) continue;
-    store8(partial_weight + group * width + vector * kVector, sum_weight[i]);
-    if constexpr (!kRms) store8(partial_bias + group * width + vector * kVector, sum_bias[i]);
+    const std::int64_t at = static_cast<std::int64_t>(blockIdx.x) * width + vector * kVector;
+    store8(partial_weight + at, sum_weight[i]);
+    if constexpr (!kRms) store8(partial_bias + at, sum_bias[i]);
   }
 }
 
@@ -168,14 +169,28 @@ void with_shape(int width, Function&& function) {
   return function(Shape<512, 2>());
 }
 
-int rows_per_block(int width) {
-  int rows = 1;
-  with_shape(width, [&](auto shape) { rows = decltype(shape)::rows_per_block; });
-  return rows;
+template <int kThreads, int kItems>
+struct BackwardShape {
+  static constexpr int threads = kThreads;
+  static constexpr int items = kItems;
+};
+
+template <typename Function>
+void with_backward_shape(int width, Function&& function) {
+  if (width <= 512) return function(BackwardShape<64, 1>());
+  if (width <= 768) return function(BackwardShape<96, 1>());
+  if (width <= 1024) return function(BackwardShape<128, 1>());
+  if (width <= 2048) return function(BackwardShape<256, 1>());
+  if (width <= 4096) return function(BackwardShape<512, 1>());
+  return function(BackwardShape<512, 2>());
 }
 
-// Enough blocks to fill the device twice over; more would only make more partial sums.
-int backward_blocks(int width) { return multiprocessors() * (width <= 1024 ? 4 : 2); }
+// Enough blocks to fill every multiprocessor with about 1,536 threads; more would only make more partial sums.
+int backward_blocks(int width) {
+  int blocks = 0;
+  with_backward_shape(width, [&](auto shape) { blocks = multiprocessors() * (1536 / decltype(shape)::threads); });
+  return blocks;
+}
 
 }  // namespace
 
@@ -202,7 +217,7 @@ void norm_forward(const NormForward& call, cudaStream_t stream) {
   check_launch("norm_forward");
 }
 
-int norm_partials(int width) { return backward_blocks(width) * rows_per_block(width); }
+int norm_partials(int width) { return backward_blocks(width); }
 
 void norm_backward(const NormBackward& call, cudaStream_t stream) {
   const int groups = norm_partials(call.width);
@@ -210,10 +225,10 @@ void norm_backward(const NormBackward& call, cudaStream_t stream) {
   float* partial_bias = call.partial + static_cast<std::int64_t>(groups) * call.width;
   with_type(call.type, [&](auto* pointer) {
     using T = std::remove_pointer_t<decltype(pointer)>;
-    with_shape(call.width, [&](auto shape) {
+    with_backward_shape(call.width, [&](auto shape) {
       using S = decltype(shape);
       const auto launch = [&](auto kernel) {
-        kernel<<<backward_blocks(call.width), S::block, 0, stream>>>(
+        kernel<<<groups, S::threads, 0, stream>>>(
             static_cast<const T*>(call.d_normed), static_cast<const T*>(call.d_residual),
             static_cast<const T*>(call.residual), call.weight, call.mean, call.rstd, static_cast<T*>(call.dx),
             partial_weight, partial_bias, call.rows, call.width);

@@ -4,6 +4,10 @@
 
 #include <c10/util/BFloat16.h>
 #include <c10/util/Half.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <gloo/allreduce.h>
 #include <gloo/broadcast.h>
 #include <gloo/rendezvous/context.h>
@@ -143,13 +147,31 @@ void add_up(void* sum, const void* left, const void* right, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
 }
 
+/// Gloo's own thread polls without rest while a message waits for whoever wants it. A rank has only its own cores, so
+/// there it would keep the very thread waiting that it waits for, for a whole time slice: with the lowest priority
+/// (inherited from the thread that starts it) it gives way at once, and still runs whenever nothing else does.
+std::shared_ptr<gloo::transport::Device> device_with_polite_thread(const gloo::transport::tcp::attr& attributes) {
+  std::shared_ptr<gloo::transport::Device> device;
+  std::exception_ptr problem;
+  std::thread([&] {
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), 19);
+    try {
+      device = gloo::transport::tcp::CreateDevice(attributes);
+    } catch (...) {
+      problem = std::current_exception();
+    }
+  }).join();
+  if (problem) std::rethrow_exception(problem);
+  return device;
+}
+
 /// The connections between all ranks, and what is done over them. Used by the worker only.
 class Mesh {
  public:
   void connect(ControlChannel& channel) {
     gloo::transport::tcp::attr attributes(channel.address().c_str());
     if (const char* interface = std::getenv("GLOO_SOCKET_IFNAME")) attributes.iface = interface;
-    auto device = gloo::transport::tcp::CreateDevice(attributes);
+    auto device = device_with_polite_thread(attributes);
     context_ = std::make_shared<gloo::rendezvous::Context>(channel.place().rank, channel.place().size);
     context_->setTimeout(kConnectLimit);
     ChannelStore store(channel);

@@ -60,19 +60,21 @@ void TrainingStep::run(const std::vector<Batch>& batches, StepLog* log) {
   }
   mark(Phase::data);
   for (std::size_t i = 0; i < batches.size(); ++i) {
+    const bool is_last = i + 1 == batches.size();
     const at::Tensor loss = model_->loss(batches[i], scale);
+    mean_loss = i == 0 ? loss.detach().reshape({1}) : mean_loss + loss.detach();
+    if (is_last && batches.size() > 1) mean_loss = mean_loss * accumulation_share_;
     mark(Phase::forward);
-    if (buckets_) buckets_->prepare(i + 1 == batches.size());
+    if (buckets_) {
+      buckets_->prepare(is_last);
+      // Under way during the backward pass, like the gradients; `finish` waits for both.
+      if (is_last) group_.start_mean(mean_loss = mean_loss.clone());
+    }
     torch::autograd::backward({loss}, {});
-    mean_loss = i == 0 ? loss.detach() : mean_loss + loss.detach();
     mark(Phase::backward);
   }
-  if (batches.size() > 1) mean_loss = mean_loss * accumulation_share_;
   if (buckets_) {
     buckets_->finish();
-    mean_loss = mean_loss.reshape({1}).clone();
-    group_.start_mean(mean_loss);
-    group_.finish();
     mark(Phase::communication);
   }
   const at::NoGradGuard no_grad;
