@@ -224,7 +224,8 @@ TEST(Examples, TheGuidesStudiesHaveTheirRuns) {
     return expand(*read_spec_file(kSourceFolder / "examples" / name)->spec)->size();
   };
   EXPECT_EQ(runs_of("scaling-guide.yaml"), 15U);
-  EXPECT_EQ(runs_of("llm-diagnostic-suite.yaml"), 6U);
+  EXPECT_EQ(runs_of("llm-diagnostic-suite.yaml"), 8U);
+  EXPECT_EQ(runs_of("llm-diagnostic-suite-tiny.yaml"), 8U);
   EXPECT_EQ(runs_of("mlperf-two-nodes.yaml"), 1U);
   EXPECT_EQ(runs_of("command-sweep.yaml"), 12U);
 }

@@ -1,0 +1,193 @@
+#include "analysis/significance.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/random.h"
+
+namespace assay {
+namespace {
+
+using testing::DoubleNear;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+const std::vector<double> kSlow = {101.2, 99.8, 100.5, 100.9, 99.4, 100.2};
+const std::vector<double> kFast = {103.1, 102.2, 102.9, 103.8, 102.0, 101.6, 103.3};
+
+// Reference values of Welch and Hedges: mpmath with 40 digits from the textbook formulas.
+TEST(Welch, MatchesMpmath) {
+  const auto test = welch_test(kSlow, kFast);
+  ASSERT_TRUE(test);
+  EXPECT_NEAR(test->t, 5.837854792666467, 1e-12);
+  EXPECT_NEAR(test->degrees, 10.99810710623866, 1e-11);
+  EXPECT_NEAR(test->p, 0.0001129476148247632, 1e-15);
+  EXPECT_NEAR(test->difference.low, 1.474368419978885, 1e-12);
+  EXPECT_NEAR(test->difference.high, 3.258964913354448, 1e-12);
+
+  const std::vector<double> a = {27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1,
+                                 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4};
+  const std::vector<double> b = {27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0,
+                                 24.8, 20.2, 21.9, 22.1, 22.9, 30.5, 25.4};
+  EXPECT_NEAR(welch_test(a, b)->t, 2.903125999543456, 1e-12);
+  EXPECT_NEAR(welch_test(a, b)->degrees, 27.92663985066175, 1e-11);
+  EXPECT_NEAR(welch_test(a, b)->p, 0.007138742505780484, 1e-14);
+  EXPECT_NEAR(hedges_g(a, b), 1.031377831826237, 1e-12);
+}
+
+TEST(Welch, ArmsWithoutSpreadAreAnswered) {
+  EXPECT_EQ(welch_test(std::vector{2.0, 2.0}, std::vector{2.0, 2.0})->p, 1);
+  EXPECT_EQ(welch_test(std::vector{2.0, 2.0}, std::vector{3.0, 3.0})->p, 0);
+  EXPECT_FALSE(welch_test(std::vector{2.0}, std::vector{3.0, 3.0}));
+}
+
+// Exact values: every one of the 1,716 (462) arrangements listed and counted in an independent Python program.
+TEST(MannWhitney, ExactMatchesTheListOfAllArrangements) {
+  const auto apart = mann_whitney_test(kSlow, kFast);
+  ASSERT_TRUE(apart);
+  EXPECT_TRUE(apart->exact);
+  EXPECT_EQ(apart->u, 42);
+  EXPECT_NEAR(apart->p, 2.0 / 1716, 1e-15);
+  const auto mixed =
+      mann_whitney_test(std::vector{5.0, 7.0, 9.0, 11.0, 13.0}, std::vector{6.0, 8.0, 14.0, 15.0, 16.0, 17.0});
+  EXPECT_EQ(mixed->u, 23);
+  EXPECT_NEAR(mixed->p, 82.0 / 462, 1e-15);
+  // Turned round.
+  EXPECT_NEAR(
+      mann_whitney_test(std::vector{6.0, 8.0, 14.0, 15.0, 16.0, 17.0}, std::vector{5.0, 7.0, 9.0, 11.0, 13.0})->p,
+      82.0 / 462, 1e-15);
+}
+
+// Normal approximation with tie and continuity correction, computed with mpmath.
+TEST(MannWhitney, TiesAndManyValuesAreApproximated) {
+  const auto ties = mann_whitney_test(std::vector{1.0, 2.0, 2.0, 3.0, 4.0, 4.0}, std::vector{2.0, 4.0, 5.0, 5.0, 6.0});
+  EXPECT_FALSE(ties->exact);
+  EXPECT_EQ(ties->u, 25);
+  EXPECT_NEAR(ties->p, 0.07655084936985344, 1e-14);
+  std::vector<double> a;
+  std::vector<double> b;
+  for (int i = 0; i < 26; ++i) {
+    a.push_back(i);
+    b.push_back(i + 7.5);
+  }
+  EXPECT_FALSE(mann_whitney_test(a, b)->exact);
+  EXPECT_EQ(mann_whitney_test(a, b)->u, 505);
+  EXPECT_NEAR(mann_whitney_test(a, b)->p, 0.002310237703924639, 1e-15);
+  EXPECT_EQ(mann_whitney_test(std::vector{1.0, 1.0}, std::vector{1.0, 1.0})->p, 1);
+  EXPECT_FALSE(mann_whitney_test({}, std::vector{1.0}));
+}
+
+TEST(MannWhitney, ExactAndApproximateAgreeWhereTheyMeet) {
+  std::vector<double> a;
+  std::vector<double> b;
+  for (int i = 0; i < 25; ++i) {
+    a.push_back(i);
+    b.push_back(i + 5.5);
+  }
+  const auto exact = mann_whitney_test(a, b);
+  ASSERT_TRUE(exact->exact);
+  a.push_back(25);
+  b.push_back(30.5);
+  EXPECT_NEAR(exact->p, mann_whitney_test(a, b)->p, 0.004);
+}
+
+TEST(EffectSizes, MatchTheReference) {
+  EXPECT_NEAR(hedges_g(kSlow, kFast), 2.981696258214208, 1e-12);
+  EXPECT_EQ(cliffs_delta(kSlow, kFast), 1);
+  EXPECT_EQ(cliffs_delta(kFast, kSlow), -1);
+  EXPECT_NEAR(cliffs_delta(std::vector{5.0, 7.0, 9.0, 11.0, 13.0}, std::vector{6.0, 8.0, 14.0, 15.0, 16.0, 17.0}),
+              (23.0 - 7.0) / 30, 1e-15);
+  EXPECT_EQ(cliffs_delta(std::vector{1.0, 2.0}, std::vector{1.0, 2.0}), 0);
+  EXPECT_TRUE(std::isnan(hedges_g(std::vector{1.0, 1.0}, std::vector{1.0, 1.0})));
+}
+
+// Worked by hand: sorted 0.005, 0.01, 0.03, 0.04 times 4, 3, 2, 1, never falling.
+TEST(Holm, MatchesAHandWorkedCase) {
+  EXPECT_THAT(
+      holm_adjusted(std::vector{0.01, 0.04, 0.03, 0.005}),
+      ElementsAre(DoubleNear(0.03, 1e-15), DoubleNear(0.06, 1e-15), DoubleNear(0.06, 1e-15), DoubleNear(0.02, 1e-15)));
+  EXPECT_THAT(holm_adjusted(std::vector{0.9, 0.8}), ElementsAre(1, 1));
+  EXPECT_THAT(holm_adjusted({}), IsEmpty());
+}
+
+TEST(CompareArms, SaysFasterAndSlower) {
+  const auto faster = compare_arms(kSlow, kFast);
+  EXPECT_EQ(faster.verdict, ArmVerdict::faster);
+  EXPECT_NEAR(faster.gain, 1.02358803986711, 1e-12);
+  EXPECT_NEAR(faster.gain_interval->low, 1.014635484018224, 1e-12);
+  EXPECT_EQ(compare_arms(kFast, kSlow).verdict, ArmVerdict::slower);
+  // As times, the arm with the larger numbers is the slower one.
+  const CompareSettings times{.better = Direction::lower_is_better};
+  const auto slower = compare_arms(kSlow, kFast, times);
+  EXPECT_EQ(slower.verdict, ArmVerdict::slower);
+  EXPECT_NEAR(slower.gain, 1 / 1.02358803986711, 1e-12);
+  EXPECT_LT(slower.gain_interval->high, 1);
+}
+
+TEST(CompareArms, FewerThanFiveRepeatsSayNothing) {
+  const std::vector<double> four = {100.0, 100.1, 99.9, 100.0};
+  const std::vector<double> far = {200.0, 200.1, 199.9, 200.0, 200.0};
+  const auto comparison = compare_arms(four, far);
+  EXPECT_EQ(comparison.verdict, ArmVerdict::too_few_repeats);
+  EXPECT_EQ(name_of(comparison.verdict), "too few repeats to say");
+  EXPECT_NEAR(comparison.gain, 1.9998, 1e-3);  // the figure is there; the conclusion is not
+  EXPECT_EQ(compare_arms(std::vector{1.0}, std::vector{2.0}).verdict, ArmVerdict::too_few_repeats);
+  EXPECT_EQ(compare_arms({}, {}).verdict, ArmVerdict::too_few_repeats);
+}
+
+TEST(CompareArms, RepeatsThatAreNotFiniteDoNotCount) {
+  auto with_nan = kSlow;
+  with_nan[0] = std::numeric_limits<double>::quiet_NaN();
+  with_nan[1] = std::numeric_limits<double>::infinity();
+  const auto comparison = compare_arms(with_nan, kFast);
+  EXPECT_EQ(comparison.verdict, ArmVerdict::too_few_repeats);
+  EXPECT_EQ(comparison.a.non_finite, 2u);
+}
+
+TEST(CompareArms, NoiseAloneIsNoDifference) {
+  const std::vector<double> a = {100.0, 101.0, 99.0, 100.5, 99.5};
+  const std::vector<double> b = {100.4, 99.2, 100.9, 99.8, 100.6};
+  EXPECT_EQ(compare_arms(a, b).verdict, ArmVerdict::no_significant_difference);
+}
+
+// 20 arms that are all equal to the baseline, 300 times over: without correction most studies would report a winner.
+TEST(CompareMany, HolmKeepsFalseWinnersRare) {
+  Random random(9, "holm");
+  const auto arm = [&] {
+    std::vector<double> values(6);
+    for (double& value : values) value = random.normal(100, 1);
+    return values;
+  };
+  int uncorrected = 0;
+  int corrected = 0;
+  for (int study = 0; study < 300; ++study) {
+    const auto baseline = arm();
+    std::vector<std::vector<double>> arms;
+    arms.reserve(20);
+    for (int i = 0; i < 20; ++i) arms.push_back(arm());
+    bool any_raw = false;
+    bool any = false;
+    for (const auto& comparison : compare_many(baseline, arms)) {
+      any_raw = any_raw || comparison.welch->p < 0.05;
+      any = any || comparison.verdict != ArmVerdict::no_significant_difference;
+    }
+    uncorrected += any_raw ? 1 : 0;
+    corrected += any ? 1 : 0;
+  }
+  EXPECT_GT(uncorrected, 100);
+  EXPECT_LT(corrected, 25);
+}
+
+TEST(CompareMany, ArmsWithTooFewRepeatsTakeNoPartInTheCorrection) {
+  const std::vector<std::vector<double>> arms = {kFast, {103.0, 102.0}};
+  const auto comparisons = compare_many(kSlow, arms);
+  EXPECT_EQ(comparisons[0].verdict, ArmVerdict::faster);
+  EXPECT_EQ(comparisons[0].adjusted_p, comparisons[0].welch->p);
+  EXPECT_EQ(comparisons[1].verdict, ArmVerdict::too_few_repeats);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace assay {
+
+// Figures that describe one set of numbers. Pure functions of finite numbers, in any order; the same numbers in the
+// same order give the same bits. What is not defined (the mean of nothing, the variance of one number) is NaN, and so
+// is the result wherever an input is NaN.
+
+/// A range that holds the true value with probability `confidence`.
+struct Interval {
+  double low = 0;
+  double high = 0;
+  double confidence = 0.95;
+  bool contains(double value) const { return low <= value && value <= high; }
+  bool operator==(const Interval&) const = default;
+};
+
+/// Turns the median absolute deviation of normal numbers into their standard deviation.
+constexpr double kMadToSigma = 1.4826;
+
+double mean(std::span<const double> values);
+/// Divided by n−1; needs two values.
+double sample_variance(std::span<const double> values);
+double standard_deviation(std::span<const double> values);
+/// Standard deviation (n−1) over the size of the mean: 0.0089 is 0.89 %.
+double coefficient_of_variation(std::span<const double> values);
+/// The middle one, or the mean of the two middle ones.
+double median(std::span<const double> values);
+/// The median of |value − median|, as it is; times kMadToSigma it estimates the standard deviation.
+double median_absolute_deviation(std::span<const double> values);
+
+/// The exact percentile of MLPerf's LoadGen, sorted[⌊n·p⌋], at most the last one; `p` in [0, 1]. Always a value that
+/// was measured: the one for latencies.
+double percentile_nearest(std::span<const double> values, double p);
+/// Several of them for the price of about one copy and one pass; the answers are in the order of `ps`.
+/// A million values take some 20 ms.
+std::vector<double> percentiles_nearest(std::vector<double> values, std::span<const double> ps);
+/// Linear between neighbours (type 7 of Hyndman and Fan; the default of NumPy and R). For few values.
+double percentile_interpolated(std::span<const double> values, double p);
+
+/// Where values lie further from the median than `limit` robust standard deviations: |x − median| · 0.6745 / MAD
+/// (Iglewicz and Hoaglin, 1993). Where more than half of the values are equal, the mean absolute deviation stands in
+/// for the MAD. Indices, rising. They are for showing: nothing here drops a value on its own.
+std::vector<std::size_t> outliers(std::span<const double> values, double limit = 3.5);
+
+/// The values that are neither NaN nor infinite, in their order.
+std::vector<double> finite_values(std::span<const double> values);
+
+/// The usual figures at once. Non-finite values are counted and left out.
+struct Summary {
+  std::size_t count = 0;  ///< of finite values
+  std::size_t non_finite = 0;
+  double mean = 0;
+  double standard_deviation = 0;
+  double coefficient_of_variation = 0;
+  double min = 0;
+  double p50 = 0;  ///< as by percentile_nearest; so are the others
+  double p90 = 0;
+  double p95 = 0;
+  double p99 = 0;
+  double p999 = 0;
+  double max = 0;
+};
+Summary summarise(std::span<const double> values);
+
+}  // namespace assay
