@@ -60,6 +60,8 @@ has out '"command":"probe","ok":true,.*"matrix_flops_per_second":\{"fp32":[0-9].
 expect "a probe of something unknown" 2 probe --device tpu
 has err "'tpu' is not one of"
 
+expect "help of a command" 0 train --help
+has out 'train --spec FILE.json'
 expect "no specification" 2 train
 has err 'train needs --spec FILE'
 empty out

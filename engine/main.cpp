@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <cstdlib>
@@ -92,6 +93,10 @@ int run(const std::vector<std::string_view>& arguments) {
     return kDone;
   }
   const std::vector<std::string_view> rest(arguments.begin() + 1, arguments.end());
+  if (std::find(rest.begin(), rest.end(), "--help"sv) != rest.end()) {
+    std::cout << kHelp;
+    return kDone;
+  }
   if (command == "train"sv) return assay::engine::train_command(rest);
   if (command == "probe"sv) return assay::engine::probe_command(rest);
   const bool is_version = command == "version"sv || command == "--version"sv;

@@ -92,14 +92,12 @@ class Bert : public LanguageModel {
   Head head() const override { return {words_->value, output_bias_->value}; }
 
   void add_block_flops(ForwardFlops& per_token) const override {
-    const auto add = [&](const Linear& part) {
-      per_token.trained += part.trained_flops();
-      per_token.frozen += part.frozen_flops();
-    };
     for (const auto& layer : layers_) {
-      for (const auto* part : {&layer.attention_in, &layer.attention_out, &layer.feed_in, &layer.feed_out}) add(*part);
+      for (const auto* part : {&layer.attention_in, &layer.attention_out, &layer.feed_in, &layer.feed_out}) {
+        add_flops(per_token, *part);
+      }
     }
-    add(*transform_);
+    add_flops(per_token, *transform_);
   }
 
   Parameter* words_ = nullptr;

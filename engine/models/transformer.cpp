@@ -127,6 +127,11 @@ at::Tensor LanguageModel::drop(const at::Tensor& x, bool training) const {
   return training && dropout_ > 0 ? at::dropout(x, dropout_, true) : x;
 }
 
+void LanguageModel::add_flops(ForwardFlops& per_token, const Linear& layer) {
+  per_token.trained += layer.trained_flops();
+  per_token.frozen += layer.frozen_flops();
+}
+
 AttentionSettings LanguageModel::attention_settings(bool causal, bool training) const {
   return {attention_, causal, training ? dropout_ : 0.0};
 }

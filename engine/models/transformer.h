@@ -33,8 +33,8 @@ TransformerShape transformer_shape(const ModelSpec& spec);
 bool is_language_model(const std::string& name);
 
 /// What GPT-2, Llama and BERT have in common: embedding, a stack of blocks, a head over the vocabulary, and the loss
-/// of `hidden` states against tokens. A block takes the residual stream and, but for the first one, the last branch's
-/// output that has not been added to it yet, so that the addition and the norm that follows are one operation.
+/// of `hidden` states against tokens. A decoder's block takes the residual stream and, but for the first one, the last
+/// branch's output that has not been added to it yet: the addition and the norm that follows are one operation.
 class LanguageModel : public Model {
  public:
   LanguageModel(const TrainSpec& spec, const TransformerShape& shape, std::int64_t seq_length);
@@ -58,10 +58,8 @@ class LanguageModel : public Model {
 
   /// Runs all blocks, each recomputed in the backward pass if the spec asks for checkpointing.
   std::vector<at::Tensor> run_blocks(std::vector<at::Tensor> state, bool training);
-  static at::Tensor not_yet_added(const std::vector<at::Tensor>& state) {
-    return state.size() > 1 ? state[1] : at::Tensor();
-  }
   at::Tensor drop(const at::Tensor& x, bool training) const;
+  static void add_flops(ForwardFlops& per_token, const Linear& layer);
   AttentionSettings attention_settings(bool causal, bool training) const;
   HeadShape head_shape() const { return {shape_.heads, shape_.kv_heads, shape_.head_width()}; }
 
@@ -73,6 +71,38 @@ class LanguageModel : public Model {
   const bool masked_;          // most tokens are not asked for
   bool training_ = false;      // of the pass under way, for blocks that are recomputed
   std::vector<Block> blocks_;  // filled by the derived constructors
+};
+
+/// One block of a decoder: norm, attention, norm, feed-forward, each branch added to the residual stream.
+struct DecoderBlock {
+  Norm before_attention;
+  Linear attention_in;
+  Linear attention_out;
+  Norm before_feed;
+  Linear feed_in;
+  Linear feed_out;
+};
+
+/// GPT-2 and Llama: tokens to a stack of decoder blocks, a last norm, and a head that may be the embedding again.
+class Decoder : public LanguageModel {
+ protected:
+  using LanguageModel::LanguageModel;
+
+  /// The input of the first block.
+  virtual at::Tensor embed(const at::Tensor& tokens) const = 0;
+  virtual at::Tensor feed(const DecoderBlock& block, const at::Tensor& normed) const = 0;
+  virtual const RotaryTable* rotary() const { return nullptr; }
+
+  /// After the derived constructor has filled `layers_`.
+  void chain_blocks();
+  at::Tensor hidden(const at::Tensor& tokens, bool training) override;
+  void add_block_flops(ForwardFlops& per_token) const override;
+
+  std::deque<DecoderBlock> layers_;
+  std::unique_ptr<Norm> final_norm_;
+
+ private:
+  std::vector<at::Tensor> run(const DecoderBlock& block, const std::vector<at::Tensor>& state) const;
 };
 
 std::unique_ptr<Model> make_gpt2(const TrainSpec& spec, const DataShape& data);

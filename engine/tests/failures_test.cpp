@@ -101,7 +101,7 @@ TEST(Failures, AKilledRankEndsTheOthersAndIsNamed) {
   const Outcome outcome = program.finish();
   EXPECT_EQ(outcome.error_kind(), "lost_peer") << outcome.errors;
   EXPECT_THAT(message_of(outcome), HasSubstr("rank 2"));
-  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_FALSE(outcome.left_processes);
 }
 

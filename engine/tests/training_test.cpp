@@ -63,6 +63,7 @@ TEST(Training, TwoRanksOfHalfTheBatchLearnLikeOne) {
   expect_same_curve(one.series("loss"), two.series("loss"), 2e-4);
   expect_same_curve(one.series("grad_norm"), two.series("grad_norm"), 2e-3);
   EXPECT_GE(two.metric("rank_busy_seconds_max"), two.metric("rank_busy_seconds_min"));
+  EXPECT_GE(two.metric("rank_memory_bytes_max"), two.metric("rank_memory_bytes_min"));
   EXPECT_GT(two.metric("communication_share"), 0);
   EXPECT_EQ(two.first("hello")->at("ranks").to_number<int>(), 2);
 }

@@ -47,7 +47,8 @@ std::int64_t largest_batch(std::int64_t small_batch, std::int64_t small_bytes, s
 }
 
 std::string largest_batch_hint(const TrainSpec& spec, at::Device device) {
-  constexpr std::int64_t kLarge = 5;
+  // A CPU takes many seconds for a step of a large model.
+  const std::int64_t most_tried = device.is_cuda() ? 5 : 2;
   try {
     release_cached_memory(device);
     // A little less than all: fragments, and what the driver needs.
@@ -56,7 +57,7 @@ std::string largest_batch_hint(const TrainSpec& spec, at::Device device) {
     const auto one = peak_bytes(spec, 1, device);
     release_cached_memory(device);
     if (!one) return "Not even a batch of 1 fits: use a smaller model, shorter sequences or another optimiser.";
-    const std::int64_t large = std::min(kLarge, std::max<std::int64_t>(2, spec.batch_size / 2));
+    const std::int64_t large = std::min(most_tried, std::max<std::int64_t>(2, spec.batch_size / 2));
     const auto several = peak_bytes(spec, large, device);
     release_cached_memory(device);
     const std::int64_t batch =

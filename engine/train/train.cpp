@@ -200,9 +200,10 @@ int run(const std::vector<std::string_view>& arguments) {
                                   " ranks, and the launcher started " + std::to_string(place.size));
   }
   if (alone && spec.ranks > 1) {
-    return run_local_ranks(static_cast<int>(spec.ranks), [&](const RankPlace& local, int listening_fd) {
+    const int code = run_local_ranks(static_cast<int>(spec.ranks), [&](const RankPlace& local, int listening_fd) {
       return RankRun(spec, options, local, listening_fd).run();
     });
+    return code > 128 ? 1 : code;  // a rank was killed: the workload failed
   }
   return RankRun(spec, options, place, -1).run();
 }

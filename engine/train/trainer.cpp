@@ -5,6 +5,7 @@
 
 #include <boost/json/array.hpp>
 #include <cmath>
+#include <iostream>
 
 #include "core/blas.h"
 #include "core/torch_compat.h"
@@ -190,13 +191,11 @@ void Trainer::one_step(std::int64_t step) {
   } else {
     load_batches();
     const double begun = StepLog::now();
-    eager_step();
+    step_.run(batches_, &log_);
     if (step > 0) eager_host_seconds_ += StepLog::now() - begun;
   }
   log_.end();
 }
-
-void Trainer::eager_step() { step_.run(batches_, &log_); }
 
 void Trainer::load_batches() {
   const double begun = StepLog::now();
@@ -242,7 +241,14 @@ void Trainer::consider_recording(std::int64_t step) {
   for (std::size_t i = 1; i < log_.step_seconds().size(); ++i) device_seconds += log_.step_seconds()[i];
   if (spec_.cuda_graphs == Switch::automatic && eager_host_seconds_ < kLaunchBound * device_seconds) return;
   recorded_from_ = step;
-  record_step();
+  try {
+    record_step();
+  } catch (const std::exception& error) {
+    if (spec_.cuda_graphs == Switch::on || is_out_of_memory(error)) throw;
+    std::cerr << "assay-engine: a step could not be recorded as a CUDA graph, going on without: "
+              << brief_message(error) << '\n';
+    resident_ = {};
+  }
 }
 
 void Trainer::record_step() {
@@ -382,24 +388,25 @@ boost::json::object Trainer::rank_spread() {
   for (const float step : seconds) total += step;
   const double busy = total - log_.phase_seconds(Phase::communication);
   const auto steps = static_cast<double>(std::max<std::size_t>(1, seconds.size()));
-  const json::object mine{
-      {"busy", busy / steps}, {"rss", peak_resident_bytes()}, {"gpu", device_memory(place_.device).peak_bytes}};
+  const DeviceMemory memory = device_memory(place_.device);
+  const json::object mine{{"busy", busy / steps}, {"rss", peak_resident_bytes()}, {"gpu", memory.peak_bytes}};
   const auto ranks = group_.gather(mine);
-  double least = busy / steps;
-  double most = least;
-  double rss = 0;
-  double gpu = 0;
-  for (const auto& rank : ranks) {
-    least = std::min(least, rank.at("busy").to_number<double>());
-    most = std::max(most, rank.at("busy").to_number<double>());
-    rss = std::max(rss, rank.at("rss").to_number<double>());
-    gpu = std::max(gpu, rank.at("gpu").to_number<double>());
-  }
-  json::object spread{{"host_rss_peak_bytes", rss}};
-  if (on_device_) spread["gpu_memory_peak_bytes"] = gpu;
+  const auto range = [&](const char* name) {
+    std::pair<double, double> found{ranks[0].at(name).to_number<double>(), 0};
+    for (const auto& rank : ranks) {
+      const double value = rank.at(name).to_number<double>();
+      found = {std::min(found.first, value), std::max(found.second, value)};
+    }
+    return found;
+  };
+  json::object spread{{"host_rss_peak_bytes", range("rss").second}};
+  if (on_device_) spread["gpu_memory_peak_bytes"] = range("gpu").second;
   if (ranks.size() > 1) {
-    spread["rank_busy_seconds_min"] = least;
-    spread["rank_busy_seconds_max"] = most;
+    spread["rank_busy_seconds_min"] = range("busy").first;
+    spread["rank_busy_seconds_max"] = range("busy").second;
+    const auto bytes = range(on_device_ ? "gpu" : "rss");
+    spread["rank_memory_bytes_min"] = bytes.first;
+    spread["rank_memory_bytes_max"] = bytes.second;
   }
   return spread;
 }

@@ -73,7 +73,6 @@ class Trainer {
   bool is_over(std::int64_t step);
   void plan_window(std::int64_t step);
   void one_step(std::int64_t step);
-  void eager_step();
   void load_batches();
   void recycle(bool wait);
   void consider_recording(std::int64_t step);

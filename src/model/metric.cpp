@@ -44,6 +44,8 @@ constexpr std::array kMetrics = {
                "Upper end of the 95 % confidence interval of samples_per_second", higher},
     MetricInfo{"rank_busy_seconds_min", "s", "Time of a step without waiting for others, of the fastest rank", lower},
     MetricInfo{"rank_busy_seconds_max", "s", "Time of a step without waiting for others, of the slowest rank", lower},
+    MetricInfo{"rank_memory_bytes_min", "B", "Peak memory (GPU, else resident) of the rank with the least", lower},
+    MetricInfo{"rank_memory_bytes_max", "B", "Peak memory (GPU, else resident) of the rank with the most", lower},
     MetricInfo{"steps_done", "", "Optimiser steps done", neither},
     MetricInfo{"samples_done", "", "Samples learnt from, all ranks together", neither},
     MetricInfo{"tokens_done", "", "Tokens learnt from, all ranks together", neither},

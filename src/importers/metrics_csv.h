@@ -1,0 +1,53 @@
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "importers/run_series.h"
+
+namespace assay {
+
+// Metrics in CSV files: our own exports, and those of Comet, Weights & Biases, MLflow and TensorBoard.
+
+enum class CsvLayout {
+  assay,        ///< our own export
+  wide,         ///< one column per metric, maybe `run - metric`, maybe with a column that names the run
+  tall,         ///< one row per value: metric, value, step, …
+  tensorboard,  ///< `Wall time,Step,Value`: one metric, named by the file
+};
+std::string_view name_of(CsvLayout layout);
+
+struct CsvRun {
+  std::string name;  ///< empty where the file does not tell runs apart
+  std::vector<SeriesWithPoints> series;
+};
+
+struct CsvImport {
+  CsvLayout layout = CsvLayout::wide;
+  char separator = ',';
+  bool decimal_comma = false;
+  std::int64_t rows = 0;
+  bool relative_time = false;                ///< times count from the start of the run, not from 1970
+  std::vector<std::string> ignored_columns;  ///< texts, and second columns of steps or times
+  std::vector<CsvRun> runs;
+  std::vector<Flag> flags;
+};
+
+struct CsvOptions {
+  std::optional<char> separator;  ///< instead of finding it out
+};
+
+/// Reads metrics from CSV. Metrics get the names of docs/reference/metrics.md where the usual spellings allow it. A
+/// series keeps the order of its rows; its points have the step (kNoStep if there is none) and time (0 if there is
+/// none) of their row. Cells that are no numbers, ragged rows and the like are flagged with their place. A file that is
+/// no text, or has no header or no number at all, is an error.
+Result<CsvImport> parse_metrics_csv(std::string_view bytes, std::string_view name, const CsvOptions& options = {});
+
+/// Reads the file, up to 2 GiB of it. Blocks.
+Result<CsvImport> read_metrics_csv(const std::filesystem::path& path, const CsvOptions& options = {});
+
+}  // namespace assay
