@@ -197,8 +197,8 @@ TEST_F(Ops, BatchNormAddsTheShortcutBeforeTheRelu) {
   const BatchNormState state{at::rand({8}), at::randn({8}), at::zeros({8}), at::ones({8})};
   const at::Tensor mean = x.mean({0, 2, 3}, true);
   const at::Tensor variance = x.var({0, 2, 3}, false, true);
-  const at::Tensor normal = (x - mean) / (variance + 1e-5).sqrt() * state.weight.view({1, 8, 1, 1}) +
-                            state.bias.view({1, 8, 1, 1});
+  const at::Tensor normal =
+      (x - mean) / (variance + 1e-5).sqrt() * state.weight.view({1, 8, 1, 1}) + state.bias.view({1, 8, 1, 1});
   EXPECT_LT(difference(batch_norm(x, state, other, true, true), at::relu(normal + other)), 1e-4);
   EXPECT_LT(difference(state.running_mean, mean.view({8}) * 0.1), 1e-5);
   const at::Tensor later = batch_norm(x, state, at::Tensor(), false, false);
