@@ -38,6 +38,15 @@ int open_for_writing(const std::string& path) {
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 }
 
+/// As exec wants them, a null pointer last.
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (auto& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 bool group_is_alive(pid_t group) { return ::kill(-group, 0) == 0; }
 
 }  // namespace
@@ -45,9 +54,7 @@ bool group_is_alive(pid_t group) { return ::kill(-group, 0) == 0; }
 EngineProgram::EngineProgram(std::vector<std::string> arguments, const std::map<std::string, std::string>& environment)
     : folder_(new_folder()) {
   arguments.insert(arguments.begin(), ASSAY_ENGINE_PROGRAM);
-  std::vector<char*> argv;
-  for (auto& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
+  std::vector<char*> argv = pointers_to(arguments);
   std::map<std::string, std::string> variables = environment;
   variables["ASSAY_EVENTS"] = "file:" + folder_ + "/events";
   variables["OMP_WAIT_POLICY"] = "passive";
@@ -56,10 +63,8 @@ EngineProgram::EngineProgram(std::vector<std::string> arguments, const std::map<
     const std::string text = *entry;
     if (!variables.contains(text.substr(0, text.find('=')))) texts.push_back(text);
   }
-  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
-  std::vector<char*> envp;
-  for (auto& text : texts) envp.push_back(text.data());
-  envp.push_back(nullptr);
+  for (const auto& [name, value] : variables) texts.push_back(std::string(name).append("=").append(value));
+  std::vector<char*> envp = pointers_to(texts);
   const int output = open_for_writing(folder_ + "/output");
   const int errors = open_for_writing(folder_ + "/errors");
   pid_ = ::fork();
@@ -154,12 +159,12 @@ std::string spec_file(const json::object& settings) {
   static int count = 0;
   json::object spec{{"kind", "train"}, {"name", "test"}, {"device", "cpu"}};
   for (const auto& setting : settings) spec[setting.key()] = setting.value();
-  const std::string path = folder + "/spec-" + std::to_string(++count) + ".json";
+  std::string path = folder + "/spec-" + std::to_string(++count) + ".json";
   std::ofstream(path) << json::serialize(spec);
   return path;
 }
 
-json::object tiny_gpt(json::object changes) {
+json::object tiny_gpt(const json::object& changes) {
   json::object spec{{"model", {{"name", "gpt2"}, {"layers", 2}, {"width", 32}, {"heads", 2}, {"vocabulary", 64}}},
                     {"task", "pretrain"},
                     {"dataset", {{"name", "markov-text"}, {"samples", 2000}}},

@@ -47,7 +47,7 @@ class EngineProgram {
 /// Settings over small defaults on the CPU, as the file that `--spec` takes.
 std::string spec_file(const boost::json::object& settings);
 /// A tiny language model for quick tests.
-boost::json::object tiny_gpt(boost::json::object changes = {});
+boost::json::object tiny_gpt(const boost::json::object& changes = {});
 
 Outcome train(const boost::json::object& settings, std::vector<std::string> arguments = {});
 
