@@ -31,7 +31,7 @@ step assay show @last
 step assay run examples/command-sweep.yaml --tag demo
 # How many events a second can assay itself take in?
 step assay run examples/null.yaml --tag demo
-step assay runs tag=demo --sort -created --limit 15 --metrics loss,val_accuracy,samples_per_second
+step assay runs tag=demo --sort -created --limit 25 --metrics loss,val_accuracy,samples_per_second
 
 cat <<TEXT
 
