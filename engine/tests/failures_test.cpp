@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <fstream>
 
@@ -124,10 +125,11 @@ TEST(Failures, EndingTheProgramEndsItsRanks) {
 
 TEST(Launchers, RanksComeFromTheEnvironment) {
   const std::string spec = spec_file(tiny_gpt());
-  const auto environment = [](int rank) {
+  const std::string port = std::to_string(20000 + ::getpid() % 10000);
+  const auto environment = [&port](int rank) {
     return std::map<std::string, std::string>{{"RANK", std::to_string(rank)},       {"WORLD_SIZE", "2"},
                                               {"LOCAL_RANK", std::to_string(rank)}, {"LOCAL_WORLD_SIZE", "2"},
-                                              {"MASTER_ADDR", "127.0.0.1"},         {"MASTER_PORT", "29417"}};
+                                              {"MASTER_ADDR", "127.0.0.1"},         {"MASTER_PORT", port}};
   };
   EngineProgram second({"train", "--spec", spec}, environment(1));
   EngineProgram first({"train", "--spec", spec}, environment(0));

@@ -125,7 +125,6 @@ void StepLog::emit(const std::vector<Record*>& records, const float* ring) {
   std::int64_t failed_step = -1;
   // All alike: the trainer drains before it begins to replay recorded steps, which have one mark, at their end.
   const bool has_split = !records.empty() && records.front()->marks.size() > 1;
-  has_phases_ = has_phases_ || has_split;
   for (auto* record : records) {
     const auto* values = ring + record->step % ledger_.window() * 2;
     const TimePoint* begin = record->after_pause ? &record->start : previous;

@@ -45,7 +45,6 @@ class StepLog {
 
   const std::vector<float>& step_seconds() const { return all_seconds_; }
   double phase_seconds(Phase phase) const { return phase_totals_[static_cast<std::size_t>(phase)]; }
-  bool has_phases() const { return has_phases_; }
   /// Steps whose gradient was not finite; with loss scaling they were skipped.
   std::int64_t overflows() const { return overflows_; }
   /// Mean loss of the last `count` steps; of all since `forget_epoch` for the epoch.
@@ -90,7 +89,6 @@ class StepLog {
   double last_flush_ = 0;
   std::vector<float> all_seconds_;
   std::array<double, kPhases> phase_totals_{};
-  bool has_phases_ = false;
   std::deque<double> recent_losses_;
   double epoch_sum_ = 0;
   std::int64_t epoch_steps_ = 0;

@@ -29,8 +29,7 @@ constexpr std::int64_t kResidentBytes = 256 << 20;
 constexpr std::int64_t kSmallEvaluation = 1024;  // rows at a time for vectors
 // Below this many operations a batch, threads cost more in waiting for each other than they save.
 constexpr double kWorthThreads = 1e8;
-constexpr double kBeta1 = 0.9;
-constexpr double kBeta2 = 0.999;
+constexpr AdamSettings kAdam;
 
 json::value number(double value) { return std::isfinite(value) ? json::value(value) : json::value(nullptr); }
 
@@ -175,8 +174,8 @@ void Trainer::plan_window(std::int64_t step) {
   for (std::int64_t i = step; i < step + kWindow / 2; ++i) {
     const auto t = static_cast<double>(i + 1);
     rows.push_back({.learning_rate = static_cast<float>(learning_rate_at(spec_, i, total_steps_)),
-                    .bias1 = static_cast<float>(1 - std::pow(kBeta1, t)),
-                    .bias2 = static_cast<float>(1 - std::pow(kBeta2, t))});
+                    .bias1 = static_cast<float>(1 - std::pow(kAdam.beta1, t)),
+                    .bias2 = static_cast<float>(1 - std::pow(kAdam.beta2, t))});
   }
   step_.ledger().plan(step, rows);
   if (resident_.inputs.defined()) plan_resident(step);

@@ -36,7 +36,6 @@ class TrainingStep {
 
   Model& model() { return *model_; }
   StepLedger& ledger() { return ledger_; }
-  ParameterUpdate& update() { return *update_; }
 
   /// One optimiser step over micro-batches that are on the device. `log` may be null (then no marks are made).
   void run(const std::vector<Batch>& batches, StepLog* log);
