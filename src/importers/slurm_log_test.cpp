@@ -317,6 +317,19 @@ TEST(SlurmLog, ARequeuedJobKeepsItsLastAttempt) {
   EXPECT_TRUE(has_flag(import.flags, "interrupted", "PREEMPTION"));
 }
 
+TEST(SlurmLog, ARestartInTheMiddleOfALineLeavesNothingOfTheAttemptBefore) {
+  const auto import =
+      import_texts({{"slurm-5.out",
+                     "Job ID: 5\nEpoch 1/3 loss=0.9 val_loss=0.1\n"
+                     "slurmstepd: error: *** JOB 5 ON gpu1 CANCELLED AT 2025-11-11T10:00:00 DUE TO PREEMPTION ***\n"
+                     "Epoch 1/3 loss=0.8; Job ID: 5; loss: 0.7 val_loss=0.6\n"}});
+  const SlurmJob& job = import.jobs.front();
+  EXPECT_EQ(job.attempts, 2);
+  ASSERT_EQ(job.epochs.size(), 1u);
+  EXPECT_EQ(job.epochs.front().loss->value, 0.7);
+  EXPECT_EQ(val_loss_of(job), 0.6);
+}
+
 TEST(SlurmLog, LossesThatAreNoNumbersAreCounted) {
   const std::string text = fmt::format("Epoch 1/2 loss=nan\nEpoch 2/2 loss=inf\n{}", kEnd);
   const auto flags = flags_of(text);

@@ -158,6 +158,8 @@ void SlurmParser::take_text(const LogKeyMatch& match, std::string_view rest, cha
 
 void SlurmParser::take_job_id(std::string_view id) {
   if (id.empty()) return;
+  // What the segment was about belonged to the job before, whose epochs may go.
+  progress_ = {};
   if (job().id.empty()) {
     job().id = id;
   } else if (job().id == id) {
