@@ -13,9 +13,9 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "model/run.h"
-#include "store/local/file_lock.h"
+#include "store/disk/file_lock.h"
+#include "store/disk/sqlite.h"
 #include "store/local/local_store.h"
-#include "store/local/sqlite.h"
 #include "store/run_query.h"
 
 namespace assay {

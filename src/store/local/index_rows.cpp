@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "store/series/varint.h"
+#include "store/disk/varint.h"
 
 namespace assay {
 

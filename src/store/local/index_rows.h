@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "store/local/sqlite.h"
+#include "store/disk/sqlite.h"
 #include "store/run_query.h"
 
 namespace assay {

@@ -8,8 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "store/series/chunk.h"
-#include "store/series/varint.h"
+#include "store/disk/chunk.h"
+#include "store/disk/varint.h"
+#include "store/local/journal_frames.h"
 
 namespace assay {
 namespace {
@@ -39,7 +40,7 @@ Result<std::uint64_t> JournalReader::read(std::uint64_t from, JournalOwner owner
     ASSAY_TRY(const auto frame, frame_at(offset));
     if (frame.status == FrameView::Status::whole) {
       const auto size = frame.size();
-      ended = frame.kind == FrameKind::end;
+      ended = kind_of(frame) == FrameKind::end;
       ASSAY_CHECK(show(frame, offset, visitor));
       offset += size;
       continue;
@@ -124,7 +125,7 @@ Result<std::uint64_t> JournalReader::next_frame(std::uint64_t offset) {
 Result<void> JournalReader::show(const FrameView& frame, std::uint64_t offset, JournalVisitor& visitor) {
   ByteReader reader(frame.payload);
   Result<void> shown = unreadable("its content means nothing to this version of assay");
-  switch (frame.kind) {
+  switch (kind_of(frame)) {
     case FrameKind::series: shown = define_series(offset, frame.payload); break;
     case FrameKind::end: shown = {}; break;
     case FrameKind::event: {
@@ -181,7 +182,7 @@ Result<void> JournalReader::look_up_series(std::uint64_t offset) {
     ASSAY_TRY(bytes, read_at(offset, kFrameHeader + header.length));
   }
   const auto frame = look_at_frame(bytes, offset);
-  if (frame.status != FrameView::Status::whole || frame.kind != FrameKind::series) {
+  if (frame.status != FrameView::Status::whole || kind_of(frame) != FrameKind::series) {
     return unreadable(fmt::format("the definition of its series at offset {} is damaged", offset));
   }
   return define_series(offset, frame.payload);

@@ -8,8 +8,9 @@
 #include <fstream>
 #include <random>
 
+#include "store/disk/crc32c.h"
 #include "store/journal_recording.h"
-#include "store/local/crc32c.h"
+#include "store/local/journal_frames.h"
 #include "store/local/journal_reader.h"
 #include "store/local/journal_writer.h"
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "store/local/frame.h"
-#include "store/series/chunk.h"
-#include "store/series/varint.h"
+#include "store/disk/chunk.h"
+#include "store/disk/varint.h"
+#include "store/local/journal_frames.h"
 
 namespace assay {
 namespace {

@@ -9,12 +9,12 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "store/series/tally.h"
+#include "store/disk/tally.h"
 #include "store/store.h"
 
 namespace assay {
 
-/// Writes one journal file (frame.h has the format). One thread at a time.
+/// Writes one journal file (journal_frames.h has the format). One thread at a time.
 ///
 /// Appending costs no system call until a quarter of a megabyte has gathered; `flush` writes everything that was
 /// appended. The first failed write sticks: every later call reports it, and the file is cut back to its last whole

@@ -1,10 +1,8 @@
 #include "store/local/run_folder.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/json.h"
 
@@ -45,18 +43,8 @@ Result<void> RunFolder::save(const Run& run) const {
   return write_file_atomically(record(), pretty_json(to_json(run)));
 }
 
-std::string RunFolder::owner_name() const {
-  auto text = read_file(owner_lock(), 4096).value_or("");
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
+std::string RunFolder::owner_name() const { return owner_of(owner_lock()); }
 
-Result<FileLock> take_ownership(const RunFolder& folder) {
-  ASSAY_TRY(auto lock, FileLock::acquire(folder.owner_lock(), Nanos(0)));
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  ASSAY_CHECK(write_all(lock.descriptor(), fmt::format("pid {} on {}\n", ::getpid(), host.data())));
-  return lock;
-}
+Result<FileLock> take_ownership(const RunFolder& folder) { return FileLock::claim(folder.owner_lock()); }
 
 }  // namespace assay

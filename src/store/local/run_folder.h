@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "model/run.h"
-#include "store/local/file_lock.h"
+#include "store/disk/file_lock.h"
 
 namespace assay {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "store/disk/tally.h"
 #include "store/local/journal_reader.h"
-#include "store/series/tally.h"
 
 namespace assay {
 namespace {

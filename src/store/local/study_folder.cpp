@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "base/json.h"
-#include "store/local/file_lock.h"
+#include "store/disk/file_lock.h"
 #include "store/local/run_folder.h"
 
 namespace assay {

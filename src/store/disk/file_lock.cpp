@@ -1,9 +1,11 @@
-#include "store/local/file_lock.h"
+#include "store/disk/file_lock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <thread>
 
@@ -43,6 +45,22 @@ Result<FileLock> FileLock::acquire(const fs::path& path, Nanos patience) {
   }
 }
 
+Result<FileLock> FileLock::claim(const fs::path& path) {
+  auto lock = acquire(path, Nanos(0));
+  if (!lock.ok() && lock.error().kind == ErrorKind::busy) {
+    return Error{.kind = ErrorKind::busy,
+                 .message = fmt::format("'{}' is held by {}", path.string(), owner_of(path)),
+                 .hint = "End that process first, or use another folder."};
+  }
+  if (!lock.ok()) return lock;
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  // A longer name of an earlier owner must not shine through.
+  if (::ftruncate(lock->descriptor(), 0) != 0) return system_error(errno, "cannot empty the lock file");
+  ASSAY_CHECK(write_all(lock->descriptor(), fmt::format("pid {} on {}\n", ::getpid(), host.data())));
+  return lock;
+}
+
 Result<void> FileLock::lock(int fd) {
   if (try_lock(fd) == EAGAIN) return Error{.kind = ErrorKind::busy, .message = "another process holds the lock"};
   return {};
@@ -54,6 +72,12 @@ LockState FileLock::state(const fs::path& path) {
   struct flock lock = whole_file();
   if (::fcntl(file.get(), F_OFD_GETLK, &lock) != 0) return LockState::unknown;
   return lock.l_type == F_UNLCK ? LockState::free : LockState::held;
+}
+
+std::string owner_of(const fs::path& path) {
+  auto text = read_file(path, 4096).value_or("");
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
 }
 
 }  // namespace assay

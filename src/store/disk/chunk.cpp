@@ -1,14 +1,14 @@
-#include "store/series/chunk.h"
+#include "store/disk/chunk.h"
 
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include <array>
 #include <bit>
 #include <cmath>
-#include <memory>
 
-#include "store/series/varint.h"
+#include "store/disk/compress.h"
+#include "store/disk/scaled.h"
+#include "store/disk/varint.h"
 
 // Layout: one byte of flags, the number of points, then the body (columns of times, steps and values), which is
 // compressed as a whole where that makes it smaller.
@@ -21,23 +21,12 @@ constexpr std::uint8_t kNoSteps = 0x40;
 constexpr std::uint8_t kCodingMask = 0x07;
 /// Values below this are scaled by 10^coding; this one means XOR.
 constexpr std::uint8_t kXorCoding = 4;
-constexpr std::array kScales = {1.0, 10.0, 100.0, 1000.0};
 
 /// Ten bytes for a time, ten for a step, at most ten for a value.
 constexpr std::size_t kMaxBody = kChunkPoints * 30;
-/// Below this zstd's own header eats what it saves.
-constexpr std::size_t kWorthCompressing = 64;
-constexpr int kZstdLevel = 1;
 
 std::uint64_t bits_of(double value) { return std::bit_cast<std::uint64_t>(value); }
 std::uint64_t unsigned_of(std::int64_t number) { return static_cast<std::uint64_t>(number); }
-
-bool scales_exactly(double value, double scale) {
-  const double scaled = value * scale;
-  // Beyond 2^53 whole numbers are no longer exact; the negation also catches NaN.
-  if (!(std::fabs(scaled) < 9007199254740992.0)) return false;
-  return bits_of(static_cast<double>(std::llrint(scaled)) / scale) == bits_of(value);
-}
 
 std::uint8_t choose_coding(std::span<const SeriesPoint> points) {
   std::uint8_t coding = 0;
@@ -139,20 +128,6 @@ bool get_xor_values(ByteReader& reader, std::span<SeriesPoint> points) {
   return true;
 }
 
-/// Compressed form of `body`, or nothing where that is not smaller.
-std::string_view compress(std::string_view body, std::span<char> scratch) {
-  if (body.size() < kWorthCompressing) return {};
-  struct Free {
-    void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
-  };
-  // Making a context costs more than compressing a chunk with it.
-  thread_local const std::unique_ptr<ZSTD_CCtx, Free> context(ZSTD_createCCtx());
-  const std::size_t size =
-      ZSTD_compressCCtx(context.get(), scratch.data(), scratch.size(), body.data(), body.size(), kZstdLevel);
-  if (ZSTD_isError(size) || size >= body.size()) return {};
-  return {scratch.data(), size};
-}
-
 Error damaged(std::string_view what) {
   return Error{.kind = ErrorKind::bad_file, .message = fmt::format("damaged chunk of points: {}", what)};
 }
@@ -199,9 +174,9 @@ Result<std::vector<SeriesPoint>> decode_chunk(std::string_view bytes) {
   std::string_view body = head.rest();
   std::array<char, kMaxBody> scratch;
   if (flags & kCompressed) {
-    const std::size_t size = ZSTD_decompress(scratch.data(), scratch.size(), body.data(), body.size());
-    if (ZSTD_isError(size)) return damaged(ZSTD_getErrorName(size));
-    body = {scratch.data(), size};
+    const auto unpacked = decompress(body, scratch);
+    if (!unpacked.ok()) return damaged(unpacked.error().message);
+    body = *unpacked;
   }
 
   std::vector<SeriesPoint> points(count);

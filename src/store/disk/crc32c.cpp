@@ -1,4 +1,4 @@
-#include "store/local/crc32c.h"
+#include "store/disk/crc32c.h"
 
 #include <array>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "store/series/chunk.h"
+#include "store/disk/chunk.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

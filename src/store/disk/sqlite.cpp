@@ -1,4 +1,4 @@
-#include "store/local/sqlite.h"
+#include "store/disk/sqlite.h"
 
 #include <fmt/format.h>
 
@@ -21,6 +21,7 @@ Error sqlite_error(sqlite3* connection) {
     case SQLITE_PERM:
     case SQLITE_AUTH:
     case SQLITE_CANTOPEN: error.kind = ErrorKind::denied; break;
+    case SQLITE_FULL: error.hint = "Free some space, or choose another folder with --data DIR."; break;
     default: break;
   }
   return error;
@@ -109,6 +110,28 @@ Result<std::int64_t> Database::number(const std::string& sql) {
   ASSAY_TRY(auto statement, prepare(sql));
   ASSAY_TRY(const bool row, statement.step());
   return row ? statement.integer(0) : 0;
+}
+
+Result<void> Database::back_up_to(const std::string& path) {
+  constexpr int kPagesPerStep = 1024;
+  ASSAY_TRY(auto copy, open(path));
+  // Reading something holds the state still: without it every change by others starts the copy again.
+  ASSAY_CHECK(execute("BEGIN"));
+  auto pinned = number("SELECT count(*) FROM sqlite_schema");
+  Result<void> outcome;
+  if (!pinned.ok()) {
+    outcome = std::move(pinned).error();
+  } else if (auto* backup = sqlite3_backup_init(copy.connection_.get(), "main", connection_.get(), "main")) {
+    int code = SQLITE_OK;
+    while (code == SQLITE_OK) code = sqlite3_backup_step(backup, kPagesPerStep);
+    // What finish returns is what step returned; the copy's connection has the words.
+    sqlite3_backup_finish(backup);
+    if (code != SQLITE_DONE) outcome = sqlite_error(copy.connection_.get());
+  } else {
+    outcome = sqlite_error(copy.connection_.get());
+  }
+  const auto ended = execute("ROLLBACK");
+  return outcome.ok() ? ended : outcome;
 }
 
 Result<Transaction> Transaction::begin(Database& database) {

@@ -1,10 +1,10 @@
-#include "store/local/frame.h"
+#include "store/disk/frame.h"
 
 #include <algorithm>
 
 #include "base/assert.h"
-#include "store/local/crc32c.h"
-#include "store/series/varint.h"
+#include "store/disk/crc32c.h"
+#include "store/disk/varint.h"
 
 namespace assay {
 namespace {
@@ -54,7 +54,7 @@ FrameView look_at_frame(std::string_view bytes, std::uint64_t file_offset) {
   if (bytes.size() - kFrameHeader < header.length) return {Status::incomplete};
   const auto frame = bytes.substr(0, kFrameHeader + header.length);
   if (checksum(frame, file_offset) != load32(frame, kCrcAt)) return {Status::damaged};
-  return {Status::whole, static_cast<FrameKind>(frame[kKindAt]), frame.substr(kFrameHeader)};
+  return {Status::whole, static_cast<std::uint8_t>(frame[kKindAt]), frame.substr(kFrameHeader)};
 }
 
 }  // namespace assay

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
@@ -22,6 +24,10 @@ class FileLock {
   /// On a file system without locks it succeeds without one: better unguarded than unusable.
   static Result<FileLock> acquire(const fs::path& path, Nanos patience = std::chrono::seconds(30));
 
+  /// Takes the lock at once and writes into the file who has it: "pid 4711 on gpu03". `busy`, with the owner's name,
+  /// if somebody else does.
+  static Result<FileLock> claim(const fs::path& path);
+
   /// Locks a file that is open for writing already. `busy` at once if somebody holds it.
   static Result<void> lock(int fd);
 
@@ -34,5 +40,8 @@ class FileLock {
   explicit FileLock(FileDescriptor file) : file_(std::move(file)) {}
   FileDescriptor file_;
 };
+
+/// Who last claimed the file, as `FileLock::claim` wrote it; empty where nobody did.
+std::string owner_of(const fs::path& path);
 
 }  // namespace assay

@@ -7,20 +7,13 @@
 
 namespace assay {
 
-// A journal is a sequence of frames and nothing else:
+// Journals and logs are sequences of frames and nothing else:
 //
 //   magic (4) · CRC-32C (4) · payload length (4) · kind (1) · payload        numbers are little-endian
 //
 // The checksum covers the frame's offset in the file, then length, kind and payload. With the offset in it a frame is
-// valid at its own place only: a workload that prints somebody's journal cannot plant frames in ours.
-
-enum class FrameKind : std::uint8_t {
-  series = 1,  ///< name, unit, number of labels, labels: each as varint length and text
-  points = 2,  ///< offset of the frame that defines the series (varint), chunk (store/series/chunk.h)
-  event = 3,   ///< time in ns (8), JSON text
-  output = 4,  ///< stream (1), time in ns (8), bytes
-  end = 5,     ///< empty: the writer finished in good order
-};
+// valid at its own place only: a workload that prints somebody's journal cannot plant frames in ours. What the kinds
+// mean is up to the file: store/local/journal_frames.h, store/series/head_log.h.
 
 constexpr std::string_view kFrameMagic =
     "\xA5"
@@ -30,7 +23,7 @@ constexpr std::size_t kFrameHeader = 13;
 constexpr std::size_t kMaxPayload = std::size_t{16} << 20;
 
 /// Starts a frame at the end of `buffer`; the caller appends the payload and then seals it.
-inline void begin_frame(std::string& buffer, FrameKind kind) {
+inline void begin_frame(std::string& buffer, std::uint8_t kind) {
   buffer.append(kFrameMagic);
   buffer.append(8, '\0');
   buffer.push_back(static_cast<char>(kind));
@@ -39,7 +32,7 @@ inline void begin_frame(std::string& buffer, FrameKind kind) {
 /// Fills in length and checksum of the frame that starts at `start` and reaches to the end of `buffer`.
 void seal_frame(std::string& buffer, std::size_t start, std::uint64_t file_offset);
 
-/// What stands at one place of a journal.
+/// What stands at one place of a file.
 struct FrameView {
   enum class Status {
     whole,
@@ -47,7 +40,7 @@ struct FrameView {
     damaged,
   };
   Status status = Status::damaged;
-  FrameKind kind = FrameKind::end;
+  std::uint8_t kind = 0;
   std::string_view payload;
 
   std::size_t size() const { return kFrameHeader + payload.size(); }

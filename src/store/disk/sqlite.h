@@ -53,6 +53,9 @@ class Database {
   Result<Statement> prepare(const std::string& sql);
   /// The single number a statement such as `PRAGMA user_version` gives.
   Result<std::int64_t> number(const std::string& sql);
+  /// Copies the database into a new file, a slice at a time, as it is when this begins: other connections may go on
+  /// writing. Not inside a transaction of this connection.
+  Result<void> back_up_to(const std::string& path);
   bool read_only() const { return sqlite3_db_readonly(connection_.get(), "main") == 1; }
 
  private:

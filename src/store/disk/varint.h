@@ -67,6 +67,9 @@ class ByteReader {
     return view;
   }
 
+  /// For a caller that finds nonsense in what it read.
+  void fail() { ok_ = false; }
+
   std::string_view rest() const { return rest_; }
   bool ok() const { return ok_; }
 

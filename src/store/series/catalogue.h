@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "model/series.h"
+#include "store/series/series_types.h"
+
+namespace assay {
+
+/// Which series there are. Names and labels are kept once each: some sixty bytes a series. Not thread-safe.
+class SeriesCatalogue {
+ public:
+  /// `usage` if the key has no name, or has too many or too long labels.
+  static Result<void> check(const SeriesKey& key, std::string_view unit);
+
+  std::optional<SeriesId> find(const SeriesKey& key) const;
+  /// Neither the id nor the key is there yet; ids may leave gaps.
+  void add(SeriesId id, const SeriesKey& key, std::string_view unit);
+  void remove(SeriesId id);
+
+  bool contains(SeriesId id) const { return id < entries_.size() && entries_[id].alive; }
+  SeriesInfo info(SeriesId id) const;  ///< of one that is there
+  std::string_view unit(SeriesId id) const { return symbols_[entries_[id].unit]; }
+  /// In order of id.
+  std::vector<SeriesId> select(const SeriesSelector& selector) const;
+  std::size_t size() const { return alive_; }
+  /// One above every id that was ever added.
+  SeriesId end() const { return static_cast<SeriesId>(entries_.size()); }
+
+ private:
+  using Symbol = std::uint32_t;
+  struct Entry {
+    std::uint32_t labels_at = 0;  ///< in label_symbols_: name, value, name, value, …
+    Symbol name = 0;
+    Symbol unit = 0;
+    std::uint16_t labels = 0;
+    bool alive = false;
+  };
+  /// A condition with its texts looked up once.
+  struct Condition {
+    const LabelMatch* match = nullptr;
+    std::optional<Symbol> label;
+  };
+
+  Symbol symbol(std::string_view text);
+  std::optional<Symbol> find_symbol(std::string_view text) const;
+  bool has_key(const Entry& entry, const SeriesKey& key) const;
+  bool fulfils(const Entry& entry, const Condition& condition) const;
+
+  std::deque<std::string> symbols_;  ///< a deque: the views in the map stay valid
+  std::unordered_map<std::string_view, Symbol> symbol_ids_;
+  std::vector<Symbol> label_symbols_;
+  std::vector<Entry> entries_;
+  std::unordered_multimap<std::uint64_t, SeriesId> by_key_;
+  std::unordered_map<Symbol, std::vector<SeriesId>> by_name_;
+  std::size_t alive_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,182 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "store/disk/file_lock.h"
+#include "store/series/catalogue.h"
+#include "store/series/head_log.h"
+#include "store/series/packed_points.h"
+#include "store/series/reader_pool.h"
+#include "store/series/series_file.h"
+#include "store/series/series_types.h"
+
+namespace assay {
+
+/// What SeriesStore is made of; its header has the contract.
+///
+/// Two locks, always taken in this order: `writer_` is held by whatever changes anything, `state_` only for the moments
+/// in which memory that readers look at changes. A commit to the database and the removal of its points from the head
+/// happen under one hold of `state_`, and a reader takes its snapshot of both under another: it sees each point once.
+class SeriesEngine {
+ public:
+  static Result<std::unique_ptr<SeriesEngine>> open(const fs::path& folder, const SeriesStoreOptions& options);
+  SeriesEngine(const SeriesEngine&) = delete;
+  SeriesEngine& operator=(const SeriesEngine&) = delete;
+  ~SeriesEngine();
+
+  Result<SeriesId> intern(const SeriesKey& key, std::string_view unit);
+  Result<AppendOutcome> append(std::span<const SeriesSample> samples);
+  Result<void> sync();
+  Result<UpkeepOutcome> maintain(WallTime now);
+  Result<void> flush();
+  Result<std::size_t> erase(const SeriesSelector& selector, TimeRange range);
+  Result<void> backup_to(const fs::path& folder);
+
+  Result<SeriesAnswer> query(const SeriesQuery& query);
+  Result<SeriesPoints> points(SeriesId series, TimeRange range, std::size_t limit);
+  Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const;
+  Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const;
+  std::vector<std::string> problems() const;
+  SeriesStoreStats stats() const;
+
+ private:
+  class Replay;
+  /// The newest points of one series, all of them later than what is in chunks.
+  struct Head {
+    PackedPoints points;
+    SeriesProgress progress;
+    std::uint32_t first_file = 0;  ///< log file of the oldest point in `points`
+    std::uint32_t tail_file = 0;   ///< log file in which the newest minute began
+    std::uint32_t target = 0;      ///< due for a chunk at this many points
+    bool due = false;
+  };
+  /// What a head becomes once its points are in chunks.
+  struct Written {
+    SeriesId id = 0;
+    PackedPoints rest;
+    SeriesProgress progress;
+  };
+  /// A series as a reader sees it.
+  struct Seen {
+    SeriesInfo info;
+    PackedPoints head;
+  };
+  struct Snapshot {
+    ReaderPool::Lease file;
+    std::vector<Seen> series;
+  };
+  struct Plan {
+    TimeRange range;
+    std::int64_t width_ns = 1;
+    SeriesTier tier = SeriesTier::raw;
+  };
+  using Floors = std::array<std::int64_t, 3>;
+
+  SeriesEngine(fs::path folder, const SeriesStoreOptions& options);
+
+  // engine_open.cpp
+  Result<void> open_file();
+  Result<void> load();
+  Result<void> replay();
+  void add_series(SeriesId id, const SeriesKey& key, std::string_view unit);
+  void note(std::vector<std::string> problems);
+
+  // engine_append.cpp: all with `writer_` held
+  Result<void> make_room();
+  Result<AppendOutcome> sort_out(std::span<const SeriesSample> samples);
+  Result<void> log_samples();
+  void put_into_heads(std::span<const SeriesSample> samples);
+  void put_into_head(const SeriesSample& sample);
+  Result<void> merge_late(std::uint64_t change, std::span<const SeriesSample> samples);
+  Result<void> store_late(std::uint64_t change, std::vector<SeriesSample> sorted);
+  Result<void> outcome_of_change(Result<void> outcome);
+  Result<void> sync_if_due();
+
+  // engine_write.cpp: all with `writer_` held
+  Result<std::size_t> write_due(std::size_t most);
+  Result<void> write_out(std::span<const SeriesId> ids, bool whole);
+  Result<void> write_group(std::span<const SeriesId> ids, bool whole);
+  Result<Written> write_series(SeriesId id, bool whole, std::vector<std::string>& problems);
+  void give_up_on(SeriesId id, const Error& error);
+  Result<void> save_series();
+  void settle(std::vector<Written> written);
+  void replace_points(Head& head, PackedPoints points);
+
+  // engine_change.cpp: all with `writer_` held
+  Result<void> apply_erase(std::uint64_t change, TimeRange range, std::span<const SeriesId> ids);
+  Result<void> erase_group(std::span<const SeriesId> ids, TimeRange range, std::optional<std::uint64_t> change);
+  void erase_from_heads(std::span<const SeriesId> ids, TimeRange range);
+  Result<void> forget(std::span<const SeriesId> ids);
+  Result<void> apply_forget(std::uint64_t change, std::span<const SeriesId> ids);
+  void drop(std::span<const SeriesId> ids);
+
+  // engine_maintain.cpp: all with `writer_` held
+  Result<void> expire(WallTime now, UpkeepOutcome& outcome);
+  Result<void> begin_expiry(WallTime now, UpkeepOutcome& outcome);
+  Result<void> trim_log(WallTime now, UpkeepOutcome& outcome);
+  Result<void> carry_over(std::span<const SeriesId> ids);
+  Result<void> delete_log_files(UpkeepOutcome& outcome);
+  Result<void> checkpoint();
+  Result<void> free_pages(UpkeepOutcome& outcome);
+
+  // engine_query.cpp
+  Result<Plan> plan(const SeriesQuery& query) const;
+  Result<Snapshot> snapshot(ReaderPool::Lease file, const std::vector<SeriesId>& ids) const;
+  static Result<std::vector<SeriesBucket>> buckets(SeriesFile& file, const Seen& series, const Plan& plan,
+                                                   std::vector<std::string>& problems);
+
+  const fs::path folder_;
+  const SeriesStoreOptions options_;
+  const Clock& clock_;
+  std::optional<FileLock> lock_;
+  ReaderPool readers_;
+
+  std::mutex writer_;
+  mutable std::mutex state_;
+
+  // Changed with both locks held, read with either.
+  SeriesCatalogue catalogue_;
+  std::vector<Head> heads_;  ///< by id
+  Floors floors_{};          ///< before these, the tiers are being deleted
+  std::size_t head_points_ = 0;
+  std::size_t head_bytes_ = 0;
+  std::size_t log_files_ = 0;
+
+  // With `state_`.
+  std::set<std::string> problems_;
+
+  // With `writer_`.
+  std::unique_ptr<SeriesFile> file_;
+  std::optional<HeadLogWriter> log_;
+  SeriesId next_id_ = 1;
+  std::uint64_t next_change_ = 1;
+  std::vector<SeriesId> due_;
+  std::vector<SeriesId> unlogged_;  ///< not yet in the log
+  std::vector<SeriesId> unsaved_;   ///< not yet in the database
+  std::vector<SeriesSample> fresh_;
+  std::vector<SeriesSample> late_;
+  SteadyTime synced_{};
+  SteadyTime checkpointed_{};
+  bool written_since_checkpoint_ = false;
+  bool change_failed_ = false;   ///< one is in the log that will not be carried out
+  std::uint32_t replaying_ = 0;  ///< the log file that is being read, at the start only
+  std::uint32_t trimmed_at_file_ = 0;
+  WallTime trimmed_{};
+  std::optional<SeriesId> expiring_;  ///< where the pass of retention is; absent between passes
+  std::atomic<int> backups_{0};       ///< running ones: no log file may go
+};
+
+}  // namespace assay

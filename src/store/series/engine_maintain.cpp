@@ -1,0 +1,212 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "store/series/engine.h"
+
+namespace assay {
+namespace {
+
+// The bounds of one slice of upkeep: a fraction of a second each.
+constexpr std::size_t kWrites = 2048;
+constexpr SeriesId kExpiries = 512;
+constexpr std::size_t kCarried = 8192;
+constexpr std::int64_t kFreedPages = 256;
+/// Freed pages that may lie about: they will be used again.
+constexpr std::int64_t kTolerableFreePages = 1024;
+
+constexpr Nanos kCheckpointEvery = std::chrono::seconds(5);
+constexpr Nanos kTrimEvery = std::chrono::minutes(10);
+/// A head with at least this many points is worth a chunk of its own.
+constexpr std::size_t kWorthAChunk = kChunkPoints / 4;
+
+}  // namespace
+
+Result<UpkeepOutcome> SeriesEngine::maintain(WallTime now) {
+  const std::lock_guard writing(writer_);
+  UpkeepOutcome outcome;
+  ASSAY_TRY(outcome.series_written, write_due(kWrites));
+  outcome.more = !due_.empty();
+  ASSAY_CHECK(sync_if_due());
+  ASSAY_CHECK(expire(now, outcome).within("deleting old telemetry"));
+  ASSAY_CHECK(trim_log(now, outcome).within("trimming the telemetry log"));
+  if (written_since_checkpoint_ && clock_.now() - checkpointed_ >= kCheckpointEvery) ASSAY_CHECK(checkpoint());
+  ASSAY_CHECK(free_pages(outcome));
+  return outcome;
+}
+
+/// From here on nothing before the floors is answered or accepted, whether its rows are gone already or not.
+Result<void> SeriesEngine::begin_expiry(WallTime now, UpkeepOutcome& outcome) {
+  static constexpr std::array kNames = {"raw_floor", "minute_floor", "hour_floor"};
+  Floors floors = floors_;
+  for (std::size_t tier = 0; tier < floors.size(); ++tier) {
+    const auto floor = (now - options_.keep[tier]).time_since_epoch().count();
+    floors[tier] = std::max(floors[tier], floor_to(std::clamp<std::int64_t>(floor, 0, kEndOfTime), kHourNs));
+  }
+  if (floors == floors_) return {};
+  // Heads that are older than that come first: their hours need minutes that are about to go.
+  std::vector<SeriesId> old;
+  for (SeriesId id = 0; id < catalogue_.end() && old.size() < kWrites; ++id) {
+    const auto& points = heads_[id].points;
+    if (catalogue_.contains(id) && !points.empty() && points.first_time() < floors[0]) old.push_back(id);
+  }
+  ASSAY_CHECK(write_out(old, true));
+  outcome.series_written += old.size();
+  outcome.more = outcome.more || old.size() == kWrites;
+  if (old.size() == kWrites) return {};
+  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  for (std::size_t tier = 0; tier < floors.size(); ++tier) ASSAY_CHECK(file_->put_setting(kNames[tier], floors[tier]));
+  const std::lock_guard hold(state_);
+  ASSAY_CHECK(transaction.commit());
+  floors_ = floors;
+  expiring_ = 0;
+  return {};
+}
+
+Result<void> SeriesEngine::expire(WallTime now, UpkeepOutcome& outcome) {
+  if (!expiring_) ASSAY_CHECK(begin_expiry(now, outcome));
+  if (!expiring_) return {};
+  const SeriesId end = std::min(catalogue_.end(), *expiring_ + kExpiries);
+  std::vector<SeriesId> empty;
+  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  for (SeriesId id = *expiring_; id < end; ++id) {
+    if (!catalogue_.contains(id) || heads_[id].progress.stored_until == kNever) continue;
+    ASSAY_TRY(const auto raw, file_->raw().rows().remove_before(id, floors_[0]));
+    ASSAY_TRY(const auto minutes, file_->minutes().rows().remove_before(id, floors_[1]));
+    ASSAY_TRY(const auto hours, file_->hours().rows().remove_before(id, floors_[2]));
+    outcome.rows_expired += raw + minutes + hours;
+    if (heads_[id].progress.stored_until < floors_[2] && heads_[id].points.empty()) empty.push_back(id);
+  }
+  ASSAY_CHECK(transaction.commit());
+  written_since_checkpoint_ = true;
+  if (!empty.empty()) ASSAY_CHECK(forget(empty));
+  outcome.series_forgotten += empty.size();
+  expiring_ = end < catalogue_.end() ? std::optional(end) : std::nullopt;
+  outcome.more = outcome.more || expiring_;
+  return {};
+}
+
+/// Frees the oldest log files from the points that still hold them, and deletes those that hold none.
+Result<void> SeriesEngine::trim_log(WallTime now, UpkeepOutcome& outcome) {
+  if (trimmed_at_file_ == log_->file_number() && now - trimmed_ < kTrimEvery && now >= trimmed_) return {};
+  const auto idle_since = (now - options_.idle_after).time_since_epoch().count();
+  const auto current = log_->file_number();
+  const auto keep = static_cast<std::uint32_t>(options_.max_log_files);
+  const auto oldest_kept = current >= keep ? current - keep + 1 : 0;
+  std::vector<SeriesId> to_write;
+  std::vector<SeriesId> to_carry;
+  for (SeriesId id = 0; id < catalogue_.end(); ++id) {
+    const Head& head = heads_[id];
+    if (!catalogue_.contains(id) || head.points.empty() || head.due) continue;
+    if (to_write.size() >= kWrites || to_carry.size() >= kCarried) break;
+    const bool in_the_way = head.first_file < oldest_kept;
+    if (head.points.last_time() < idle_since || (in_the_way && head.points.size() >= kWorthAChunk)) {
+      to_write.push_back(id);
+    } else if (in_the_way) {
+      to_carry.push_back(id);
+    }
+  }
+  ASSAY_CHECK(write_out(to_write, true));
+  ASSAY_CHECK(carry_over(to_carry));
+  outcome.series_written += to_write.size();
+  ASSAY_CHECK(delete_log_files(outcome));
+  const bool more = to_write.size() >= kWrites || to_carry.size() >= kCarried;
+  outcome.more = outcome.more || more;
+  if (more) return {};
+  trimmed_at_file_ = current;
+  trimmed_ = now;
+  return {};
+}
+
+/// Writes the few points of slow series into the log again: cheaper than a chunk each.
+Result<void> SeriesEngine::carry_over(std::span<const SeriesId> ids) {
+  if (ids.empty()) return {};
+  std::vector<SeriesSample> samples;
+  for (const auto id : ids) {
+    for (const auto& point : heads_[id].points.unpack()) samples.push_back({id, point.time_ns, point.value});
+  }
+  log_->add_samples(samples);
+  ASSAY_CHECK(log_->commit());
+  for (const auto id : ids) heads_[id].first_file = heads_[id].tail_file = log_->file_number();
+  return {};
+}
+
+Result<void> SeriesEngine::delete_log_files(UpkeepOutcome& outcome) {
+  if (backups_ > 0) return {};
+  auto needed = log_->file_number();
+  for (SeriesId id = 0; id < catalogue_.end(); ++id) {
+    if (catalogue_.contains(id) && !heads_[id].points.empty()) needed = std::min(needed, heads_[id].first_file);
+  }
+  ASSAY_TRY(const auto files, log_files(folder_));
+  if (files.empty() || files.front().number >= needed) return {};
+  // Names of series that are only in the log must not go with it, nor chunks that the disk does not have yet.
+  if (!unsaved_.empty()) ASSAY_CHECK(write_group({}, false));
+  ASSAY_CHECK(log_->sync());
+  ASSAY_CHECK(checkpoint());
+  for (const auto& file : files) {
+    if (file.number >= needed) break;
+    std::error_code code;
+    if (fs::remove(file.path, code)) ++outcome.log_files_deleted;
+  }
+  const std::lock_guard hold(state_);
+  log_files_ = files.size() - outcome.log_files_deleted;
+  return {};
+}
+
+/// Syncs the write-ahead log and moves what it can into the database; never waits for readers.
+Result<void> SeriesEngine::checkpoint() {
+  ASSAY_CHECK(file_->database().execute("PRAGMA wal_checkpoint(PASSIVE)"));
+  checkpointed_ = clock_.now();
+  written_since_checkpoint_ = false;
+  return {};
+}
+
+Result<void> SeriesEngine::free_pages(UpkeepOutcome& outcome) {
+  ASSAY_TRY(const auto before, file_->database().number("PRAGMA freelist_count"));
+  if (before <= kTolerableFreePages) return {};
+  ASSAY_CHECK(file_->database().execute(fmt::format("PRAGMA incremental_vacuum({})", kFreedPages)));
+  ASSAY_TRY(const auto after, file_->database().number("PRAGMA freelist_count"));
+  outcome.pages_freed += static_cast<std::size_t>(std::max<std::int64_t>(before - after, 0));
+  outcome.more = outcome.more || after > kTolerableFreePages;
+  written_since_checkpoint_ = true;
+  return {};
+}
+
+Result<void> SeriesEngine::backup_to(const fs::path& folder) {
+  const auto copy = [&]() -> Result<void> {
+    ASSAY_CHECK(make_folders(folder));
+    std::error_code code;
+    if (!fs::is_empty(folder, code)) {
+      return Error{.kind = ErrorKind::usage, .message = "the folder is not empty", .hint = "Name a new one."};
+    }
+    ASSAY_TRY(auto source, readers_.lease());
+    ASSAY_CHECK(source->database().back_up_to((folder / "series.db").string()));
+    // All log files from before the copy of the database until now: together they are the state at this moment.
+    std::uint32_t last = 0;
+    {
+      const std::lock_guard writing(writer_);
+      last = log_->file_number();
+      ASSAY_CHECK(log_->rotate());
+      const std::lock_guard hold(state_);
+      ++log_files_;
+    }
+    ASSAY_TRY(const auto files, log_files(folder_));
+    for (const auto& file : files) {
+      if (file.number > last) break;
+      if (!fs::copy_file(file.path, folder / file.path.filename(), code)) {
+        return system_error(code.value(), fmt::format("cannot copy '{}'", file.path.string()));
+      }
+    }
+    return {};
+  };
+  {
+    // Under the lock: upkeep is either done deleting log files, or will see that it must not.
+    const std::lock_guard writing(writer_);
+    ++backups_;
+  }
+  auto outcome = copy();
+  --backups_;
+  return std::move(outcome).within(fmt::format("backing up telemetry to '{}'", folder.string()));
+}
+
+}  // namespace assay

@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "store/series/engine.h"
+
+namespace assay {
+namespace {
+
+/// Series whose chunks are committed together.
+constexpr std::size_t kGroup = 256;
+/// Where the database refuses the points of a series for good, this many are kept in memory in the hope of better days.
+constexpr std::size_t kMostStuckPoints = 8 * kChunkPoints;
+
+/// How many of the points to write: up to the last whole minute, so that minutes are made from points in hand. All of
+/// them if that would leave too many.
+std::size_t cut_of(const std::vector<TimedValue>& points) {
+  const auto minute = floor_to(points.back().time_ns, kMinuteNs);
+  const auto cut =
+      static_cast<std::size_t>(std::partition_point(points.begin(), points.end(),
+                                                    [&](const TimedValue& point) { return point.time_ns < minute; }) -
+                               points.begin());
+  return cut >= points.size() / 2 ? cut : points.size();
+}
+
+}  // namespace
+
+/// Writes up to `most` series that are due; says how many it wrote.
+Result<std::size_t> SeriesEngine::write_due(std::size_t most) {
+  std::size_t count = 0;
+  while (count < most && !due_.empty()) {
+    const auto group = std::min({due_.size(), kGroup, most - count});
+    const std::vector<SeriesId> ids(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(group));
+    ASSAY_CHECK(write_out(ids, false));
+    due_.erase(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(group));
+    count += group;
+  }
+  return count;
+}
+
+/// Writes the heads of these series to chunks; `whole`: including their last minute.
+Result<void> SeriesEngine::write_out(std::span<const SeriesId> ids, bool whole) {
+  while (!ids.empty()) {
+    const auto group = ids.first(std::min(ids.size(), kGroup));
+    auto written = write_group(group, whole);
+    if (!written.ok() && written.error().kind == ErrorKind::bad_file) {
+      // A damaged page stops the series it belongs to, not its neighbours.
+      for (const auto& id : group) {
+        const auto alone = write_group({&id, 1}, whole);
+        if (!alone.ok() && alone.error().kind != ErrorKind::bad_file) return alone;
+        if (!alone.ok()) give_up_on(id, alone.error());
+      }
+    } else if (!written.ok()) {
+      return std::move(written).within("writing telemetry");
+    }
+    ids = ids.subspan(group.size());
+  }
+  return {};
+}
+
+Result<void> SeriesEngine::write_group(std::span<const SeriesId> ids, bool whole) {
+  std::vector<std::string> problems;
+  std::vector<Written> written;
+  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  ASSAY_CHECK(save_series());
+  if (change_failed_) ASSAY_CHECK(file_->put_setting("changes", static_cast<std::int64_t>(next_change_ - 1)));
+  for (const auto id : ids) {
+    if (!catalogue_.contains(id) || heads_[id].points.empty()) {
+      written.push_back({id, {}, heads_[id].progress});
+      continue;
+    }
+    ASSAY_TRY(auto series, write_series(id, whole, problems));
+    written.push_back(std::move(series));
+  }
+  {
+    const std::lock_guard hold(state_);
+    ASSAY_CHECK(transaction.commit());
+    settle(std::move(written));
+  }
+  unsaved_.clear();
+  change_failed_ = false;
+  written_since_checkpoint_ = true;
+  note(std::move(problems));
+  return {};
+}
+
+Result<SeriesEngine::Written> SeriesEngine::write_series(SeriesId id, bool whole, std::vector<std::string>& problems) {
+  const Head& head = heads_[id];
+  auto points = head.points.unpack();
+  const auto cut = whole ? points.size() : cut_of(points);
+  Written written{.id = id, .progress = head.progress};
+  for (std::size_t i = cut; i < points.size(); ++i) written.rest.append(points[i].time_ns, points[i].value);
+  points.resize(cut);
+  ASSAY_CHECK(file_->store(id, points, head.progress.stored_until, problems));
+  written.progress = {points.back().time_ns, points.back()};
+  ASSAY_CHECK(file_->put_progress(id, written.progress));
+  return written;
+}
+
+/// With `state_` held.
+void SeriesEngine::settle(std::vector<Written> written) {
+  for (auto& series : written) {
+    Head& head = heads_[series.id];
+    replace_points(head, std::move(series.rest));
+    head.progress = series.progress;
+    head.first_file = head.tail_file;
+    head.target = kChunkPoints;
+    head.due = false;
+  }
+}
+
+void SeriesEngine::replace_points(Head& head, PackedPoints points) {
+  head_points_ += points.size() - head.points.size();
+  head_bytes_ += points.memory() - head.points.memory();
+  head.points = std::move(points);
+}
+
+/// The page that the series needs is damaged: it stays in memory for a while, then its points are lost.
+void SeriesEngine::give_up_on(SeriesId id, const Error& error) {
+  note({fmt::format("series {}: it cannot be written: {}", id, error.message)});
+  const std::lock_guard hold(state_);
+  Head& head = heads_[id];
+  head.due = false;
+  head.target = static_cast<std::uint32_t>(head.points.size() + kChunkPoints);
+  if (head.points.size() >= kMostStuckPoints) {
+    replace_points(head, {});
+    head.target = kChunkPoints;
+  }
+}
+
+/// Inside a transaction: the series that the database does not know yet.
+Result<void> SeriesEngine::save_series() {
+  if (unsaved_.empty()) return {};
+  for (const auto id : unsaved_) ASSAY_CHECK(file_->put_series(catalogue_.info(id)));
+  return file_->put_setting("next_series", next_id_);
+}
+
+Result<void> SeriesEngine::flush() {
+  const std::lock_guard writing(writer_);
+  std::vector<SeriesId> ids;
+  for (SeriesId id = 0; id < catalogue_.end(); ++id) {
+    if (catalogue_.contains(id) && !heads_[id].points.empty()) ids.push_back(id);
+  }
+  ASSAY_CHECK(write_out(ids, true));
+  due_.clear();
+  return {};
+}
+
+}  // namespace assay

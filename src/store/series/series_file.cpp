@@ -1,0 +1,297 @@
+#include "store/series/series_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "store/disk/crc32c.h"
+#include "store/disk/varint.h"
+
+namespace assay {
+namespace {
+
+/// Each brings the tables from the version before to its own; version n is entry n − 1.
+constexpr std::array kMigrations = {
+    R"(CREATE TABLE setting (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+       CREATE TABLE series (id INTEGER PRIMARY KEY, name TEXT NOT NULL, unit TEXT NOT NULL, labels BLOB NOT NULL,
+                            checksum INTEGER NOT NULL);
+       CREATE TABLE progress (series INTEGER PRIMARY KEY, stored_until INTEGER NOT NULL, newest_time INTEGER NOT NULL,
+                              newest_bits INTEGER NOT NULL, checksum INTEGER NOT NULL);
+       CREATE TABLE chunk (series INTEGER NOT NULL, t0 INTEGER NOT NULL, t1 INTEGER NOT NULL, blob BLOB NOT NULL,
+                           PRIMARY KEY (series, t0)) WITHOUT ROWID;
+       CREATE TABLE minute (series INTEGER NOT NULL, t0 INTEGER NOT NULL, t1 INTEGER NOT NULL, blob BLOB NOT NULL,
+                            PRIMARY KEY (series, t0)) WITHOUT ROWID;
+       CREATE TABLE hour (series INTEGER NOT NULL, t0 INTEGER NOT NULL, t1 INTEGER NOT NULL, blob BLOB NOT NULL,
+                          PRIMARY KEY (series, t0)) WITHOUT ROWID;
+       CREATE TABLE damaged (tier TEXT NOT NULL, series INTEGER NOT NULL, t0 INTEGER NOT NULL, t1 INTEGER NOT NULL,
+                             blob BLOB NOT NULL, PRIMARY KEY (tier, series, t0)) WITHOUT ROWID;)",
+};
+
+/// How many ids to jump over where the list of series cannot be read: about a page of them.
+constexpr std::int64_t kIdsPerPage = 64;
+/// Minutes that are read back from raw points at once: bounds the memory.
+constexpr std::size_t kMinutesAtOnce = 64;
+
+std::uint32_t series_checksum(const SeriesInfo& series, std::string_view labels) {
+  std::string head;
+  put_fixed(head, series.id, 4);
+  put_text(head, series.key.name);
+  put_text(head, series.unit);
+  return crc32c(labels, crc32c(head));
+}
+
+std::uint32_t progress_checksum(SeriesId series, const SeriesProgress& progress) {
+  std::string bytes;
+  put_fixed(bytes, series, 4);
+  put_fixed(bytes, static_cast<std::uint64_t>(progress.stored_until), 8);
+  put_fixed(bytes, static_cast<std::uint64_t>(progress.newest.time_ns), 8);
+  put_fixed(bytes, std::bit_cast<std::uint64_t>(progress.newest.value), 8);
+  return crc32c(bytes);
+}
+
+/// Nothing where the row is damaged.
+std::optional<SeriesInfo> series_of(const Statement& row) {
+  SeriesInfo series{.id = static_cast<SeriesId>(row.integer(0)), .key = {.name = row.text(1)}, .unit = row.text(2)};
+  const auto labels = row.bytes(3);
+  if (row.integer(4) != std::int64_t{series_checksum(series, labels)}) return std::nullopt;
+  ByteReader reader(labels);
+  while (reader.ok() && !reader.rest().empty()) {
+    std::string label(reader.text());
+    series.key.labels[std::move(label)] = reader.text();
+  }
+  return series;
+}
+
+std::optional<SeriesProgress> progress_of(const Statement& row, SeriesId series) {
+  const SeriesProgress progress{
+      .stored_until = row.integer(1),
+      .newest = {row.integer(2), std::bit_cast<double>(static_cast<std::uint64_t>(row.integer(3)))}};
+  if (row.integer(4) != std::int64_t{progress_checksum(series, progress)}) return std::nullopt;
+  return progress;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SeriesFile>> SeriesFile::open(const fs::path& path, bool write_ahead_log) {
+  ASSAY_TRY(auto database, Database::open(path.string()));
+  std::unique_ptr<SeriesFile> file(new SeriesFile(std::move(database)));
+  // Page size and vacuum mode are for new files only; SQLite ignores them for others.
+  ASSAY_CHECK(
+      file->database_.execute("PRAGMA busy_timeout = 20000; PRAGMA page_size = 8192; "
+                              "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA cell_size_check = ON; "
+                              "PRAGMA cache_size = -32768"));
+  // Upkeep checkpoints; by itself SQLite does only where nobody calls for upkeep.
+  ASSAY_CHECK(file->database_.execute(write_ahead_log
+                                          ? "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; "
+                                            "PRAGMA wal_autocheckpoint = 16384; PRAGMA journal_size_limit = 67108864"
+                                          : "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL; "
+                                            // Spilling would shut readers out in the middle of a change.
+                                            "PRAGMA cache_spill = OFF"));
+  ASSAY_CHECK(file->migrate());
+  ASSAY_CHECK(file->prepare());
+  return file;
+}
+
+Result<void> SeriesFile::migrate() {
+  constexpr auto kNewest = static_cast<std::int64_t>(kMigrations.size());
+  ASSAY_TRY(auto version, database_.number("PRAGMA user_version"));
+  if (version == kNewest) return {};
+  if (version < 0 || version > kNewest) {
+    return Error{.kind = ErrorKind::unsupported,
+                 .message = fmt::format("the telemetry was written by a newer version of assay (format {}, known {})",
+                                        version, kNewest),
+                 .hint = "Update assay, or use another data folder."};
+  }
+  ASSAY_TRY(auto transaction, Transaction::begin(database_));
+  for (; version < kNewest; ++version) {
+    ASSAY_CHECK(database_.execute(kMigrations[static_cast<std::size_t>(version)]));
+  }
+  ASSAY_CHECK(database_.execute(fmt::format("PRAGMA user_version = {}", kNewest)));
+  return transaction.commit();
+}
+
+Result<void> SeriesFile::prepare() {
+  ASSAY_TRY(auto chunk, RowTable::prepare(database_, "chunk"));
+  ASSAY_TRY(auto minute, RowTable::prepare(database_, "minute"));
+  ASSAY_TRY(auto hour, RowTable::prepare(database_, "hour"));
+  raw_.emplace(std::move(chunk));
+  minutes_.emplace(std::move(minute));
+  hours_.emplace(std::move(hour));
+  ASSAY_TRY(auto series, database_.prepare("INSERT OR REPLACE INTO series VALUES (?, ?, ?, ?, ?)"));
+  put_series_.emplace(std::move(series));
+  ASSAY_TRY(auto progress, database_.prepare("INSERT OR REPLACE INTO progress VALUES (?, ?, ?, ?, ?)"));
+  put_progress_.emplace(std::move(progress));
+  return {};
+}
+
+Result<void> SeriesFile::store(SeriesId series, std::span<const TimedValue> points, std::int64_t stored_until,
+                               std::vector<std::string>& problems) {
+  ASSAY_CHECK(raw_->merge(series, points, problems));
+  std::vector<SeriesBucket> fresh;
+  std::vector<std::int64_t> shared;
+  std::vector<std::int64_t> hours;
+  for (const auto& bucket : buckets_of(points, kMinuteNs)) {
+    // A minute of which some points were there before is made again from all of them.
+    if (bucket.start_ns <= stored_until) {
+      shared.push_back(bucket.start_ns);
+    } else {
+      fresh.push_back(bucket);
+    }
+    const auto hour = floor_to(bucket.start_ns, kHourNs);
+    if (hours.empty() || hours.back() != hour) hours.push_back(hour);
+  }
+  ASSAY_CHECK(renew_minutes(series, shared, problems));
+  ASSAY_CHECK(minutes_->merge(series, fresh, problems));
+  return renew_hours(series, hours, problems);
+}
+
+Result<void> SeriesFile::renew_minutes(SeriesId series, std::span<const std::int64_t> starts,
+                                       std::vector<std::string>& problems) {
+  while (!starts.empty()) {
+    std::size_t run = 1;
+    while (run < starts.size() && run < kMinutesAtOnce && starts[run] == starts[run - 1] + kMinuteNs) ++run;
+    const TimeRange range{starts.front(), starts[run - 1] + kMinuteNs};
+    ASSAY_TRY(const auto points, raw_->read(series, range, problems));
+    const auto buckets = buckets_of(points, kMinuteNs);
+    if (buckets.size() < run) ASSAY_CHECK(minutes_->erase(series, range, problems));
+    ASSAY_CHECK(minutes_->merge(series, buckets, problems));
+    starts = starts.subspan(run);
+  }
+  return {};
+}
+
+Result<void> SeriesFile::renew_hours(SeriesId series, std::span<const std::int64_t> starts,
+                                     std::vector<std::string>& problems) {
+  std::vector<SeriesBucket> hours;
+  for (const auto start : starts) {
+    const TimeRange range{start, start + kHourNs};
+    ASSAY_TRY(const auto minutes, minutes_->read(series, range, problems));
+    BucketSum sum;
+    for (const auto& minute : minutes) sum.add(minute);
+    if (sum.empty()) {
+      ASSAY_CHECK(hours_->erase(series, range, problems));
+    } else {
+      hours.push_back(sum.at(start));
+    }
+  }
+  return hours_->merge(series, hours, problems);
+}
+
+Result<void> SeriesFile::erase(SeriesId series, TimeRange range, std::int64_t raw_floor,
+                               std::vector<std::string>& problems) {
+  ASSAY_CHECK(raw_->erase(series, range, problems));
+  // Whole minutes go; those at the ends are made again, if all their points are still there.
+  const TimeRange minutes{ceil_to(range.from_ns, kMinuteNs), floor_to(range.to_ns, kMinuteNs)};
+  if (minutes.from_ns < minutes.to_ns) ASSAY_CHECK(minutes_->erase(series, minutes, problems));
+  std::vector<std::int64_t> renewed;
+  for (const auto edge : {range.from_ns, range.to_ns}) {
+    const auto start = floor_to(edge, kMinuteNs);
+    if (start >= raw_floor && edge < kEndOfTime && (renewed.empty() || renewed.back() != start)) {
+      renewed.push_back(start);
+    }
+  }
+  // One at a time: a run would take the minutes between for missing.
+  for (const auto& start : renewed) ASSAY_CHECK(renew_minutes(series, {&start, 1}, problems));
+
+  const TimeRange hours{ceil_to(range.from_ns, kHourNs), floor_to(range.to_ns, kHourNs)};
+  if (hours.from_ns < hours.to_ns) ASSAY_CHECK(hours_->erase(series, hours, problems));
+  renewed.clear();
+  for (const auto edge : {range.from_ns, range.to_ns}) {
+    const auto start = floor_to(edge, kHourNs);
+    if (start >= raw_floor && edge < kEndOfTime && (renewed.empty() || renewed.back() != start)) {
+      renewed.push_back(start);
+    }
+  }
+  return renew_hours(series, renewed, problems);
+}
+
+Result<void> SeriesFile::forget(SeriesId series) {
+  for (const std::string_view table : {"chunk", "minute", "hour", "damaged", "progress"}) {
+    ASSAY_CHECK(database_.execute(fmt::format("DELETE FROM {} WHERE series = {}", table, series)));
+  }
+  return database_.execute(fmt::format("DELETE FROM series WHERE id = {}", series));
+}
+
+Result<void> SeriesFile::put_series(const SeriesInfo& series) {
+  std::string labels;
+  for (const auto& [label, value] : series.key.labels) {
+    put_text(labels, label);
+    put_text(labels, value);
+  }
+  return put_series_->bind(1, std::int64_t{series.id})
+      .bind(2, series.key.name)
+      .bind(3, series.unit)
+      .bind_bytes(4, labels)
+      .bind(5, std::int64_t{series_checksum(series, labels)})
+      .run();
+}
+
+Result<void> SeriesFile::put_progress(SeriesId series, const SeriesProgress& progress) {
+  return put_progress_->bind(1, std::int64_t{series})
+      .bind(2, progress.stored_until)
+      .bind(3, progress.newest.time_ns)
+      .bind(4, static_cast<std::int64_t>(std::bit_cast<std::uint64_t>(progress.newest.value)))
+      .bind(5, std::int64_t{progress_checksum(series, progress)})
+      .run();
+}
+
+Result<void> SeriesFile::walk(const std::string& sql, const std::function<void(const Statement&)>& visit,
+                              const std::function<void(std::string)>& on_damage) {
+  ASSAY_TRY(const auto end, setting("next_series"));
+  ASSAY_TRY(auto rows, database_.prepare(sql));
+  std::int64_t after = -1;
+  for (;;) {
+    rows.reset();
+    rows.bind(1, after);
+    auto more = rows.step();
+    for (; more.ok() && *more; more = rows.step()) {
+      after = rows.integer(0);
+      visit(rows);
+    }
+    if (more.ok()) return {};
+    if (more.error().kind != ErrorKind::bad_file) return more.error();
+    on_damage(fmt::format("the list of series cannot be read from number {} on: {}", after + 1, more.error().message));
+    after += kIdsPerPage;
+    if (after >= end) return {};
+  }
+}
+
+Result<void> SeriesFile::each_series(const std::function<void(const SeriesInfo&)>& visit,
+                                     std::vector<std::string>& problems) {
+  return walk(
+      "SELECT id, name, unit, labels, checksum FROM series WHERE id > ? ORDER BY id",
+      [&](const Statement& row) {
+        if (const auto series = series_of(row)) {
+          visit(*series);
+        } else {
+          problems.push_back(fmt::format("series {}: its name cannot be read", row.integer(0)));
+        }
+      },
+      [&](std::string problem) { problems.push_back(std::move(problem)); });
+}
+
+Result<void> SeriesFile::each_progress(const std::function<void(SeriesId, const SeriesProgress&)>& visit) {
+  return walk(
+      "SELECT series, stored_until, newest_time, newest_bits, checksum FROM progress WHERE series > ? ORDER BY series",
+      [&](const Statement& row) {
+        const auto id = static_cast<SeriesId>(row.integer(0));
+        if (const auto progress = progress_of(row, id)) visit(id, *progress);
+      },
+      [](const std::string&) {});
+}
+
+Result<std::int64_t> SeriesFile::setting(const std::string& name) {
+  ASSAY_TRY(auto statement, database_.prepare("SELECT value FROM setting WHERE name = ?"));
+  statement.bind(1, name);
+  ASSAY_TRY(const bool found, statement.step());
+  return found ? statement.integer(0) : 0;
+}
+
+Result<void> SeriesFile::put_setting(const std::string& name, std::int64_t value) {
+  ASSAY_TRY(auto statement, database_.prepare("INSERT OR REPLACE INTO setting VALUES (?, ?)"));
+  return statement.bind(1, name).bind(2, value).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,143 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/series.h"
+#include "store/series/bucket.h"
+#include "store/series/values.h"
+
+namespace assay {
+
+/// A series of an open store, good until it is forgotten or the store is closed: after a restart, ask again.
+using SeriesId = std::uint32_t;
+
+/// One reading, on the hot path.
+struct SeriesSample {
+  SeriesId series = 0;
+  std::int64_t time_ns = 0;
+  double value = 0;
+};
+
+/// Points of one series by its name, for callers that do not keep ids.
+struct SeriesBatch {
+  SeriesKey key;
+  std::string unit;
+  std::vector<TimedValue> points;
+};
+
+/// One condition on a label. A label that a series does not have counts as empty text.
+struct LabelMatch {
+  enum class Test {
+    equals,
+    differs,
+    starts_with,
+    present,  ///< whatever its value
+  };
+  std::string label;
+  Test test = Test::equals;
+  std::string value;
+};
+
+struct SeriesSelector {
+  std::string name;  ///< empty: every name
+  std::vector<LabelMatch> labels;
+};
+
+/// From `from_ns` to before `to_ns`.
+struct TimeRange {
+  std::int64_t from_ns = 0;
+  std::int64_t to_ns = kEndOfTime;
+};
+
+enum class SeriesTier : std::uint8_t { raw, minute, hour };
+
+struct SeriesQuery {
+  SeriesSelector selector;
+  TimeRange range;
+  std::int64_t width_ns = 0;     ///< of a bucket; 0: as `max_points` wants it
+  std::size_t max_points = 500;  ///< buckets per series at most; 0: no such limit
+};
+
+struct SeriesInfo {
+  SeriesId id = 0;
+  SeriesKey key;
+  std::string unit;
+};
+
+/// `problems`: what could not be read, in words; the rest of the answer is right.
+struct SeriesAnswer {
+  struct Row {
+    SeriesInfo series;
+    std::vector<SeriesBucket> buckets;  ///< in order of time; empty ones are left out
+  };
+  TimeRange range;            ///< what the buckets really cover
+  std::int64_t width_ns = 0;  ///< their real width
+  SeriesTier tier = SeriesTier::raw;
+  std::vector<Row> rows;
+  std::vector<std::string> problems;
+};
+
+struct SeriesPoints {
+  std::vector<TimedValue> points;
+  bool more = false;  ///< the limit cut it off: go on after the last point
+  std::vector<std::string> problems;
+};
+
+struct LatestValue {
+  SeriesInfo series;
+  TimedValue newest;
+};
+
+/// What became of a batch. Refused samples are no failure: the rest is stored.
+struct AppendOutcome {
+  std::size_t accepted = 0;
+  std::size_t too_old = 0;        ///< older than what raw retention has begun to delete, or before 1970
+  std::size_t too_far_ahead = 0;  ///< a clock is wrong
+};
+
+/// What one slice of upkeep did. `more`: another call would find work at once.
+struct UpkeepOutcome {
+  std::size_t series_written = 0;
+  std::size_t rows_expired = 0;
+  std::size_t series_forgotten = 0;
+  std::size_t log_files_deleted = 0;
+  std::size_t pages_freed = 0;
+  bool more = false;
+};
+
+struct SeriesStoreStats {
+  std::size_t series = 0;
+  std::size_t head_points = 0;
+  std::size_t head_bytes = 0;
+  std::size_t log_files = 0;
+};
+
+struct SeriesStoreOptions {
+  /// How much a crash of the machine may cost.
+  Nanos sync_every = std::chrono::seconds(1);
+  /// How long raw points, minutes and hours are kept; each at least as long as the one before.
+  std::array<Nanos, 3> keep = {std::chrono::hours(24 * 14), std::chrono::hours(24 * 90), std::chrono::hours(24 * 730)};
+  /// A sample later than this from now is refused: one wrong clock would make every later point a late one.
+  Nanos max_ahead = std::chrono::hours(1);
+  std::size_t max_series = 1'000'000;
+  std::size_t max_head_bytes = std::size_t{1} << 30;
+  std::uint64_t log_file_bytes = std::uint64_t{64} << 20;
+  /// Beyond this many, the oldest log file is emptied even of series that have few points.
+  std::size_t max_log_files = 16;
+  /// A series without news for this long is written out, however few points it has.
+  Nanos idle_after = std::chrono::hours(1);
+  std::size_t max_answer_series = 10'000;
+  std::size_t max_answer_points = 5'000'000;
+  /// Turned off by itself on network file systems, where SQLite's WAL is not safe.
+  bool write_ahead_log = true;
+  const Clock* clock = nullptr;  ///< the machine's if absent; must outlive the store
+};
+
+}  // namespace assay

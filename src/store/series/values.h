@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "store/disk/varint.h"
+
+namespace assay {
+
+/// A value of a known series.
+struct TimedValue {
+  std::int64_t time_ns = 0;  ///< since the Unix epoch
+  double value = 0;
+};
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kMinuteNs = 60 * kSecondNs;
+constexpr std::int64_t kHourNs = 60 * kMinuteNs;
+/// Before every time that a point can have.
+constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
+/// The first time that is refused (in the year 2116): arithmetic with widths never overflows.
+constexpr std::int64_t kEndOfTime = std::int64_t{1} << 62;
+
+/// The start of the span of `width` that `time_ns` ≥ 0 falls into.
+constexpr std::int64_t floor_to(std::int64_t time_ns, std::int64_t width) { return time_ns - time_ns % width; }
+constexpr std::int64_t ceil_to(std::int64_t time_ns, std::int64_t width) {
+  return floor_to(time_ns + width - 1, width);
+}
+
+/// Packs doubles one after another, bit for bit: a short decimal as the difference to the one before at a shared
+/// scale (a byte or two for a sensor), anything else as the bytes in which it differs from its predecessor.
+/// Writer and reader each hold one and go through the values in the same order.
+class ValueCoder {
+ public:
+  void put(std::string& out, double value);
+  /// Bytes that were not written by `put` give any value, or make the reader fail.
+  double get(ByteReader& in);
+
+ private:
+  std::uint64_t scaled_ = 0;
+  std::uint64_t bits_ = 0;
+  std::uint8_t scale_ = 0;
+};
+
+}  // namespace assay
