@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "net/http_message.h"
+#include "net/sse.h"
+#include "net/tls.h"
+#include "net/url.h"
+
+namespace assay {
+
+struct ClientOptions {
+  std::string server = "the server";  ///< what messages call it: "the leader"
+  TlsTrust trust;                     ///< for https
+  Nanos connect_time = std::chrono::seconds(5);
+  Nanos request_time = std::chrono::seconds(30);  ///< from start to end, connecting included
+  std::size_t header_bytes = std::size_t{64} << 10;
+  std::size_t response_bytes = std::size_t{64} << 20;
+  std::size_t idle_connections = 8;  ///< kept for the next request
+  SseLimits events;
+};
+
+struct ClientRequest {
+  std::string method = "GET";
+  std::string target = "/";  ///< below the path of the client's URL; encoded, with the query
+  Headers headers;           ///< Host, User-Agent, Content-Length and Connection are set by the client
+  std::string body;
+  std::optional<Nanos> time;  ///< instead of `request_time`
+};
+
+struct ClientResponse {
+  int status = 0;
+  Headers headers;
+  std::string body;
+};
+
+/// The error that a status from 400 on means, with the server's words; nothing for other statuses. 401 and 403 are
+/// `denied`, 404 and 410 `not_found`, 408 and 504 `timeout`, 409, 429 and 503 `busy`, other 4xx `usage`, 5xx `crash`.
+std::optional<Error> failure_of(const ClientResponse& response, std::string_view server);
+
+class HttpClient;
+
+/// A stream of server-sent events that is being read. Must not outlive its client. One caller at a time.
+class EventSource {
+ public:
+  EventSource(EventSource&&) noexcept;
+  ~EventSource();
+
+  /// The next event. Blocks; errors: `timeout` (nothing complete came for `patience`; may be called again),
+  /// `lost_peer` (the stream has ended), `interrupted`, `io` (an event is too large). Connecting again is up to the
+  /// caller: with the last id as Last-Event-ID.
+  Result<ServerEvent> next(Nanos patience);
+
+ private:
+  friend class HttpClient;
+  struct State;
+  explicit EventSource(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+/// Talks to one server, for code that may block (command line, agent threads). Connections are kept alive. One caller
+/// at a time, except for `cancel`. Errors: `unreachable` (no connection), `denied` (certificate, socket file),
+/// `timeout`, `lost_peer` (the connection broke), `io` (no HTTP, too large), `interrupted`. A status is not an error:
+/// see `failure_of`.
+class HttpClient {
+ public:
+  /// Nothing is sent yet. Errors are those of the CA file and of a malformed fingerprint.
+  static Result<std::unique_ptr<HttpClient>> create(Url url, ClientOptions options = {});
+  /// May wait for a look-up of a host name that is still under way.
+  ~HttpClient();
+
+  /// A request that failed on a kept connection is repeated on a new one if its method allows that (not POST, PATCH).
+  Result<ClientResponse> send(ClientRequest request);
+  /// Sends the request and waits for the head of the answer, which must be 200 and an event stream.
+  Result<EventSource> open_events(ClientRequest request);
+
+  /// Ends what is under way, and refuses everything from now on: `interrupted`. Any thread.
+  void cancel();
+
+ private:
+  friend class EventSource;
+  class Core;
+  explicit HttpClient(std::unique_ptr<Core> core);
+
+  std::unique_ptr<Core> core_;
+};
+
+}  // namespace assay

@@ -1,0 +1,121 @@
+#include "net/http_message.h"
+
+#include <algorithm>
+#include <array>
+
+namespace assay {
+namespace {
+
+char lower(char character) {
+  return character >= 'A' && character <= 'Z' ? static_cast<char>(character + ('a' - 'A')) : character;
+}
+
+const std::string* find_value(const NamedValues& values, std::string_view name) {
+  for (const auto& [key, value] : values) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+struct StatusName {
+  int status;
+  std::string_view name;
+};
+
+constexpr std::array kStatusNames = {
+    StatusName{100, "Continue"},
+    StatusName{200, "OK"},
+    StatusName{201, "Created"},
+    StatusName{202, "Accepted"},
+    StatusName{204, "No Content"},
+    StatusName{206, "Partial Content"},
+    StatusName{301, "Moved Permanently"},
+    StatusName{302, "Found"},
+    StatusName{303, "See Other"},
+    StatusName{304, "Not Modified"},
+    StatusName{307, "Temporary Redirect"},
+    StatusName{308, "Permanent Redirect"},
+    StatusName{400, "Bad Request"},
+    StatusName{401, "Unauthorized"},
+    StatusName{403, "Forbidden"},
+    StatusName{404, "Not Found"},
+    StatusName{405, "Method Not Allowed"},
+    StatusName{406, "Not Acceptable"},
+    StatusName{408, "Request Timeout"},
+    StatusName{409, "Conflict"},
+    StatusName{410, "Gone"},
+    StatusName{411, "Length Required"},
+    StatusName{412, "Precondition Failed"},
+    StatusName{413, "Content Too Large"},
+    StatusName{414, "URI Too Long"},
+    StatusName{415, "Unsupported Media Type"},
+    StatusName{416, "Range Not Satisfiable"},
+    StatusName{417, "Expectation Failed"},
+    StatusName{422, "Unprocessable Content"},
+    StatusName{429, "Too Many Requests"},
+    StatusName{431, "Request Header Fields Too Large"},
+    StatusName{500, "Internal Server Error"},
+    StatusName{501, "Not Implemented"},
+    StatusName{502, "Bad Gateway"},
+    StatusName{503, "Service Unavailable"},
+    StatusName{504, "Gateway Timeout"},
+    StatusName{505, "HTTP Version Not Supported"},
+};
+
+}  // namespace
+
+bool equal_ignoring_case(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+void Headers::set(std::string_view name, std::string value) {
+  std::erase_if(fields_, [&](const auto& field) { return equal_ignoring_case(field.first, name); });
+  fields_.emplace_back(std::string(name), std::move(value));
+}
+
+std::optional<std::string_view> Headers::find(std::string_view name) const {
+  for (const auto& [key, value] : fields_) {
+    if (equal_ignoring_case(key, name)) return value;
+  }
+  return std::nullopt;
+}
+
+std::size_t Headers::count(std::string_view name) const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(fields_, [&](const auto& field) { return equal_ignoring_case(field.first, name); }));
+}
+
+std::optional<std::string_view> HttpRequest::query_value(std::string_view name) const {
+  const std::string* value = find_value(query, name);
+  return value ? std::optional<std::string_view>(*value) : std::nullopt;
+}
+
+std::string_view HttpRequest::capture(std::string_view name) const {
+  const std::string* value = find_value(captured, name);
+  return value ? std::string_view(*value) : std::string_view();
+}
+
+HttpResponse HttpResponse::text(int status, std::string body) {
+  return {.status = status, .headers = {{"Content-Type", "text/plain; charset=utf-8"}}, .body = std::move(body)};
+}
+
+HttpResponse HttpResponse::json(int status, std::string body) {
+  return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body)};
+}
+
+HttpResponse HttpResponse::streaming(std::shared_ptr<ResponseStream> stream, std::string content_type) {
+  HttpResponse response;
+  response.headers.add("Content-Type", std::move(content_type));
+  response.headers.add("Cache-Control", "no-store");
+  response.stream = std::move(stream);
+  return response;
+}
+
+std::string_view reason_phrase(int status) {
+  for (const auto& entry : kStatusNames) {
+    if (entry.status == status) return entry.name;
+  }
+  return "Unknown";
+}
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace assay {
+
+class ResponseStream;
+
+/// Names and values in the order they were given; a name may come more than once.
+using NamedValues = std::vector<std::pair<std::string, std::string>>;
+
+/// HTTP header fields. Names are compared without regard to case.
+class Headers {
+ public:
+  Headers() = default;
+  Headers(std::initializer_list<NamedValues::value_type> fields) : fields_(fields) {}
+
+  void add(std::string name, std::string value) { fields_.emplace_back(std::move(name), std::move(value)); }
+  /// Replaces every field of that name.
+  void set(std::string_view name, std::string value);
+  /// The first field of that name. Points into this object.
+  std::optional<std::string_view> find(std::string_view name) const;
+  std::size_t count(std::string_view name) const;
+
+  auto begin() const { return fields_.begin(); }
+  auto end() const { return fields_.end(); }
+  std::size_t size() const { return fields_.size(); }
+
+ private:
+  NamedValues fields_;
+};
+
+/// Who is at the other end of a connection.
+struct PeerAddress {
+  std::string host;        ///< numeric address; "unix" for a Unix socket
+  std::uint16_t port = 0;  ///< 0 for a Unix socket
+  bool loopback = false;   ///< this very machine (a Unix socket always is)
+};
+
+/// A complete request as a handler sees it.
+struct HttpRequest {
+  std::string method;    ///< as sent: "GET"
+  std::string target;    ///< as sent: "/runs/a%20b?limit=5"
+  std::string path;      ///< percent-decoded, without the query: "/runs/a b"
+  NamedValues query;     ///< decoded, in order
+  NamedValues captured;  ///< what the route's {names} stood for, decoded
+  Headers headers;
+  std::string body;
+  PeerAddress peer;
+  bool tls = false;
+
+  /// The first query parameter of that name.
+  std::optional<std::string_view> query_value(std::string_view name) const;
+  /// What `{name}` of the route's pattern stood for; "" for a name that the pattern does not have.
+  std::string_view capture(std::string_view name) const;
+};
+
+/// What a handler answers: a whole body, or a stream that is fed later by any thread.
+struct HttpResponse {
+  int status = 200;
+  Headers headers;
+  std::string body;
+  std::shared_ptr<ResponseStream> stream;  ///< if set, `body` is not sent; see response_stream.h
+
+  static HttpResponse text(int status, std::string body);
+  static HttpResponse json(int status, std::string body);
+  /// 200 with the given stream. `content_type` as in `text/event-stream`.
+  static HttpResponse streaming(std::shared_ptr<ResponseStream> stream, std::string content_type);
+};
+
+/// "Not Found" for 404; "Unknown" for a code that has no name here.
+std::string_view reason_phrase(int status);
+
+/// ASCII letters are compared without regard to case.
+bool equal_ignoring_case(std::string_view a, std::string_view b);
+
+}  // namespace assay

@@ -1,0 +1,81 @@
+// libFuzzer entry: whatever bytes a client sends, the server answers in HTTP, comes to an end, and decides the same
+// however the bytes were cut into pieces.
+#include <boost/asio/co_spawn.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/memory_stream.h"
+#include "net/response_stream.h"
+#include "net/server_connection.h"
+
+namespace {
+
+using namespace assay;
+
+constexpr std::size_t kLongestInput = 4096;
+
+/// Made once: routes and limits do not change, and a context costs more than an input.
+struct TestServer {
+  TestServer();
+  ServerShared shared;
+  asio::io_context context{1};
+};
+
+TestServer::TestServer() {
+  shared.limits.header_bytes = 512;
+  shared.limits.target_bytes = 128;
+  shared.limits.body_bytes = 256;
+  const auto size_of_body = [](const HttpRequest& request) {
+    for (const auto& [name, value] : request.headers) {
+      if (name.empty() || (name + value).find_first_of("\r\n") != std::string::npos) std::abort();
+    }
+    if (request.body.size() > 256 || request.path.find('\0') != std::string::npos) std::abort();
+    return HttpResponse::text(200, std::to_string(request.body.size()));
+  };
+  shared.router.get("/", size_of_body);
+  shared.router.get("/a/{b}/{c...}", size_of_body);
+  shared.router.post("/p", size_of_body);
+  shared.router.get("/s", [](const HttpRequest&) {
+    auto stream = std::make_shared<ResponseStream>();
+    stream->write("piece");
+    stream->finish();
+    return HttpResponse::streaming(stream, "text/plain");
+  });
+}
+
+/// The statuses of all answers, in order; interim ones depend on timing and do not count.
+std::string statuses(std::string_view input, std::size_t piece) {
+  static TestServer server;
+  asio::io_context& context = server.context;
+  context.restart();
+  std::string written;
+  const auto connection = std::make_shared<ServerConnection>(
+      server.shared, std::make_unique<MemoryStream>(context.get_executor(), input, piece, written), PeerAddress{},
+      false);
+  asio::co_spawn(context, connection->run(), [](const std::exception_ptr& problem) {
+    if (problem) std::abort();
+  });
+  context.run();
+  if (!written.empty() && !written.starts_with("HTTP/1.1 ")) std::abort();
+  std::string found;
+  for (auto at = written.find("HTTP/1.1 "); at != std::string::npos; at = written.find("HTTP/1.1 ", at + 1)) {
+    const std::string status = written.substr(at + 9, 3);
+    if (status != "100") found += status + ' ';
+  }
+  return found;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > kLongestInput) return 0;
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  const std::string whole = statuses(input, kLongestInput);
+  if (whole != statuses(input, 1) || whole != statuses(input, 7)) std::abort();
+  return 0;
+}

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "net/sse.h"
+
+namespace assay {
+
+/// A bounded pipe from whoever has news (any thread) to one client. A handler makes one, hands a copy of the pointer
+/// to its feeder, and returns `HttpResponse::streaming(stream, type)`. Feeding never blocks: a client whose queue is
+/// full is cut off, since one slow reader must not hold up the others nor eat the memory.
+class ResponseStream {
+ public:
+  struct Options {
+    std::size_t queue_bytes = std::size_t{1} << 20;
+    std::string heartbeat;  ///< sent when nothing else was for `heartbeat_period`; finds out that a client is gone
+    Nanos heartbeat_period = std::chrono::seconds(15);
+  };
+  explicit ResponseStream(Options options) : options_(std::move(options)) {}
+  ResponseStream() : ResponseStream(Options{}) {}
+
+  /// Queues bytes. False: the client is gone, was cut off (now or earlier), or the stream was finished.
+  bool write(std::string_view bytes);
+  /// The client gets what is queued and then a proper end.
+  void finish();
+  /// Still worth feeding.
+  bool open() const;
+  /// Called once when the stream is over, whoever ended it; at once if it is over already. On any thread, must not
+  /// block.
+  void on_end(std::function<void()> callback);
+
+  // The server's side.
+  const Options& options() const { return options_; }
+  /// `wake` is called whenever there is something to take; it must not call back into this object.
+  void attach(std::function<void()> wake);
+  enum class State {
+    feeding,   ///< more may come
+    finished,  ///< what is left is all there is
+    cut_off,   ///< the client was too slow
+    gone,      ///< the client left
+  };
+  State state() const;
+  /// Moves everything that is queued into `bytes`.
+  State take(std::string& bytes);
+  /// The connection is over. `wake` is not called any more once this has returned.
+  void detach();
+
+ private:
+  /// Ends the stream if it is open; the callbacks to run afterwards, without the lock.
+  std::function<void()> end_locked(State state);
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  State state_ = State::feeding;
+  std::string queue_;
+  std::function<void()> wake_;
+  std::function<void()> on_end_;
+};
+
+/// Server-sent events over a ResponseStream. Copyable; all copies feed the same client.
+class EventStream {
+ public:
+  explicit EventStream(std::size_t queue_bytes = std::size_t{1} << 20,
+                       Nanos heartbeat_period = std::chrono::seconds(15));
+
+  bool send(const ServerEvent& event) { return stream_->write(format_event(event)); }
+  bool open() const { return stream_->open(); }
+  void finish() { stream_->finish(); }
+  void on_end(std::function<void()> callback) { stream_->on_end(std::move(callback)); }
+  const std::shared_ptr<ResponseStream>& stream() const { return stream_; }
+
+ private:
+  std::shared_ptr<ResponseStream> stream_;
+};
+
+}  // namespace assay

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "net/http_message.h"
+#include "net/url.h"
+
+namespace assay {
+
+/// Answers one request. Runs on a worker thread unless the route says otherwise, several at a time; may block. An
+/// exception becomes a 500 and a line in the log.
+using Handler = std::function<HttpResponse(const HttpRequest&)>;
+
+enum class RunOn {
+  worker,     ///< may block: stores, files, hashing
+  io_thread,  ///< must return at once: every connection waits for it
+};
+
+struct RouteOptions {
+  std::optional<std::size_t> body_bytes;  ///< instead of the server's limit
+  RunOn run_on = RunOn::worker;
+};
+
+/// Which handler answers which request. Patterns are paths with `{name}` for one segment and, at the end, `{name...}`
+/// for all that remain: `/runs/{run}/artifacts/{file...}`. Literal text wins over `{name}`, which wins over
+/// `{name...}`. Filled first, then only read (by any number of threads).
+class Router {
+ public:
+  /// A pattern that is not well-formed, or the same method and pattern twice, is a programmer error. A GET route
+  /// answers HEAD too; OPTIONS is answered from the table.
+  void add(std::string method, std::string_view pattern, Handler handler, RouteOptions options = {});
+  void get(std::string_view pattern, Handler handler, RouteOptions options = {});
+  void post(std::string_view pattern, Handler handler, RouteOptions options = {});
+
+  /// How the server's own refusals look (404, 413, 500 …). The default is a line of plain text. Called on any thread.
+  void on_refusal(std::function<HttpResponse(int status, std::string_view message)> make) { refuse_ = std::move(make); }
+  HttpResponse refusal(int status, std::string_view message) const;
+
+  struct Match {
+    const Handler* handler = nullptr;  ///< null: answer with `status`
+    RouteOptions options;
+    NamedValues captured;
+    int status = 200;
+    std::string allow;  ///< for the Allow header, with 405 and with the 204 that answers OPTIONS
+  };
+  Match match(std::string_view method, const RequestTarget& target) const;
+
+ private:
+  struct Segment {
+    enum class Kind { literal, capture, rest } kind = Kind::literal;
+    std::string text;
+    bool operator==(const Segment&) const = default;
+  };
+  struct Route {
+    std::string method;
+    std::vector<Segment> segments;
+    Handler handler;
+    RouteOptions options;
+  };
+  static std::vector<Segment> parse_pattern(std::string_view pattern);
+  static bool matches(const Route& route, const std::vector<std::string>& segments);
+  static bool more_literal(const Route& a, const Route& b);
+  static NamedValues captured_by(const Route& route, const std::vector<std::string>& segments);
+  std::string allowed_methods(const std::vector<std::string>& segments) const;
+
+  std::vector<Route> routes_;
+  std::function<HttpResponse(int, std::string_view)> refuse_;
+};
+
+}  // namespace assay

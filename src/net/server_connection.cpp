@@ -1,0 +1,266 @@
+#include "net/server_connection.h"
+
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <exception>
+#include <utility>
+
+#include "base/log.h"
+#include "net/response_head.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kBodyReadBytes = std::size_t{64} << 10;
+// Up to here one write of head and body together is cheaper than two.
+constexpr std::size_t kJoinBytes = std::size_t{16} << 10;
+// How much of a refused request is read and dropped: closing earlier would reset the connection, and the client would
+// not see why it was refused.
+constexpr std::size_t kDroppedBytes = std::size_t{256} << 10;
+constexpr Nanos kGoodbyeTime = std::chrono::seconds(1);
+
+constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+bool has_no_body(int status) { return status == 204 || status == 304 || status < 200; }
+
+}  // namespace
+
+std::string_view ServerShared::date() {
+  const WallTime now = SystemClock().wall();
+  const auto second = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+  if (second != date_second_) {
+    date_second_ = second;
+    date_ = http_date(now);
+  }
+  return date_;
+}
+
+ServerConnection::ServerConnection(ServerShared& shared, std::unique_ptr<Stream> stream, PeerAddress peer, bool tls)
+    : shared_(shared), stream_(std::move(stream)), peer_(std::move(peer)), tls_(tls), wakeup_(stream_->executor()) {}
+
+IoTask<void> ServerConnection::run() {
+  allow(shared_.limits.header_time);
+  const auto opened = co_await stream_->open();
+  if (opened) {
+    bool again = true;
+    while (again) again = co_await serve_one();
+  } else {
+    log_debug("connection from {}: {}", peer_.host, opened.error().text());
+  }
+  stream_->close();
+}
+
+void ServerConnection::check_deadline(SteadyTime now) {
+  if (now < deadline_) return;
+  expired_ = true;
+  stream_->cancel();
+}
+
+void ServerConnection::begin_stop() {
+  if (streaming_) streaming_->finish();
+  if (waiting_idle_) abort();
+}
+
+void ServerConnection::abort() {
+  aborted_ = true;
+  client_left_ = true;
+  stream_->close();
+  wakeup_.notify();
+}
+
+IoTask<bool> ServerConnection::serve_one() {
+  RequestParser parser({.header_bytes = shared_.limits.header_bytes, .target_bytes = shared_.limits.target_bytes});
+  const bool complete = co_await read_head(parser);
+  if (!complete) co_return false;
+  HttpRequest request = parser.take_request();
+  request.peer = peer_;
+  request.tls = tls_;
+  auto target = parse_request_target(request.target);
+  if (!target) {
+    const Refusal refusal{400, target.error().message};
+    co_await refuse(refusal);
+    co_return false;
+  }
+  auto match = shared_.router.match(request.method, *target);
+  request.path = std::move(target->path);
+  request.query = std::move(target->query);
+  request.captured = std::move(match.captured);
+  co_return co_await answer(parser, std::move(request), std::move(match));
+}
+
+IoTask<bool> ServerConnection::read_head(RequestParser& parser) {
+  bool begun = false;
+  expired_ = false;
+  if (deadline_ == SteadyTime::max()) allow(shared_.limits.idle_time);
+  for (;;) {
+    const std::size_t taken = parser.take_head(input_.view());
+    if (parser.refusal()) {
+      co_await refuse(*parser.refusal());
+      co_return false;
+    }
+    if (parser.head_complete()) {
+      input_.consume(taken);
+      co_return true;
+    }
+    if (!begun && !input_.empty()) {
+      begun = true;
+      allow(shared_.limits.header_time);
+    }
+    if (!begun && shared_.stopping) co_return false;
+    waiting_idle_ = !begun;
+    const bool more = co_await read_more(kReadBytes);
+    waiting_idle_ = false;
+    if (more) continue;
+    const Refusal late{408, "the header did not arrive in time"};
+    if (expired_ && begun) co_await refuse(late);
+    co_return false;
+  }
+}
+
+IoTask<bool> ServerConnection::read_body(RequestParser& parser, std::size_t limit) {
+  parser.accept_body(limit);
+  expired_ = false;
+  allow(shared_.limits.body_time);
+  if (parser.expects_continue() && !parser.refusal() && !parser.complete() && input_.empty()) {
+    const bool told = co_await write(kContinue);
+    if (!told) co_return false;
+  }
+  allow(shared_.limits.body_time);
+  for (;;) {
+    input_.consume(parser.take_body(input_.view()));
+    if (parser.refusal()) {
+      co_await refuse(*parser.refusal());
+      co_return false;
+    }
+    if (parser.complete()) co_return true;
+    const bool more = co_await read_more(kBodyReadBytes);
+    if (more) continue;
+    const Refusal late{408, "the body did not arrive in time"};
+    if (expired_) co_await refuse(late);
+    co_return false;
+  }
+}
+
+IoTask<bool> ServerConnection::read_more(std::size_t count) {
+  const auto [error, got] = co_await stream_->read_some(input_.prepare(count));
+  if (error) co_return false;
+  input_.commit(got);
+  co_return true;
+}
+
+IoTask<bool> ServerConnection::answer(RequestParser& parser, HttpRequest request, Router::Match match) {
+  const bool head_only = request.method == "HEAD";
+  const bool chunks_known = !parser.http_1_0();
+  bool keep_alive = parser.keep_alive() && !parser.http_1_0();
+  HttpResponse response;
+  if (!match.handler) {
+    response = match.status < 300
+                   ? HttpResponse{.status = match.status}
+                   : shared_.router.refusal(match.status, match.status == 404 ? "there is nothing at this path"
+                                                                              : "this path does not take that method");
+    if (!match.allow.empty()) response.headers.set("Allow", match.allow);
+    // The body that nobody wants is not read, so the next request cannot be found either.
+    keep_alive = keep_alive && !parser.has_body();
+  } else {
+    const std::size_t limit = match.options.body_bytes.value_or(shared_.limits.body_bytes);
+    const bool received = co_await read_body(parser, limit);
+    if (!received) co_return false;
+    request.body = parser.take_content();
+    allow_forever();
+    response = co_await run_handler(match, std::move(request));
+  }
+  if (aborted_) {
+    if (response.stream) response.stream->detach();
+    co_return false;
+  }
+  if (response.stream) {
+    const bool proper_end = co_await send_stream(response, head_only, chunks_known);
+    if (proper_end) co_await say_goodbye();
+    co_return false;
+  }
+  keep_alive = keep_alive && !shared_.stopping;
+  const bool sent = co_await send(response, keep_alive, head_only);
+  if (sent && !keep_alive) co_await say_goodbye();
+  allow_forever();
+  const bool again = sent && keep_alive;
+  co_return again;
+}
+
+HttpResponse ServerConnection::call(const Handler& handler, const HttpRequest& request) const {
+  if (shared_.aborting) return shared_.router.refusal(503, "the server is stopping");
+  try {
+    return handler(request);
+  } catch (const std::exception& problem) {
+    log_error("{} {}: the handler failed: {}", request.method, request.path, problem.what());
+  } catch (...) {
+    log_error("{} {}: the handler failed with an unknown exception", request.method, request.path);
+  }
+  return shared_.router.refusal(500, "an unexpected problem; the server's log has more");
+}
+
+IoTask<HttpResponse> ServerConnection::run_handler(const Router::Match& match, HttpRequest request) {
+  if (!shared_.workers || match.options.run_on == RunOn::io_thread) co_return call(*match.handler, request);
+  HttpResponse response;
+  bool done = false;
+  // Everything that is referred to lives in this coroutine, which waits until `done`.
+  const bool taken = shared_.workers->submit([&] {
+    response = call(*match.handler, request);
+    asio::post(stream_->executor(), [&] {
+      done = true;
+      wakeup_.notify();
+    });
+  });
+  if (!taken) {
+    response = shared_.router.refusal(503, "too many requests are waiting");
+    response.headers.set("Retry-After", "1");
+    co_return response;
+  }
+  while (!done) co_await wakeup_.wait();
+  co_return response;
+}
+
+IoTask<bool> ServerConnection::send(const HttpResponse& response, bool keep_alive, bool head_only) {
+  ResponseFraming framing{.keep_alive = keep_alive, .date = shared_.date()};
+  if (!has_no_body(response.status)) framing.length = response.body.size();
+  std::string head = format_response_head(response, framing);
+  if (head_only || !framing.length) co_return co_await write(head);
+  if (response.body.size() <= kJoinBytes) {
+    head += response.body;
+    co_return co_await write(head);
+  }
+  const bool head_sent = co_await write(head);
+  if (!head_sent) co_return false;
+  co_return co_await write(response.body);
+}
+
+IoTask<bool> ServerConnection::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    allow(shared_.limits.write_time);
+    const auto [error, written] = co_await stream_->write_some(bytes);
+    if (error) co_return false;
+    bytes.remove_prefix(written);
+  }
+  co_return true;
+}
+
+IoTask<void> ServerConnection::refuse(const Refusal& refusal) {
+  expired_ = false;
+  const HttpResponse response = shared_.router.refusal(refusal.status, refusal.message);
+  const bool sent = co_await send(response, false, false);
+  if (sent) co_await say_goodbye();
+}
+
+IoTask<void> ServerConnection::say_goodbye() {
+  expired_ = false;
+  allow(kGoodbyeTime);
+  co_await stream_->end_writing();
+  std::size_t dropped = 0;
+  while (dropped < kDroppedBytes && !expired_ && !aborted_) {
+    const auto [error, got] = co_await stream_->read_some(input_.prepare(kReadBytes));
+    if (error) break;
+    dropped += got;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "net/http_server.h"
+#include "net/input_buffer.h"
+#include "net/io.h"
+#include "net/request_parser.h"
+#include "net/response_stream.h"
+#include "net/stream.h"
+#include "net/worker_pool.h"
+
+namespace assay {
+
+/// What all connections of a server look at. Outlives them.
+struct ServerShared {
+  HttpLimits limits;
+  Router router;
+  WorkerPool* workers = nullptr;       ///< none: every handler runs on the I/O thread
+  bool stopping = false;               ///< I/O thread only
+  std::atomic<bool> aborting = false;  ///< grace is over: handlers that have not begun are left out
+
+  /// The Date header, made once a second.
+  std::string_view date();
+
+ private:
+  std::int64_t date_second_ = -1;
+  std::string date_;
+};
+
+/// One client, from its first byte to its last. Everything but the handlers happens on the I/O thread.
+class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
+ public:
+  ServerConnection(ServerShared& shared, std::unique_ptr<Stream> stream, PeerAddress peer, bool tls);
+
+  /// Serves until the client leaves, misbehaves or is too slow.
+  IoTask<void> run();
+
+  // Called between the steps of `run`:
+  /// Breaks off what has taken too long. The server asks regularly: a timer for every operation would cost more.
+  void check_deadline(SteadyTime now);
+  /// An idle connection ends now, a stream is finished, a request in flight goes on.
+  void begin_stop();
+  void abort();
+
+ private:
+  IoTask<bool> serve_one();
+  IoTask<bool> read_head(RequestParser& parser);
+  IoTask<bool> read_body(RequestParser& parser, std::size_t limit);
+  IoTask<bool> read_more(std::size_t count);
+  IoTask<bool> answer(RequestParser& parser, HttpRequest request, Router::Match match);
+  IoTask<HttpResponse> run_handler(const Router::Match& match, HttpRequest request);
+  HttpResponse call(const Handler& handler, const HttpRequest& request) const;
+  IoTask<bool> send(const HttpResponse& response, bool keep_alive, bool head_only);
+  IoTask<bool> send_stream(const HttpResponse& response, bool head_only, bool chunked);
+  IoTask<bool> pump(ResponseStream& source, bool chunked);
+  IoTask<bool> write_piece(std::string_view piece, bool chunked);
+  IoTask<void> watch_client();
+  IoTask<bool> write(std::string_view bytes);
+  IoTask<void> refuse(const Refusal& refusal);
+  IoTask<void> say_goodbye();
+  void allow(Nanos time) { deadline_ = std::chrono::steady_clock::now() + time; }
+  void allow_forever() { deadline_ = SteadyTime::max(); }
+
+  ServerShared& shared_;
+  std::unique_ptr<Stream> stream_;
+  PeerAddress peer_;
+  bool tls_;
+  InputBuffer input_;
+  Wakeup wakeup_;
+  SteadyTime deadline_ = SteadyTime::max();
+  bool expired_ = false;       ///< the deadline has broken off an operation
+  bool waiting_idle_ = false;  ///< for the first byte of a request
+  bool aborted_ = false;
+  bool client_left_ = false;
+  bool watching_ = false;
+  std::shared_ptr<ResponseStream> streaming_;
+};
+
+}  // namespace assay

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "net/http_message.h"
+
+namespace assay {
+
+/// Where a server is, as users write it: `https://leader:8443/base`, `http://[::1]:8080`, `unix:/run/assay.sock`.
+struct Url {
+  enum class Scheme { http, https, unix_socket };
+  Scheme scheme = Scheme::http;
+  std::string host;         ///< without brackets; empty for a Unix socket
+  std::uint16_t port = 0;   ///< the scheme's own (80, 443) unless given; 0 for a Unix socket
+  std::string target;       ///< path and query as written, at least "/"
+  std::string socket_path;  ///< only for a Unix socket
+
+  /// `leader:8443`, `[::1]:80` or the socket's path: for messages.
+  std::string place() const;
+  /// What belongs into the Host header: without the port where it is the scheme's own.
+  std::string host_header() const;
+  bool operator==(const Url&) const = default;
+};
+
+/// Errors (kind usage) name the value, the rule and the remedy. User names, passwords and fragments are refused:
+/// secrets in a URL end up in logs.
+Result<Url> parse_url(std::string_view text);
+
+/// Where a server listens: `host:port`, `[::]:port`, `:port` (every address), `unix:/path`. Port 0 takes a free one.
+struct ListenAddress {
+  std::string host;  ///< empty: every address of the machine
+  std::uint16_t port = 0;
+  std::string socket_path;  ///< if set, a Unix socket
+
+  bool is_unix() const { return !socket_path.empty(); }
+  std::string text() const;
+  bool operator==(const ListenAddress&) const = default;
+};
+Result<ListenAddress> parse_listen_address(std::string_view text);
+
+/// Replaces %XX; with `plus_is_blank` also '+' (queries). A broken escape or a zero byte is an error (kind usage).
+Result<std::string> percent_decode(std::string_view text, bool plus_is_blank = false);
+/// Escapes everything but unreserved characters, so that the result fits into one path segment or query value.
+std::string percent_encode(std::string_view text);
+
+/// `a=1&b=&c` without the '?'.
+Result<NamedValues> parse_query(std::string_view query);
+
+/// A request target split as a server needs it.
+struct RequestTarget {
+  std::vector<std::string> segments;  ///< decoded: "/a/b%2Fc" is {"a", "b/c"}; "/" is {""}
+  std::string path;                   ///< decoded
+  NamedValues query;
+};
+/// Takes "/path?query" and "http://host/path?query"; "*" gives the path "*" and no segment. Dot segments ("..") are
+/// refused, since no honest client sends them and file handlers must not meet them.
+Result<RequestTarget> parse_request_target(std::string_view target);
+
+}  // namespace assay
