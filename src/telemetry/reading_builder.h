@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,9 +14,12 @@ namespace assay {
 /// Collects one reading. Units come from the table of metrics.
 class ReadingBuilder {
  public:
-  void add(std::string_view name, double value) {
+  using Labels = std::map<std::string, std::string>;
+
+  void add(std::string_view name, double value) { add(name, Labels(), value); }
+  void add(std::string_view name, Labels labels, double value) {
     const auto* metric = find_metric(name);
-    reading_.samples.push_back({.key = {.name = std::string(name), .labels = {}},
+    reading_.samples.push_back({.key = {.name = std::string(name), .labels = std::move(labels)},
                                 .unit = std::string(metric != nullptr ? metric->unit : ""),
                                 .value = value});
   }

@@ -45,6 +45,28 @@ std::optional<Traffic> TrafficRate::update(DeviceCounters counters, SteadyTime n
   return rate;
 }
 
+DeviceCounters DeviceRates::update(DeviceCounters counters, SteadyTime now) {
+  DeviceCounters rates;
+  if (last_time_ && now > *last_time_) {
+    const double seconds = seconds_of(now - *last_time_);
+    for (const auto& [name, traffic] : counters) {
+      const auto before = last_.find(name);
+      if (before == last_.end()) continue;
+      const auto rate = [&](double Traffic::*counter) {
+        return std::max(0.0, traffic.*counter - before->second.*counter) / seconds;
+      };
+      rates[name] = {.in = rate(&Traffic::in),
+                     .out = rate(&Traffic::out),
+                     .errors = traffic.errors,
+                     .drops = traffic.drops,
+                     .busy_seconds = rate(&Traffic::busy_seconds)};
+    }
+  }
+  last_ = std::move(counters);
+  last_time_ = now;
+  return rates;
+}
+
 DeviceCounters DiskFilter::counters(std::string_view diskstats) {
   DeviceCounters counters;
   while (!diskstats.empty()) {
@@ -55,8 +77,12 @@ DeviceCounters DiskFilter::counters(std::string_view diskstats) {
     const auto sectors_read = number_in(take_word(line));
     skip_words(line, 3);  // time reading, writes completed and merged
     const auto sectors_written = number_in(take_word(line));
+    skip_words(line, 2);  // time writing, requests in flight
+    const auto busy_ms = number_in(take_word(line));
     if (sectors_read && sectors_written && is_physical(name)) {
-      counters[name] = {*sectors_read * kSectorBytes, *sectors_written * kSectorBytes};
+      counters[name] = {.in = *sectors_read * kSectorBytes,
+                        .out = *sectors_written * kSectorBytes,
+                        .busy_seconds = busy_ms.value_or(0) / 1000};
     }
   }
   return counters;
@@ -86,10 +112,19 @@ DeviceCounters InterfaceFilter::counters(std::string_view net_dev) {
     const std::string name(trim(line.substr(0, colon)));
     line.remove_prefix(colon + 1);
     const auto received = number_in(take_word(line));
-    skip_words(line, 7);  // packets … multicast
+    skip_words(line, 1);  // packets
+    const auto receive_errors = number_in(take_word(line));
+    const auto receive_drops = number_in(take_word(line));
+    skip_words(line, 4);  // fifo … multicast
     const auto sent = number_in(take_word(line));
+    skip_words(line, 1);
+    const auto send_errors = number_in(take_word(line));
+    const auto send_drops = number_in(take_word(line));
     if (!received || !sent || name == "lo") continue;
-    (is_physical(name) ? physical : others)[name] = {*received, *sent};
+    (is_physical(name) ? physical : others)[name] = {.in = *received,
+                                                     .out = *sent,
+                                                     .errors = receive_errors.value_or(0) + send_errors.value_or(0),
+                                                     .drops = receive_drops.value_or(0) + send_drops.value_or(0)};
   }
   return physical.empty() ? others : physical;
 }

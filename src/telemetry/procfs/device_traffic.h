@@ -11,10 +11,13 @@
 
 namespace assay {
 
-/// Bytes since boot, into the machine and out of it.
+/// Since boot.
 struct Traffic {
-  double in = 0;
-  double out = 0;
+  double in = 0;            ///< bytes into the machine
+  double out = 0;           ///< bytes out of it
+  double errors = 0;        ///< packets that were damaged, both ways; of interfaces
+  double drops = 0;         ///< packets that there was no room for, both ways; of interfaces
+  double busy_seconds = 0;  ///< with at least one request under way; of disks
 };
 
 using DeviceCounters = std::map<std::string, Traffic, std::less<>>;
@@ -25,6 +28,16 @@ class TrafficRate {
   /// Bytes per second since the last call; nothing the first time or if no time has passed. Only devices that were
   /// there both times count, and those whose counters went backwards (reset by the driver) count as idle.
   std::optional<Traffic> update(DeviceCounters counters, SteadyTime now);
+
+ private:
+  DeviceCounters last_;
+  std::optional<SteadyTime> last_time_;
+};
+
+/// The same for each device alone: `in` and `out` per second, errors and drops as they are, `busy_seconds` per second.
+class DeviceRates {
+ public:
+  DeviceCounters update(DeviceCounters counters, SteadyTime now);
 
  private:
   DeviceCounters last_;
