@@ -32,10 +32,18 @@ Repeats repeats_of(const ScalingPoint& point) {
   return repeats;
 }
 
+/// Work that differs by less is the same work: the last, incomplete batch is not the same at every size.
+constexpr double kSameWork = 0.02;
+
+bool same_count(const std::optional<double>& a, const std::optional<double>& b) {
+  if (!a || !b) return a == b;
+  return std::fabs(*a - *b) <= kSameWork * std::fabs(*b);
+}
+
 /// Times may be compared where every size did the same work; otherwise throughput must be.
 bool same_work(std::span<const ScalingPoint> points) {
   return std::all_of(points.begin(), points.end(), [&](const ScalingPoint& point) {
-    return point.samples == points.front().samples && point.epochs == points.front().epochs &&
+    return same_count(point.samples, points.front().samples) && point.epochs == points.front().epochs &&
            !positive_values(point.seconds).empty();
   });
 }
@@ -51,7 +59,7 @@ std::optional<double> best_of(std::span<const double> values, const Pick& pick) 
 ScalingRow plain_row(const ScalingPoint& point, const Repeats& repeats, std::size_t index,
                      const ScalingSettings& settings) {
   ScalingRow row{.point = index,
-                 .configuration = configuration_name(point.ranks, point.nodes),
+                 .configuration = configuration_name(point.ranks, point.nodes, point.device),
                  .ranks = point.ranks,
                  .nodes = point.nodes,
                  .repeats = std::max(repeats.seconds.size(), repeats.throughput.size()),
@@ -84,7 +92,8 @@ std::optional<std::size_t> find_baseline(std::span<const ScalingPoint> points, s
       note = "The chosen baseline has no result, so no speed-up is given.";
       return std::nullopt;
     }
-    note = fmt::format("Baseline: {}, as chosen.", configuration_name(points[chosen].ranks, points[chosen].nodes));
+    note = fmt::format("Baseline: {}, as chosen.",
+                       configuration_name(points[chosen].ranks, points[chosen].nodes, points[chosen].device));
     return chosen;
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -201,7 +210,7 @@ void add_fits(ScalingAnalysis& analysis, std::span<const ScalingPoint> points) {
   analysis.universal = fit_universal(measured);
 }
 
-void add_notes(ScalingAnalysis& analysis, std::span<const ScalingPoint> points, bool by_time) {
+void add_notes(ScalingAnalysis& analysis, std::span<const ScalingPoint> points) {
   analysis.effective_batch_changed = batch_changed(points);
   if (analysis.effective_batch_changed) {
     const auto [least, most] =
@@ -211,7 +220,7 @@ void add_notes(ScalingAnalysis& analysis, std::span<const ScalingPoint> points, 
     analysis.notes.push_back(fmt::format("The effective batch grows from {} to {}: sizes did not train the same way.",
                                          least->effective_batch.value_or(0), most->effective_batch.value_or(0)));
   }
-  if (!by_time && analysis.baseline) {
+  if (!analysis.by_time && analysis.baseline) {
     analysis.notes.push_back("Compared by throughput, since the sizes did not all do the same work in a known time.");
   }
   for (const auto& row : analysis.rows) {
@@ -242,9 +251,9 @@ Topology topology_of(int ranks, int nodes) {
   return ranks > 1 ? Topology::one_node : Topology::one_device;
 }
 
-std::string configuration_name(int ranks, int nodes) {
-  if (ranks == 1 && nodes == 1) return "Single GPU";
-  return fmt::format("{} GPU{} ({} node{})", ranks, ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
+std::string configuration_name(int ranks, int nodes, std::string_view device) {
+  if (ranks == 1 && nodes == 1) return fmt::format("Single {}", device);
+  return fmt::format("{} {}{} ({} node{})", ranks, device, ranks == 1 ? "" : "s", nodes, nodes == 1 ? "" : "s");
 }
 
 std::string_view name_of(ScalingBand band) {
@@ -302,7 +311,8 @@ ScalingAnalysis analyse_scaling(std::span<const ScalingPoint> points, const Scal
   }
   sort_rows(analysis.rows);
   add_fits(analysis, points);
-  add_notes(analysis, points, comparison.by_time);
+  analysis.by_time = comparison.by_time;
+  add_notes(analysis, points);
   return analysis;
 }
 

@@ -33,6 +33,7 @@ struct ScalingPoint {
   std::string group;  ///< the value of a sweep across which sizes are not compared; mostly empty
   int ranks = 1;
   int nodes = 1;
+  std::string device = "GPU";      ///< what a rank runs on, for names: "rank" where it is no GPU
   std::vector<double> seconds;     ///< to do the whole work; the same work at every size
   std::vector<double> throughput;  ///< samples/s; used where `seconds` is empty
   std::optional<double> epochs;
@@ -47,7 +48,7 @@ struct ScalingPoint {
 enum class Topology { one_device, one_node, several_nodes };
 Topology topology_of(int ranks, int nodes);
 /// `Single GPU`, `4 GPUs (1 node)`, `8 GPUs (2 nodes)`.
-std::string configuration_name(int ranks, int nodes);
+std::string configuration_name(int ranks, int nodes, std::string_view device = "GPU");
 
 enum class ScalingBand {
   no_baseline,     ///< no speed-up can be stated
@@ -138,6 +139,7 @@ struct ScalingAnalysis {
   AccuracyCheck accuracy;
   /// False where a setting other than ranks, nodes and effective batch differs, or the accuracy strays.
   bool comparable = true;
+  bool by_time = true;  ///< false: sizes did unequal work, so that rates are compared instead of times
   bool effective_batch_changed = false;
   std::vector<std::string> notes;  ///< one sentence each
 };

@@ -30,7 +30,7 @@ struct MetricCheck {
 };
 
 std::string stray_reason(const MetricCheck& metric, const ScalingPoint& point, double value, double reference) {
-  const std::string where = configuration_name(point.ranks, point.nodes);
+  const std::string where = configuration_name(point.ranks, point.nodes, point.device);
   if (!std::isfinite(value)) return fmt::format("{} at {} is not a finite number", metric.name, where);
   const double difference = value - reference;
   const std::string_view side = difference > 0 ? "above" : "below";

@@ -6,19 +6,27 @@
 
 namespace assay {
 
-std::string_view name_of(Finding::Level level) {
+std::string_view name_of(DoctorFinding::Level level) {
   switch (level) {
-    case Finding::Level::ok: return "ok";
-    case Finding::Level::note: return "note";
-    case Finding::Level::warning: return "warning";
-    case Finding::Level::problem: return "problem";
+    case DoctorFinding::Level::ok: return "ok";
+    case DoctorFinding::Level::note: return "note";
+    case DoctorFinding::Level::warning: return "warning";
+    case DoctorFinding::Level::problem: return "problem";
   }
   return "ok";
 }
 
-std::vector<Finding> examine(const MachineView& view, const DoctorOptions& options) {
+json::object to_json(const DoctorFinding& finding) {
+  return {{"id", finding.id},
+          {"check", finding.check},
+          {"level", name_of(finding.level)},
+          {"found", finding.found},
+          {"remedy", finding.remedy}};
+}
+
+std::vector<DoctorFinding> examine(const MachineView& view, const DoctorOptions& options) {
   const GpuSurvey gpus = survey_gpus(view);
-  std::vector<Finding> findings = {
+  std::vector<DoctorFinding> findings = {
       check_cpu_governor(view),
       check_cpu_cores(view),
       check_smt(view),
@@ -42,6 +50,7 @@ std::vector<Finding> examine(const MachineView& view, const DoctorOptions& optio
       findings.push_back(check(gpus));
     }
   }
+  if (options.quick) return findings;
   auto engine = check_engine(view, options.engine, gpus.gpus.size());
   std::move(engine.begin(), engine.end(), std::back_inserter(findings));
   findings.push_back(check_python(view));

@@ -4,12 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "machine/machine.h"
 
 namespace assay {
 
 /// One thing that doctor looked at.
-struct Finding {
+struct DoctorFinding {
   enum class Level {
     ok,
     note,     ///< worth knowing, nothing to do
@@ -23,17 +24,19 @@ struct Finding {
   std::string remedy;  ///< what to do about it; empty when ok
 };
 
-std::string_view name_of(Finding::Level level);
+std::string_view name_of(DoctorFinding::Level level);
+json::object to_json(const DoctorFinding& finding);
 
 struct DoctorOptions {
   std::filesystem::path data_folder;
   std::filesystem::path engine;  ///< empty: not found
+  bool quick = false;            ///< without what takes seconds: loading the engine, starting Python
 };
 
 /// Looks at everything that makes benchmarks fail or lie: CPU governor, free memory, load, disk space and file
 /// system of the data folder, clock, GPU driver and library versions, busy GPUs, the engine (present, loading,
 /// BLAS, bf16), permissions. Takes a second or two; where a GPU driver or the engine hangs, up to the deadlines of
 /// their commands (10 s and 60 s). Changes nothing on the machine.
-std::vector<Finding> examine(const MachineView& view, const DoctorOptions& options);
+std::vector<DoctorFinding> examine(const MachineView& view, const DoctorOptions& options);
 
 }  // namespace assay

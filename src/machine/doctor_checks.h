@@ -17,20 +17,20 @@
 namespace assay {
 
 // CPU and memory (doctor_cpu.cpp)
-Finding check_cpu_governor(const MachineView& view);
+DoctorFinding check_cpu_governor(const MachineView& view);
 /// Cores this process may use against those of the machine, by affinity and by the CPU limit of its cgroups.
-Finding check_cpu_cores(const MachineView& view);
-Finding check_load(const MachineView& view);
-Finding check_smt(const MachineView& view);
+DoctorFinding check_cpu_cores(const MachineView& view);
+DoctorFinding check_load(const MachineView& view);
+DoctorFinding check_smt(const MachineView& view);
 /// Available memory, or what the cgroup's limit leaves of it.
-Finding check_memory(const MachineView& view);
-Finding check_swap(const MachineView& view);
+DoctorFinding check_memory(const MachineView& view);
+DoctorFinding check_swap(const MachineView& view);
 
 // The data folder (doctor_disk.cpp)
-Finding check_disk_space(const std::filesystem::path& folder, std::optional<std::uint64_t> free_bytes);
-Finding check_file_system(const std::filesystem::path& folder, const Result<FileSystemKind>& kind);
+DoctorFinding check_disk_space(const std::filesystem::path& folder, std::optional<std::uint64_t> free_bytes);
+DoctorFinding check_file_system(const std::filesystem::path& folder, const Result<FileSystemKind>& kind);
 /// Writes nothing but a file without a name, and makes no folder.
-Finding check_data_folder(const std::filesystem::path& folder);
+DoctorFinding check_data_folder(const std::filesystem::path& folder);
 /// Space for ordinary users on the file system of the path or of its nearest existing parent.
 std::optional<std::uint64_t> free_bytes_at(const std::filesystem::path& path);
 
@@ -40,16 +40,16 @@ struct ClockState {
   std::optional<bool> synchronised;  ///< nothing: the kernel does not tell
 };
 ClockState read_clock(const MachineView& view);
-Finding check_clock(const ClockState& clock);
-Finding check_clock_source(const MachineView& view);
+DoctorFinding check_clock(const ClockState& clock);
+DoctorFinding check_clock_source(const MachineView& view);
 /// Container or virtual machine.
-Finding check_surroundings(const MachineView& view);
-Finding check_open_files(const MachineView& view);
-Finding check_core_dumps(const MachineView& view);
-Finding check_shared_memory(std::optional<std::uint64_t> total_bytes);
+DoctorFinding check_surroundings(const MachineView& view);
+DoctorFinding check_open_files(const MachineView& view);
+DoctorFinding check_core_dumps(const MachineView& view);
+DoctorFinding check_shared_memory(std::optional<std::uint64_t> total_bytes);
 std::optional<std::uint64_t> shared_memory_bytes(const MachineView& view);
 /// Python and PyTorch of the user, which workloads started by `assay exec` will see.
-Finding check_python(const MachineView& view);
+DoctorFinding check_python(const MachineView& view);
 
 // GPUs (doctor_gpu.cpp)
 struct GpuSurvey {
@@ -65,24 +65,24 @@ struct GpuSurvey {
   std::vector<Process> processes;
 };
 GpuSurvey survey_gpus(const MachineView& view);
-Finding check_gpu_driver(const GpuSurvey& survey);
-Finding check_gpus_present(const GpuSurvey& survey);
-Finding check_gpus_busy(const GpuSurvey& survey);
-Finding check_gpu_persistence(const GpuSurvey& survey);
-Finding check_gpu_errors(const GpuSurvey& survey);
-Finding check_gpu_temperature(const GpuSurvey& survey);
+DoctorFinding check_gpu_driver(const GpuSurvey& survey);
+DoctorFinding check_gpus_present(const GpuSurvey& survey);
+DoctorFinding check_gpus_busy(const GpuSurvey& survey);
+DoctorFinding check_gpu_persistence(const GpuSurvey& survey);
+DoctorFinding check_gpu_errors(const GpuSurvey& survey);
+DoctorFinding check_gpu_temperature(const GpuSurvey& survey);
 
 // The engine (doctor_engine.cpp)
 /// One finding when the engine is missing or does not load; else also its BLAS, bf16 and CUDA.
 /// `gpus`: how many GPUs the machine has, since only then a missing CUDA matters.
-std::vector<Finding> check_engine(const MachineView& view, const std::filesystem::path& engine, std::size_t gpus);
+std::vector<DoctorFinding> check_engine(const MachineView& view, const std::filesystem::path& engine, std::size_t gpus);
 
 // How findings are written.
-inline Finding ok(std::string check, std::string id, std::string found) {
-  return {.check = std::move(check), .id = std::move(id), .level = Finding::Level::ok, .found = std::move(found)};
+inline DoctorFinding ok(std::string check, std::string id, std::string found) {
+  return {.check = std::move(check), .id = std::move(id), .level = DoctorFinding::Level::ok, .found = std::move(found)};
 }
 /// `ok` turned into something with a remedy.
-inline Finding raised(Finding finding, Finding::Level level, std::string remedy) {
+inline DoctorFinding raised(DoctorFinding finding, DoctorFinding::Level level, std::string remedy) {
   finding.level = level;
   finding.remedy = std::move(remedy);
   return finding;

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
 
@@ -23,7 +23,7 @@ int online_cores(const MachineView& view) {
 
 }  // namespace
 
-Finding check_cpu_governor(const MachineView& view) {
+DoctorFinding check_cpu_governor(const MachineView& view) {
   const auto found = governors(view);
   auto finding = ok("CPU governor", "cpu_governor", "no frequency control visible");
   if (found.empty()) return finding;
@@ -40,7 +40,7 @@ Finding check_cpu_governor(const MachineView& view) {
                 "Clocks will vary with the load. Run 'cpupower frequency-set -g performance' as root.");
 }
 
-Finding check_cpu_cores(const MachineView& view) {
+DoctorFinding check_cpu_cores(const MachineView& view) {
   const int usable = usable_cores(view);
   const int online = std::max(online_cores(view), usable);
   const auto limit = cgroup_cpu_limit(view);
@@ -57,7 +57,7 @@ Finding check_cpu_cores(const MachineView& view) {
   return ok("CPU cores", "cpu_cores", fmt::format("all {} cores may be used", usable));
 }
 
-Finding check_load(const MachineView& view) {
+DoctorFinding check_load(const MachineView& view) {
   const std::string text = view.line("/proc/loadavg");
   auto finding = ok("Load", "load", "not known");
   if (text.empty()) return finding;
@@ -70,14 +70,14 @@ Finding check_load(const MachineView& view) {
                 "Other work slows a benchmark down. See 'top' for what runs, and wait or stop it.");
 }
 
-Finding check_smt(const MachineView& view) {
+DoctorFinding check_smt(const MachineView& view) {
   const std::string active = view.line("/sys/devices/system/cpu/smt/active");
   if (active != "1") return ok("Simultaneous multithreading", "smt", active == "0" ? "off" : "not visible");
   return raised(ok("Simultaneous multithreading", "smt", "on: two logical cores share one"), Level::note,
                 "CPU results depend on which logical cores a run gets; pin ranks to whole cores.");
 }
 
-Finding check_memory(const MachineView& view) {
+DoctorFinding check_memory(const MachineView& view) {
   const auto memory = memory_from(view.text("/proc/meminfo"));
   auto finding = ok("Memory", "memory", "not known");
   if (!memory.total || !memory.available) return finding;
@@ -96,7 +96,7 @@ Finding check_memory(const MachineView& view) {
   return finding;
 }
 
-Finding check_swap(const MachineView& view) {
+DoctorFinding check_swap(const MachineView& view) {
   const auto memory = memory_from(view.text("/proc/meminfo"));
   const std::int64_t used = memory.swap_total.value_or(0) - memory.swap_free.value_or(0);
   if (memory.swap_total.value_or(0) == 0) return ok("Swap", "swap", "none");

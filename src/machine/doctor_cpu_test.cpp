@@ -8,7 +8,7 @@ namespace assay {
 namespace {
 
 using testing::HasSubstr;
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 class DoctorCpu : public testing::Test {
  protected:

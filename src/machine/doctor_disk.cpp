@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
 
@@ -36,7 +36,7 @@ int error_of_writing(const fs::path& folder) {
 
 }  // namespace
 
-Finding check_disk_space(const std::filesystem::path& folder, std::optional<std::uint64_t> free_bytes) {
+DoctorFinding check_disk_space(const std::filesystem::path& folder, std::optional<std::uint64_t> free_bytes) {
   auto finding = ok("Disk space", "disk_space", "not known");
   if (!free_bytes) return finding;
   finding.found =
@@ -47,7 +47,7 @@ Finding check_disk_space(const std::filesystem::path& folder, std::optional<std:
   return finding;
 }
 
-Finding check_file_system(const std::filesystem::path& folder, const Result<FileSystemKind>& kind) {
+DoctorFinding check_file_system(const std::filesystem::path& folder, const Result<FileSystemKind>& kind) {
   auto finding = ok("File system", "file_system", "not known");
   if (!kind) return raised(finding, Level::warning, kind.error().text());
   finding.found = fmt::format("'{}' is on {}", folder.string(), kind->name);
@@ -62,7 +62,7 @@ Finding check_file_system(const std::filesystem::path& folder, const Result<File
   return finding;
 }
 
-Finding check_data_folder(const std::filesystem::path& folder) {
+DoctorFinding check_data_folder(const std::filesystem::path& folder) {
   auto finding = ok("Data folder", "data_folder", fmt::format("'{}' can be written", folder.string()));
   const fs::path existing = nearest_existing(folder);
   std::error_code code;

@@ -7,7 +7,7 @@ namespace assay {
 namespace {
 
 using testing::HasSubstr;
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
 

@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 constexpr std::string_view kInstall =
     "Build it with 'cmake --preset release' on this machine, or 'cmake --preset gpu' where PyTorch with CUDA is "
@@ -86,7 +86,7 @@ std::string remedy_for(const Result<CommandOutput>& answer) {
   return "Run 'assay-engine check' by hand to see all of what it says.";
 }
 
-Finding judge_blas(const EngineReport& report) {
+DoctorFinding judge_blas(const EngineReport& report) {
   auto finding = ok("BLAS", "engine_blas",
                     fmt::format("{}, {:.0f} GFLOP/s in fp32 on {} thread{}", report.blas, report.gflops, report.threads,
                                 report.threads == 1 ? "" : "s"));
@@ -104,14 +104,14 @@ Finding judge_blas(const EngineReport& report) {
       "doctor again on an idle machine.");
 }
 
-Finding judge_bf16(const EngineReport& report) {
+DoctorFinding judge_bf16(const EngineReport& report) {
   auto finding = ok("bf16", "engine_bf16", "computes correctly on the CPU");
   if (report.bf16) return finding;
   finding.found = report.bf16_problem.empty() ? "not usable on the CPU" : report.bf16_problem;
   return raised(finding, Level::warning, "Use 'precision: fp32' for runs on the CPU.");
 }
 
-Finding judge_cuda(const EngineReport& report, std::size_t gpus) {
+DoctorFinding judge_cuda(const EngineReport& report, std::size_t gpus) {
   auto finding = ok("CUDA in the engine", "engine_cuda", join(report.cuda_devices, ", "));
   if (report.cuda_available) return finding;
   finding.found = !report.cuda_built
@@ -127,7 +127,8 @@ Finding judge_cuda(const EngineReport& report, std::size_t gpus) {
 
 }  // namespace
 
-std::vector<Finding> check_engine(const MachineView& view, const std::filesystem::path& engine, std::size_t gpus) {
+std::vector<DoctorFinding> check_engine(const MachineView& view, const std::filesystem::path& engine,
+                                        std::size_t gpus) {
   auto finding = ok("Engine", "engine", "assay-engine not found");
   if (engine.empty()) {
     return {raised(finding, Level::warning,

@@ -10,13 +10,13 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 constexpr const char* kEngine = "/opt/assay/assay-engine";
 
 class DoctorEngine : public testing::Test {
  protected:
-  std::vector<Finding> check(std::size_t gpus = 0) { return check_engine(machine_.view(), kEngine, gpus); }
+  std::vector<DoctorFinding> check(std::size_t gpus = 0) { return check_engine(machine_.view(), kEngine, gpus); }
 
   /// The recorded answer with one part of it replaced.
   void answer_with(const std::string& part, const std::string& replacement) {

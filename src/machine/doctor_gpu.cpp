@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 int nvidia_devices_on_pci(const MachineView& view) {
   int count = 0;
@@ -89,7 +89,7 @@ GpuSurvey survey_gpus(const MachineView& view) {
   return survey;
 }
 
-Finding check_gpu_driver(const GpuSurvey& survey) {
+DoctorFinding check_gpu_driver(const GpuSurvey& survey) {
   auto finding = ok("GPU driver", "gpu_driver", "none");
   if (!survey.driver_expected) {
     if (survey.pci_devices == 0) {
@@ -116,7 +116,7 @@ Finding check_gpu_driver(const GpuSurvey& survey) {
   return finding;
 }
 
-Finding check_gpus_present(const GpuSurvey& survey) {
+DoctorFinding check_gpus_present(const GpuSurvey& survey) {
   auto finding = ok("GPUs", "gpus", "none");
   if (!survey.driver_expected || !survey.failure.empty()) {
     return survey.pci_devices == 0 && !survey.driver_expected ? finding
@@ -139,7 +139,7 @@ Finding check_gpus_present(const GpuSurvey& survey) {
   return finding;
 }
 
-Finding check_gpus_busy(const GpuSurvey& survey) {
+DoctorFinding check_gpus_busy(const GpuSurvey& survey) {
   auto finding = ok("GPUs in use", "gpus_busy", survey.gpus.empty() ? "no GPU" : "by nobody");
   std::vector<std::string> users;
   users.reserve(survey.processes.size());
@@ -160,7 +160,7 @@ Finding check_gpus_busy(const GpuSurvey& survey) {
   return raised(finding, Level::warning, "Look for it on the host, outside of this container.");
 }
 
-Finding check_gpu_persistence(const GpuSurvey& survey) {
+DoctorFinding check_gpu_persistence(const GpuSurvey& survey) {
   auto finding = ok("GPU persistence mode", "gpu_persistence", survey.gpus.empty() ? "no GPU" : "on");
   const auto off = complaints(
       survey, [](const GpuReading& gpu) { return gpu.persistence == false ? std::string("off") : std::string(); });
@@ -171,7 +171,7 @@ Finding check_gpu_persistence(const GpuSurvey& survey) {
       "The driver unloads between runs, and each start takes seconds longer. Run 'nvidia-smi -pm 1' as root.");
 }
 
-Finding check_gpu_errors(const GpuSurvey& survey) {
+DoctorFinding check_gpu_errors(const GpuSurvey& survey) {
   auto finding = ok("GPU memory errors", "gpu_errors", survey.gpus.empty() ? "no GPU" : "none uncorrected");
   const auto broken = complaints(survey, [](const GpuReading& gpu) {
     const auto errors = gpu.uncorrected_errors.value_or(0);
@@ -185,7 +185,7 @@ Finding check_gpu_errors(const GpuSurvey& survey) {
       "replaced if errors come back.");
 }
 
-Finding check_gpu_temperature(const GpuSurvey& survey) {
+DoctorFinding check_gpu_temperature(const GpuSurvey& survey) {
   constexpr std::int64_t kHot = 80;
   auto finding = ok("GPU temperature", "gpu_temperature", "not known");
   std::optional<std::int64_t> hottest;

@@ -8,7 +8,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 class DoctorGpu : public testing::Test {
  protected:

@@ -12,7 +12,7 @@
 namespace assay {
 namespace {
 
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 /// Soft and hard limit of a line of /proc/self/limits, as written there.
 struct Limit {
@@ -69,7 +69,7 @@ ClockState read_clock(const MachineView& view) {
   return state;
 }
 
-Finding check_clock(const ClockState& clock) {
+DoctorFinding check_clock(const ClockState& clock) {
   const auto date = std::chrono::year_month_day(std::chrono::floor<std::chrono::days>(clock.now));
   const int year = static_cast<int>(date.year());
   auto finding = ok("Clock", "clock", iso8601(clock.now));
@@ -87,7 +87,7 @@ Finding check_clock(const ClockState& clock) {
                 "virtual machine, on its host.");
 }
 
-Finding check_clock_source(const MachineView& view) {
+DoctorFinding check_clock_source(const MachineView& view) {
   const std::string source = view.line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   auto finding = ok("Clock source", "clock_source", source.empty() ? "not visible" : source);
   static constexpr std::array<std::string_view, 5> kFast = {"", "tsc", "arch_sys_counter", "kvm-clock", "timebase"};
@@ -97,7 +97,7 @@ Finding check_clock_source(const MachineView& view) {
                 "log says why it did not take tsc.");
 }
 
-Finding check_surroundings(const MachineView& view) {
+DoctorFinding check_surroundings(const MachineView& view) {
   const std::string container = container_kind(view);
   const std::string machine = virtual_machine_kind(view);
   if (container.empty() && machine.empty())
@@ -109,7 +109,7 @@ Finding check_surroundings(const MachineView& view) {
                 "Neighbours on the same hardware are not visible from here and may disturb results.");
 }
 
-Finding check_open_files(const MachineView& view) {
+DoctorFinding check_open_files(const MachineView& view) {
   const auto limit = limit_of(view, "Max open files");
   auto finding = ok("Open files", "open_files", "not known");
   if (!limit) return finding;
@@ -122,7 +122,7 @@ Finding check_open_files(const MachineView& view) {
                 "LimitNOFILE of the service.");
 }
 
-Finding check_core_dumps(const MachineView& view) {
+DoctorFinding check_core_dumps(const MachineView& view) {
   const auto limit = limit_of(view, "Max core file size");
   const std::string pattern = view.line("/proc/sys/kernel/core_pattern");
   auto finding = ok("Core dumps", "core_dumps", "not known");
@@ -149,7 +149,7 @@ std::optional<std::uint64_t> shared_memory_bytes(const MachineView& view) {
   return space.capacity;
 }
 
-Finding check_shared_memory(std::optional<std::uint64_t> total_bytes) {
+DoctorFinding check_shared_memory(std::optional<std::uint64_t> total_bytes) {
   auto finding = ok("Shared memory", "shared_memory", "no /dev/shm");
   const std::string remedy =
       "NCCL and PyTorch's data loaders need it. Start the container with '--shm-size=8g' or '--ipc=host'.";
@@ -159,7 +159,7 @@ Finding check_shared_memory(std::optional<std::uint64_t> total_bytes) {
   return *total_bytes < kLeast ? raised(finding, Level::warning, remedy) : finding;
 }
 
-Finding check_python(const MachineView& view) {
+DoctorFinding check_python(const MachineView& view) {
   const auto facts = python_facts(view);
   auto finding = ok("Python", "python", "no python3 that answers");
   if (facts.version.empty()) {

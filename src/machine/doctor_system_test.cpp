@@ -7,7 +7,7 @@ namespace assay {
 namespace {
 
 using testing::HasSubstr;
-using Level = Finding::Level;
+using Level = DoctorFinding::Level;
 
 WallTime day(int year) { return std::chrono::sys_days(std::chrono::year(year) / 6 / 15); }
 

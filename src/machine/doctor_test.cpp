@@ -12,19 +12,20 @@ namespace {
 using testing::Contains;
 using testing::Not;
 
-std::vector<std::string> ids_of(const std::vector<Finding>& findings) {
+std::vector<std::string> ids_of(const std::vector<DoctorFinding>& findings) {
   std::vector<std::string> ids;
   for (const auto& finding : findings) ids.push_back(finding.id);
   return ids;
 }
 
-void expect_well_formed(const std::vector<Finding>& findings) {
+void expect_well_formed(const std::vector<DoctorFinding>& findings) {
   std::set<std::string> ids;
   for (const auto& finding : findings) {
     EXPECT_TRUE(ids.insert(finding.id).second) << "twice: " << finding.id;
     EXPECT_NE(finding.check, "") << finding.id;
     EXPECT_NE(finding.found, "") << finding.id;
-    EXPECT_EQ(finding.remedy.empty(), finding.level == Finding::Level::ok) << finding.id << ": " << finding.remedy;
+    EXPECT_EQ(finding.remedy.empty(), finding.level == DoctorFinding::Level::ok)
+        << finding.id << ": " << finding.remedy;
   }
 }
 
@@ -58,16 +59,16 @@ TEST(Doctor, this_machine) {
   expect_well_formed(findings);
   for (const auto& finding : findings) {
     if (finding.id == "data_folder") {
-      EXPECT_EQ(finding.level, Finding::Level::ok);
+      EXPECT_EQ(finding.level, DoctorFinding::Level::ok);
     }
   }
 }
 
 TEST(Doctor, level_names_are_a_contract) {
-  EXPECT_EQ(name_of(Finding::Level::ok), "ok");
-  EXPECT_EQ(name_of(Finding::Level::note), "note");
-  EXPECT_EQ(name_of(Finding::Level::warning), "warning");
-  EXPECT_EQ(name_of(Finding::Level::problem), "problem");
+  EXPECT_EQ(name_of(DoctorFinding::Level::ok), "ok");
+  EXPECT_EQ(name_of(DoctorFinding::Level::note), "note");
+  EXPECT_EQ(name_of(DoctorFinding::Level::warning), "warning");
+  EXPECT_EQ(name_of(DoctorFinding::Level::problem), "problem");
 }
 
 }  // namespace

@@ -41,14 +41,6 @@ auto value_in(const Table& table, std::string_view name) -> std::optional<declty
   return std::nullopt;
 }
 
-Flag flag_from_json(const json::value& value, JsonFields& outer) {
-  JsonFields fields(value, "flag");
-  Flag flag{
-      .kind = fields.text("kind"), .about = fields.text_or("about", ""), .message = fields.text_or("message", "")};
-  if (auto result = fields.finish(); !result) outer.fail("flags", "has a bad entry: " + result.error().message);
-  return flag;
-}
-
 SeriesSummary series_from_json(const json::value& value, JsonFields& outer) {
   JsonFields fields(value, "series");
   SeriesSummary series;
@@ -94,6 +86,14 @@ std::string_view name_of(RunState state) { return name_in(kStates, state); }
 std::string_view name_of(Verdict verdict) { return name_in(kVerdicts, verdict); }
 std::optional<RunState> run_state_from(std::string_view name) { return value_in(kStates, name); }
 std::optional<Verdict> verdict_from(std::string_view name) { return value_in(kVerdicts, name); }
+
+Flag flag_from_json(const json::value& value, JsonFields& outer) {
+  JsonFields fields(value, "flag");
+  Flag flag{
+      .kind = fields.text("kind"), .about = fields.text_or("about", ""), .message = fields.text_or("message", "")};
+  if (auto result = fields.finish(); !result) outer.fail("flags", "has a bad entry: " + result.error().message);
+  return flag;
+}
 
 json::object to_json(const Flag& flag) {
   return {{"kind", flag.kind}, {"about", flag.about}, {"message", flag.message}};

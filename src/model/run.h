@@ -100,6 +100,8 @@ json::object to_json(const Run& run);
 Result<Run> run_from_json(const json::value& value);
 
 json::object to_json(const Flag& flag);
+/// One entry of a list "flags"; what is wrong with it becomes a problem of `outer`, the object with that list.
+Flag flag_from_json(const json::value& value, JsonFields& outer);
 json::object to_json(const SeriesSummary& series);
 json::object to_json(const RunError& error);
 

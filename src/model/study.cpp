@@ -21,6 +21,9 @@ json::object to_json(const Study& study) {
     entry["spec"] = planned.spec;
     plan.push_back(std::move(entry));
   }
+  if (study.flags.empty()) return object;
+  auto& flags = object["flags"].emplace_array();
+  for (const auto& flag : study.flags) flags.push_back(to_json(flag));
   return object;
 }
 
@@ -47,6 +50,7 @@ Result<Study> study_from_json(const json::value& value) {
     ASSAY_CHECK(entry.finish());
     study.plan.push_back(std::move(planned));
   }
+  for (const auto& flag : fields.array_or_empty("flags")) study.flags.push_back(flag_from_json(flag, fields));
   ASSAY_CHECK(fields.finish());
   ASSAY_TRY(study.created, parse_iso8601(created).within("study: 'created'"));
   return study;

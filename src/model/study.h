@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "model/run.h"
 
 namespace assay {
 
@@ -26,9 +27,10 @@ struct Study {
   std::string name;
   std::vector<std::string> tags;
   WallTime created{};
-  std::string source;     ///< the specification as the user wrote it
-  std::string spec_hash;  ///< content_hash of the validated, unexpanded settings
+  std::string source;     ///< the specification as the user wrote it, or the list of imported files
+  std::string spec_hash;  ///< content_hash of the validated, unexpanded settings, or of the imported files
   std::vector<PlannedRun> plan;
+  std::vector<Flag> flags;  ///< about the runs together; what is about one of them is in the run
 };
 
 constexpr int kStudySchema = 1;

@@ -16,6 +16,7 @@ Study full_study() {
   study.plan.push_back({.variant = "ranks=1", .spec = {{"kind", "train"}, {"ranks", 1}}, .run = "r0000000aa"});
   study.plan.push_back(
       {.variant = "ranks=4", .repeat = 2, .ranks = 4, .nodes = 2, .node = "gpu01", .spec = {{"learning_rate", 2e-4}}});
+  study.flags.push_back({"unequal_work", "gpu01", "a sample has 512 tokens here"});
   return study;
 }
 
@@ -48,6 +49,7 @@ TEST(Study, SurvivesTheRoundTripThroughText) {
   EXPECT_EQ(after->created, before.created);
   EXPECT_EQ(after->source, before.source);
   EXPECT_EQ(after->spec_hash, before.spec_hash);
+  EXPECT_EQ(after->flags, before.flags);
   ASSERT_EQ(after->plan.size(), before.plan.size());
   for (std::size_t i = 0; i < before.plan.size(); ++i) {
     SCOPED_TRACE(i);
@@ -59,6 +61,18 @@ TEST(Study, SurvivesTheRoundTripThroughText) {
     EXPECT_EQ(after->plan[i].spec, before.plan[i].spec);
     EXPECT_EQ(after->plan[i].run, before.plan[i].run);
   }
+}
+
+TEST(Study, FilesFromBeforeStudiesHadFlagsAreRead) {
+  json::object old = to_json(full_study());
+  old.erase("flags");
+  const auto study = study_from_json(old);
+  ASSERT_TRUE(study.ok()) << study.error().text();
+  EXPECT_TRUE(study->flags.empty());
+
+  Study without = full_study();
+  without.flags.clear();
+  EXPECT_FALSE(to_json(without).contains("flags")) << "a study without flags is written as it always was";
 }
 
 TEST(Study, ANewerSchemaIsAClearError) {
@@ -81,6 +95,11 @@ TEST(Study, NamesBadFields) {
   EXPECT_EQ(error_after([](json::object& study) { study["plan"].at(1).as_object()["ranks"] = 1e12; }),
             "planned run: 'ranks' is out of range");
   EXPECT_EQ(error_after([](json::object& study) { study["plan"].at(1) = 5; }), "planned run: expected a JSON object");
+  EXPECT_EQ(error_after([](json::object& study) { study["flags"] = 7; }), "study: 'flags' must be a list");
+  EXPECT_EQ(error_after([](json::object& study) {
+              study["flags"] = json::array{json::object{{"about", "x"}}};
+            }),
+            "study: 'flags' has a bad entry: flag: 'kind' is missing");
 }
 
 }  // namespace

@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/cost.h"
+#include "analysis/roofline.h"
+#include "analysis/statistics.h"
+#include "report/build/figures.h"
+#include "report/build/sections.h"
+
+namespace assay {
+namespace {
+
+std::optional<double> mean_metric(const Arm& arm, std::string_view name) {
+  const auto values = values_of(arm.usable, name);
+  return values.empty() ? std::nullopt : std::optional(mean(values));
+}
+
+/// Joules of one run's GPUs: as counted by them, or mean power over the duration for each that was read.
+std::optional<double> joules_of(const Run& run) {
+  if (const auto counted = metric_of(run, "gpu.energy_j")) return counted;
+  if (!sampled_throughout(run, "gpu.power_w")) return std::nullopt;
+  const auto seconds = metric_of(run, "duration_seconds");
+  double watts = 0;
+  for (const auto& series : run.series) {
+    if (series.name == "gpu.power_w" && series.points > series.non_finite) watts += series.mean;
+  }
+  return seconds && watts > 0 ? std::optional(watts * *seconds) : std::nullopt;
+}
+
+struct ArmCost {
+  const Arm* arm = nullptr;
+  std::optional<CostFigures> cost;
+  std::optional<EnergyFigures> energy;
+  std::optional<ProductionJob> job;
+};
+
+ArmCost cost_of_arm(const Arm& arm, const ReportOptions& options) {
+  const Run& run = arm.any();
+  ArmCost result{.arm = &arm};
+  const auto samples_per_second = mean_metric(arm, "samples_per_second");
+  if (const auto price = price_of(run, options)) {
+    auto seconds = mean_metric(arm, "train_seconds");
+    if (!seconds) seconds = mean_metric(arm, "duration_seconds");
+    result.cost = cost_of(*price, allocation_of(run),
+                          {.seconds = seconds,
+                           .samples_per_second = samples_per_second,
+                           .tokens_per_second = mean_metric(arm, "tokens_per_second")});
+    if (options.production_samples && samples_per_second) {
+      const double of_one_node = *samples_per_second / run.nodes;
+      result.job = production_job(*price, std::max(1, run.ranks / run.nodes), options.production_nodes,
+                                  *options.production_samples, of_one_node);
+    }
+  }
+  std::vector<double> joules;
+  for (const auto* one : arm.usable) {
+    if (const auto value = joules_of(one->run)) joules.push_back(*value);
+  }
+  if (!joules.empty()) {
+    result.energy =
+        energy_of(mean(joules), mean_metric(arm, "samples_done"), mean_metric(arm, "tokens_done"), options.grid);
+  }
+  return result;
+}
+
+std::string saving_text(const std::optional<Money>& first, const std::optional<Money>& second) {
+  if (!first || !second) return "";
+  const auto saving = saving_of(*first, *second);
+  if (!saving || saving->share == 0) return "";
+  return saving->share > 0 ? fmt::format("{:.{}f} % less", saving->share * 100, saving->share < 0.1 ? 1 : 0)
+                           : fmt::format("{:.{}f} % more", -saving->share * 100, saving->share > -0.1 ? 1 : 0);
+}
+
+FigureTable money_table(const std::vector<ArmCost>& costs, const ReportOptions& options) {
+  FigureTable table{.id = "cost",
+                    .title = "",
+                    .columns = {{"configuration", "Configuration", "", Align::left, true},
+                                {"per_hour", "Per hour", "", Align::right, false},
+                                {"run", "Run", "", Align::right, false},
+                                {"per_1000_samples", "Per 1,000 samples", "", Align::right, false},
+                                {"per_1000_samples_saving", "vs first", "", Align::left, false},
+                                {"per_million_tokens", "Per 1 M tokens", "", Align::right, false},
+                                {"per_million_tokens_saving", "vs first", "", Align::left, false}}};
+  if (options.production_samples) {
+    table.columns.push_back({"production_job", "Production job", "", Align::right, false});
+    table.columns.push_back({"production_hours", "Hours", "", Align::right, false});
+  }
+  const CostFigures* first = nullptr;
+  bool ideal = false;
+  std::set<std::string> prices;
+  for (const auto& one : costs) {
+    if (!one.cost) continue;
+    if (first == nullptr) first = &*one.cost;
+    const auto price = *price_of(one.arm->any(), options);
+    prices.insert(fmt::format("{} {}/{}", price.amount, price.currency, price.per));
+    std::vector<Figure> row = {one.arm->name,
+                               money_figure(one.cost->per_hour),
+                               money_figure(one.cost->run, 2),
+                               money_figure(one.cost->per_1000_samples),
+                               saving_text(first->per_1000_samples, one.cost->per_1000_samples),
+                               money_figure(one.cost->per_million_tokens),
+                               saving_text(first->per_million_tokens, one.cost->per_million_tokens)};
+    if (options.production_samples) {
+      row.push_back(one.job ? money_figure(one.job->cost, 2) : Figure());
+      row.push_back(one.job ? fixed_figure(one.job->seconds / 3600, 2) : Figure());
+      ideal |= one.job && one.job->assumes_ideal_scaling;
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.notes.push_back(fmt::format("Price: {}.", fmt::join(prices, ", ")));
+  if (options.production_samples) {
+    table.notes.push_back(fmt::format("Production job: {:.0f} samples on {} node{}.", *options.production_samples,
+                                      options.production_nodes, options.production_nodes == 1 ? "" : "s"));
+  }
+  if (ideal)
+    table.notes.push_back("Several nodes are taken to scale ideally, since no efficiency was measured: a lower bound.");
+  return table;
+}
+
+FigureTable energy_table(const std::vector<ArmCost>& costs, const ReportOptions& options) {
+  FigureTable table{.id = "energy",
+                    .title = "Energy",
+                    .columns = {{"configuration", "Configuration", "", Align::left, true},
+                                {"kwh", "kWh", "", Align::right, false},
+                                {"joules_per_sample", "J/sample", "", Align::right, false},
+                                {"joules_per_token", "J/token", "", Align::right, false},
+                                {"grams_co2_per_sample", "gCO₂/sample", "", Align::right, false},
+                                {"grams_co2_per_million_tokens", "gCO₂/1 M tokens", "", Align::right, false}}};
+  for (const auto& one : costs) {
+    if (!one.energy) continue;
+    const EnergyFigures& energy = *one.energy;
+    table.rows.push_back({one.arm->name, rate_figure(energy.kwh), rate_figure(energy.joules_per_sample),
+                          rate_figure(energy.joules_per_token), rate_figure(energy.grams_co2_per_sample),
+                          rate_figure(energy.grams_co2_per_million_tokens)});
+  }
+  table.notes.push_back(options.grid
+                            ? fmt::format("Grid: {} g/kWh ({}).", options.grid->grams_per_kwh, options.grid->source)
+                            : std::string("No CO₂ figures: state the grid's intensity with --grid."));
+  return table;
+}
+
+}  // namespace
+
+std::optional<Section> cost_section(std::span<const Arm> arms, const ReportOptions& options) {
+  std::vector<ArmCost> costs;
+  for (const auto& arm : arms) {
+    if (arm.has_result()) costs.push_back(cost_of_arm(arm, options));
+  }
+  const bool money = std::any_of(costs.begin(), costs.end(), [](const auto& one) { return one.cost.has_value(); });
+  const bool energy = std::any_of(costs.begin(), costs.end(), [](const auto& one) { return one.energy.has_value(); });
+  if (!money && !energy) return std::nullopt;
+  Section section{.id = "cost", .title = "Cost and energy"};
+  if (money) section.blocks.emplace_back(money_table(costs, options));
+  if (energy) section.blocks.emplace_back(energy_table(costs, options));
+  return section;
+}
+
+std::optional<Section> roofline_section(std::span<const Arm> arms) {
+  XyChart chart{.x = {.label = "Arithmetic intensity (FLOP per byte)", .unit = "", .logarithmic = true},
+                .y = {.label = "Performance", .unit = "FLOP/s", .logarithmic = true}};
+  FigureTable table{.id = "roofline",
+                    .title = "",
+                    .columns = {{"configuration", "Configuration", "", Align::left, true},
+                                {"intensity", "FLOP/byte", "", Align::right, false},
+                                {"achieved", "Achieved", "", Align::right, false},
+                                {"attainable", "Attainable", "", Align::right, false},
+                                {"share_percent", "Of the roof", " %", Align::right, false},
+                                {"bound", "Bound by", "", Align::left, false}},
+                    .notes = {"Ceilings are those measured on the same device in the same run."}};
+  std::optional<std::pair<double, double>> ceilings;
+  double least = 1e300;
+  double most = 0;
+  for (const auto& arm : arms) {
+    if (!arm.has_result()) continue;
+    const auto flops = mean_metric(arm, "flops_per_second");
+    const auto bytes = mean_metric(arm, "memory_bytes_per_second");
+    const auto peak = mean_metric(arm, "peak_flops_per_second");
+    const auto bandwidth = mean_metric(arm, "peak_memory_bytes_per_second");
+    if (!flops || !bytes || !peak || !bandwidth) continue;
+    const auto point = place_on_roofline({arm.name, *flops, *bytes, 1}, {"compute", *peak}, {"memory", *bandwidth});
+    if (!point) continue;
+    if (!ceilings) ceilings = std::pair(*peak, *bandwidth);
+    least = std::min(least, point->intensity);
+    most = std::max(most, point->intensity);
+    table.rows.push_back({arm.name, rate_figure(point->intensity), value_figure(point->achieved, "FLOP/s"),
+                          value_figure(point->attainable, "FLOP/s"), percent_figure(point->share),
+                          point->bound == BoundBy::memory ? "memory" : "arithmetic"});
+    chart.series.push_back(
+        {.name = arm.name, .stroke = Stroke::points, .points = {{.x = point->intensity, .y = point->achieved}}});
+  }
+  if (!ceilings) return std::nullopt;
+  const double ridge = ridge_intensity({"compute", ceilings->first}, {"memory", ceilings->second});
+  const double left = std::min(least, ridge) / 4;
+  const double right = std::max(most, ridge) * 4;
+  chart.series.push_back({.name = "roof",
+                          .stroke = Stroke::dashed,
+                          .points = {{.x = left, .y = left * ceilings->second},
+                                     {.x = ridge, .y = ceilings->first},
+                                     {.x = right, .y = ceilings->first}}});
+  Section section{.id = "roofline", .title = "Roofline", .blocks = {std::move(table)}, .in_terminal = false};
+  section.blocks.emplace_back(
+      ChartBlock{.id = "roofline_chart", .title = "Roofline", .chart = std::move(chart), .in_terminal = false});
+  return section;
+}
+
+}  // namespace assay

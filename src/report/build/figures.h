@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "analysis/cost.h"
+#include "model/run.h"
+#include "report/document.h"
+
+namespace assay {
+
+// How figures are printed in reports. Absent ones stay empty.
+
+/// With a fixed number of decimals.
+Figure fixed_figure(std::optional<double> value, int decimals, Tone tone = Tone::plain);
+/// 0.952 → "95.2", for a column whose unit is " %". The exact value is in percent, too.
+Figure percent_figure(std::optional<double> share, int decimals = 1, Tone tone = Tone::plain);
+/// Times in seconds: "362.45", "0.1217".
+Figure seconds_figure(std::optional<double> seconds);
+/// Rates: "1379.5", "52.3", "1.46", "0.677".
+Figure rate_figure(std::optional<double> per_second);
+/// Token rates, counts of which nobody wants decimals: "748", "21.2".
+Figure token_rate_figure(std::optional<double> per_second);
+Figure count_figure(std::optional<double> count);
+/// With its unit, as `format_value` writes it: for columns in which units differ.
+Figure value_figure(std::optional<double> value, std::string_view unit, Tone tone = Tone::plain);
+/// "$0.114", "0.980 EUR", "$1.20": costs of one unit of work have three decimals below 1, whole runs two.
+Figure money_figure(const std::optional<Money>& money, int decimals_below_one = 3);
+
+std::string rate_text(double per_second);
+std::string money_text(const Money& money, int decimals_below_one = 3);
+/// "95.2 %"
+std::string percent_text(double share, int decimals = 1);
+/// "3.74–3.88"
+std::string range_text(double low, double high, int decimals);
+
+Tone tone_of(Verdict verdict);
+
+}  // namespace assay

@@ -1,0 +1,187 @@
+#include "report/build/gather.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "store/resolve.h"
+
+namespace assay {
+namespace {
+
+/// The series that reports draw. Telemetry is in them by its summary.
+constexpr std::array<std::string_view, 11> kDrawn = {
+    "loss",       "val_loss",       "val_accuracy",       "perplexity",         "step_seconds",     "learning_rate",
+    "epoch.loss", "epoch.val_loss", "epoch.val_accuracy", "samples_per_second", "tokens_per_second"};
+
+constexpr std::size_t kDrawnPoints = 400;
+
+bool drawn(const std::string& name, std::string_view asked) {
+  if (!asked.empty()) return name == asked;
+  const auto* known = std::find(kDrawn.begin(), kDrawn.end(), name);
+  return known != kDrawn.end();
+}
+
+/// Keeps some hundred points of a series of unknown length: every n-th, n doubling as it grows.
+class Thinned {
+ public:
+  void add(const SeriesPoint& point) {
+    last_ = point;
+    if (seen_++ % stride_ != 0) return;
+    kept_.push_back(point);
+    if (kept_.size() < 2 * kDrawnPoints) return;
+    for (std::size_t i = 0; 2 * i < kept_.size(); ++i) kept_[i] = kept_[2 * i];
+    kept_.resize((kept_.size() + 1) / 2);
+    stride_ *= 2;
+  }
+  std::vector<SeriesPoint> take() {
+    if (seen_ > 0 && (seen_ - 1) % stride_ != 0) kept_.push_back(last_);
+    return std::move(kept_);
+  }
+
+ private:
+  std::size_t stride_ = 1;
+  std::size_t seen_ = 0;
+  SeriesPoint last_;
+  std::vector<SeriesPoint> kept_;
+};
+
+class CurveReader final : public JournalVisitor {
+ public:
+  explicit CurveReader(std::string_view asked) : asked_(asked) {}
+  void on_points(const SeriesKey& key, std::string_view unit, std::span<const SeriesPoint> points) override {
+    if (!drawn(key.name, asked_)) return;
+    auto [curve, added] = curves_.try_emplace(key, Curve{std::string(unit), {}});
+    for (const auto& point : points) curve->second.points.add(point);
+  }
+  std::vector<RecordedSeries> take() {
+    std::vector<RecordedSeries> series;
+    series.reserve(curves_.size());
+    for (auto& [key, curve] : curves_) series.push_back({key, curve.unit, curve.points.take()});
+    return series;
+  }
+
+ private:
+  struct Curve {
+    std::string unit;
+    Thinned points;
+  };
+  std::string_view asked_;
+  std::map<SeriesKey, Curve> curves_;
+};
+
+Result<std::optional<Study>> study_called(Store& store, const std::string& name) {
+  ASSAY_TRY(auto studies, store.list_studies());
+  for (auto& study : studies) {
+    if (study.id == name || study.name == name) return std::optional(std::move(study));
+  }
+  return std::optional<Study>();
+}
+
+Referenced results_of(Study study, const std::string& label) {
+  Referenced found{.label = label, .study = std::move(study)};
+  for (const auto& planned : found.study->plan) {
+    if (!planned.run.empty()) found.runs.push_back(planned.run);
+  }
+  return found;
+}
+
+std::string text_in(const json::object& object, std::string_view key) {
+  const auto* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
+/// What `assay run` left with a run. A report does without it where it is missing or damaged.
+std::vector<PreflightCheck> preflight_of(Store& store, const Run& run) {
+  const auto text = store.read_artifact(run.id, "preflight.json");
+  const auto parsed = text ? parse_json(*text) : Result<json::value>(text.error());
+  std::vector<PreflightCheck> checks;
+  if (!parsed || !parsed->is_array()) return checks;
+  for (const auto& entry : parsed->get_array()) {
+    if (!entry.is_object()) continue;
+    const auto& finding = entry.get_object();
+    checks.push_back(
+        {run.provenance.hostname, text_in(finding, "check"), text_in(finding, "level"), text_in(finding, "found")});
+  }
+  return checks;
+}
+
+/// Of the first run on each host that has one.
+std::vector<PreflightCheck> preflight_of(Store& store, std::span<const RecordedRun> runs) {
+  constexpr std::size_t kMostLooked = 64;
+  std::vector<PreflightCheck> checks;
+  std::set<std::string> hosts;
+  for (const auto& one : runs.first(std::min(runs.size(), kMostLooked))) {
+    if (hosts.contains(one.run.provenance.hostname)) continue;
+    auto found = preflight_of(store, one.run);
+    if (found.empty()) continue;
+    hosts.insert(one.run.provenance.hostname);
+    checks.insert(checks.end(), found.begin(), found.end());
+  }
+  return checks;
+}
+
+}  // namespace
+
+Result<Referenced> resolve_results(Store& store, const std::string& reference) {
+  constexpr std::string_view kStudy = "study:";
+  if (reference.starts_with(kStudy)) {
+    ASSAY_TRY(const auto id, resolve_study(store, reference.substr(kStudy.size())));
+    ASSAY_TRY(auto study, store.find_study(id));
+    return results_of(std::move(study), reference);
+  }
+  // Runs bear the name of their study: who writes it means the whole.
+  ASSAY_TRY(auto study, study_called(store, reference));
+  if (study) return results_of(std::move(*study), reference);
+  auto runs = resolve_runs(store, reference);
+  if (runs) return Referenced{.label = reference, .runs = std::move(*runs)};
+  // The beginning of a study's id.
+  if (auto id = resolve_study(store, reference)) {
+    ASSAY_TRY(auto found, store.find_study(*id));
+    return results_of(std::move(found), reference);
+  }
+  return runs.error();
+}
+
+Result<std::vector<RecordedRun>> read_runs(Store& store, std::span<const std::string> ids, std::string_view series) {
+  std::vector<RecordedRun> runs;
+  for (const auto& id : ids) {
+    ASSAY_TRY(auto run, store.find_run(id));
+    CurveReader reader(series);
+    const bool curves =
+        std::any_of(run.series.begin(), run.series.end(), [&](const auto& one) { return drawn(one.name, series); });
+    if (curves) ASSAY_CHECK(store.read_journal(id, reader));
+    runs.push_back({std::move(run), reader.take()});
+  }
+  return runs;
+}
+
+Result<ReportInput> gather(Store& store, std::span<const std::string> references) {
+  ReportInput input;
+  std::vector<std::string> ids;
+  std::set<std::string> known;
+  for (const auto& reference : references) {
+    ASSAY_TRY(auto found, resolve_results(store, reference));
+    for (auto& id : found.runs) {
+      if (known.insert(id).second) ids.push_back(std::move(id));
+    }
+    if (references.size() == 1) input.study = std::move(found.study);
+  }
+  ASSAY_TRY(input.runs, read_runs(store, ids));
+  if (input.runs.empty()) {
+    return Error{.kind = ErrorKind::not_found,
+                 .message = "there is no run to report on",
+                 .hint = "A study has runs once `assay run` has started them."};
+  }
+  input.preflight = preflight_of(store, input.runs);
+  input.title = input.study              ? input.study->name
+                : references.size() == 1 ? input.runs.front().run.name
+                                         : join(references, ", ");
+  return input;
+}
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "report/build/recorded.h"
+#include "store/store.h"
+
+namespace assay {
+
+/// What a reference on the command line stands for: a study (`study:REF`, its id or its name) or runs (see
+/// store/resolve.h).
+struct Referenced {
+  std::string label;           ///< as the user wrote it
+  std::optional<Study> study;  ///< where it is one
+  std::vector<std::string> runs;
+};
+Result<Referenced> resolve_results(Store& store, const std::string& reference);
+
+/// Reads the runs and the course of the series that reports draw, or of the one that is asked for, thinned out to some
+/// hundred points each. Blocks.
+Result<std::vector<RecordedRun>> read_runs(Store& store, std::span<const std::string> ids,
+                                           std::string_view series = {});
+
+/// All of the references as one report. A run that is named twice is there once.
+Result<ReportInput> gather(Store& store, std::span<const std::string> references);
+
+}  // namespace assay

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/text.h"
+#include "report/build/figures.h"
+#include "report/build/sections.h"
+
+namespace assay {
+namespace {
+
+std::string hashes_of(std::span<const RecordedRun> runs) {
+  std::set<std::string> hashes;
+  for (const auto& one : runs) {
+    if (!one.run.spec_hash.empty()) hashes.insert(one.run.spec_hash.substr(0, 12));
+  }
+  constexpr std::size_t kMostShown = 8;
+  std::vector<std::string> shown;
+  for (const auto& hash : hashes) {
+    if (shown.size() == kMostShown) break;
+    shown.push_back(hash);
+  }
+  std::string text = join(shown, ", ");
+  if (hashes.size() > kMostShown) text += fmt::format(" and {} more", hashes.size() - kMostShown);
+  return text;
+}
+
+}  // namespace
+
+Section method_section(const ReportInput& input, const std::optional<ScalingAnswer>& scaling,
+                       const std::optional<MatrixAnswer>& matrix, const std::optional<ServingAnswer>& serving) {
+  FactList facts{.id = "method"};
+  const auto add = [&](std::string name, std::string text) {
+    facts.facts.emplace_back(std::move(name), std::move(text));
+  };
+  std::size_t left_out = 0;
+  for (const auto& one : input.runs) left_out += usable(one.run) ? 0 : 1;
+  add("Runs used",
+      left_out == 0
+          ? fmt::format("all {}", input.runs.size())
+          : fmt::format("{} of {}: failed, invalid and unfinished ones are listed, and nothing is computed from them",
+                        input.runs.size() - left_out, input.runs.size()));
+  add("Repeats", "whole runs; steps inside one run are never taken as repeats");
+  if (scaling) {
+    add("Scaling",
+        scaling->curves.front().by_time
+            ? "speed-up = time of the baseline / time of the size; efficiency = speed-up / ideal speed-up"
+            : "speed-up = samples/s of the size / samples/s of the baseline, since the sizes did unequal work");
+    add("Intervals", "95 %, from the spread of the repeats (t distribution; ratios on the logarithmic scale)");
+    add("Bands",
+        "inside one node: excellent from 90 %, good from 85 %, fair from 70 %; across nodes: 90 %, 75 %, 70 %");
+  }
+  if (matrix) {
+    add("Significance",
+        "Welch's t-test with Holm's correction over the matrix, level 5 %; fewer than 5 repeats in an arm give no "
+        "verdict");
+    add("Work per sample", "compared by tokens where samples differ in length by more than 1 %");
+  }
+  if (serving) {
+    add("Throughput", "finished samples over the wall clock of all nodes; lost samples count against it");
+    add("Baseline", "a speed-up is given only against a rate of one node that was measured");
+  }
+  add("Settings", hashes_of(input.runs).empty() ? "not recorded" : "hash " + hashes_of(input.runs));
+  std::set<std::string> versions;
+  for (const auto& one : input.runs) {
+    if (!one.run.provenance.assay_version.empty()) versions.insert(one.run.provenance.assay_version);
+  }
+  add("Recorded by", versions.empty() ? "imported" : fmt::format("assay {}", fmt::join(versions, ", ")));
+  return {.id = "method", .title = "Method and validity", .blocks = {std::move(facts)}, .in_terminal = false};
+}
+
+}  // namespace assay

@@ -1,0 +1,214 @@
+#include "report/build/recorded.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+
+namespace assay {
+namespace {
+
+/// Settings that do not change what is measured.
+constexpr std::array<std::string_view, 7> kBookkeeping = {"name",  "tags",       "price", "expect",
+                                                          "seeds", "time_limit", "ports"};
+/// Where and on how many it runs, and what follows from that. A command's parameters are settings of their own; its
+/// text has the size filled in.
+constexpr std::array<std::string_view, 6> kSize = {"ranks",           "nodes", "node_count",
+                                                   "effective_batch", "seed",  "command"};
+
+template <std::size_t N>
+bool contains(const std::array<std::string_view, N>& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+void flatten(const json::value& value, const std::string& name, std::map<std::string, std::string>& into) {
+  if (const auto* object = value.if_object()) {
+    for (const auto& [key, member] : *object) {
+      flatten(member, name.empty() ? std::string(key) : name + "." + std::string(key), into);
+    }
+    return;
+  }
+  if (value.is_string()) {
+    into[name] = value.get_string();
+  } else {
+    into[name] = value.is_double() ? fmt::format("{}", value.get_double()) : json::serialize(value);
+  }
+}
+
+std::optional<double> number_in(const json::object& spec, std::string_view key) {
+  const auto* value = spec.if_contains(key);
+  if (value == nullptr || !value->is_number()) return std::nullopt;
+  return value->to_number<double>();
+}
+
+std::optional<double> best_of(const Run& run, std::string_view name, bool lowest) {
+  std::optional<double> best = metric_of(run, name);
+  for (const auto& series : run.series) {
+    if (series.name != name || series.points == series.non_finite) continue;
+    const double value = lowest ? series.min : series.max;
+    if (!best || (lowest ? value < *best : value > *best)) best = value;
+  }
+  return best;
+}
+
+}  // namespace
+
+bool usable(const Run& run) { return run.verdict == Verdict::valid || run.verdict == Verdict::flagged; }
+
+std::string_view verdict_name(const Run& run) {
+  return run.state == RunState::ended ? name_of(run.verdict) : name_of(run.state);
+}
+
+std::string trouble_of(const Run& run) {
+  if (run.error) return run.error->message;
+  if (run.state != RunState::ended) return "The run has not ended.";
+  std::vector<std::string> messages;
+  for (const auto& flag : run.flags) {
+    const std::string message = flag.about.empty() ? flag.message : flag.about + ": " + flag.message;
+    if (std::find(messages.begin(), messages.end(), message) == messages.end()) messages.push_back(message);
+  }
+  return join(messages, "; ");
+}
+
+std::optional<double> metric_of(const Run& run, std::string_view name) {
+  const auto found = run.metrics.find(std::string(name));
+  if (found == run.metrics.end() || !std::isfinite(found->second)) return std::nullopt;
+  return found->second;
+}
+
+const SeriesSummary* summary_of(const Run& run, std::string_view name) {
+  const auto found =
+      std::find_if(run.series.begin(), run.series.end(), [&](const auto& series) { return series.name == name; });
+  return found == run.series.end() ? nullptr : &*found;
+}
+
+std::optional<double> mean_of_series(const Run& run, std::string_view name) {
+  double sum = 0;
+  double points = 0;
+  for (const auto& series : run.series) {
+    if (series.name != name) continue;
+    const auto finite = static_cast<double>(series.points - series.non_finite);
+    sum += series.mean * finite;
+    points += finite;
+  }
+  return points > 0 ? std::optional(sum / points) : metric_of(run, name);
+}
+
+std::optional<double> highest_of_series(const Run& run, std::string_view name) {
+  std::optional<double> highest;
+  for (const auto& series : run.series) {
+    if (series.name != name || series.points == series.non_finite) continue;
+    highest = highest ? std::max(*highest, series.max) : series.max;
+  }
+  return highest;
+}
+
+bool sampled_throughout(const Run& run, std::string_view name) {
+  // A log may show one table of the GPUs before its training began.
+  constexpr std::int64_t kFewestReadings = 10;
+  const auto* series = summary_of(run, name);
+  return series != nullptr && series->points - series->non_finite >= kFewestReadings;
+}
+
+std::optional<double> best_val_loss(const Run& run) { return best_of(run, "val_loss", true); }
+std::optional<double> best_val_accuracy(const Run& run) { return best_of(run, "val_accuracy", false); }
+
+std::optional<double> tokens_per_sample(const Run& run) {
+  const auto tokens = metric_of(run, "tokens_done");
+  const auto samples = metric_of(run, "samples_done");
+  if (tokens && samples && *samples > 0) return *tokens / *samples;
+  const auto token_rate = metric_of(run, "tokens_per_second");
+  const auto length = number_in(run.spec, "seq_length");
+  return token_rate || metric_of(run, "tokens_done") ? length : std::nullopt;
+}
+
+std::optional<std::int64_t> effective_batch(const Run& run) {
+  if (const auto stated = number_in(run.spec, "effective_batch")) return static_cast<std::int64_t>(*stated);
+  const auto batch = number_in(run.spec, "batch_size");
+  if (!batch) return std::nullopt;
+  const double accumulation = number_in(run.spec, "gradient_accumulation").value_or(1);
+  return static_cast<std::int64_t>(*batch * accumulation * run.ranks);
+}
+
+std::optional<PeakMemory> peak_memory(const Run& run) {
+  if (const auto gpu = metric_of(run, "gpu_memory_peak_bytes")) return PeakMemory{*gpu, true};
+  if (sampled_throughout(run, "gpu.memory_used_bytes")) {
+    return PeakMemory{*highest_of_series(run, "gpu.memory_used_bytes"), true};
+  }
+  if (const auto host = metric_of(run, "host_rss_peak_bytes")) return PeakMemory{*host, false};
+  return std::nullopt;
+}
+
+std::optional<Price> price_of(const Run& run, const ReportOptions& options) {
+  if (options.price) return options.price;
+  const auto* price = run.spec.if_contains("price");
+  const auto* fields = price == nullptr ? nullptr : price->if_object();
+  if (fields == nullptr) return std::nullopt;
+  const auto amount = number_in(*fields, "amount");
+  const auto* currency = fields->if_contains("currency");
+  const auto* per = fields->if_contains("per");
+  if (!amount || currency == nullptr || !currency->is_string() || per == nullptr || !per->is_string()) {
+    return std::nullopt;
+  }
+  return Price{*amount, std::string(currency->get_string()), std::string(per->get_string())};
+}
+
+Allocation allocation_of(const Run& run) { return {.gpus = run.ranks, .nodes = run.nodes}; }
+
+std::map<std::string, std::string> settings_of(const Run& run) {
+  std::map<std::string, std::string> settings;
+  for (const auto& [key, value] : run.spec) {
+    if (!contains(kBookkeeping, std::string_view(key))) flatten(value, std::string(key), settings);
+  }
+  return settings;
+}
+
+std::map<std::string, std::string> settings_beside_size(const Run& run) {
+  auto settings = settings_of(run);
+  std::erase_if(settings, [](const auto& setting) { return contains(kSize, setting.first); });
+  return settings;
+}
+
+std::vector<double> values_of(std::span<const RecordedRun* const> runs, std::string_view metric) {
+  std::vector<double> values;
+  for (const auto* one : runs) {
+    if (const auto value = metric_of(one->run, metric)) values.push_back(*value);
+  }
+  return values;
+}
+
+std::vector<Arm> arms_of(std::span<const RecordedRun> runs) {
+  std::vector<Arm> arms;
+  std::map<std::string, std::size_t> place;
+  for (const auto& one : runs) {
+    const Run& run = one.run;
+    const bool in_study = !run.study.empty();
+    const std::string key = in_study ? run.study + '\n' + run.variant : run.name + '\n' + run.spec_hash;
+    const auto [known, added] = place.emplace(key, arms.size());
+    if (added) arms.push_back({in_study && !run.variant.empty() ? run.variant : run.name, {}, {}});
+    Arm& arm = arms[known->second];
+    (usable(run) ? arm.usable : arm.others).push_back(&one);
+  }
+  // Names tell arms apart in tables: where two are equal, the run's id is added.
+  std::map<std::string, int> uses;
+  for (const auto& arm : arms) ++uses[arm.name];
+  for (auto& arm : arms) {
+    if (uses[arm.name] > 1) arm.name += " (" + arm.any().id + ")";
+  }
+  return arms;
+}
+
+std::string speed_metric(std::span<const RecordedRun> runs) {
+  for (const auto* name : {"samples_per_second", "tokens_per_second", "throughput", "events_per_second"}) {
+    const auto reports = [&](const RecordedRun& one) { return usable(one.run) && metric_of(one.run, name); };
+    if (std::any_of(runs.begin(), runs.end(), reports)) return name;
+  }
+  return "duration_seconds";
+}
+
+}  // namespace assay

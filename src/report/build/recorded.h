@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/cost.h"
+#include "base/units.h"
+#include "model/run.h"
+#include "model/series.h"
+#include "model/study.h"
+
+namespace assay {
+
+/// The course of one series, thinned out for drawing; the exact figures are in the run's summaries.
+struct RecordedSeries {
+  SeriesKey key;
+  std::string unit;
+  std::vector<SeriesPoint> points;
+};
+
+struct RecordedRun {
+  Run run;
+  std::vector<RecordedSeries> series;
+};
+
+struct ReportOptions {
+  std::optional<Price> price;  ///< instead of the one in the specification
+  std::optional<GridIntensity> grid;
+  std::optional<double> production_samples;  ///< to price a job of this many samples
+  int production_nodes = 1;
+  std::string baseline;  ///< a variant or run to compare with; empty: one rank, or the first configuration
+};
+
+/// One thing that was checked on a machine before its first run.
+struct PreflightCheck {
+  std::string host;
+  std::string check;  ///< "CPU governor"
+  std::string level;  ///< "ok", "note", "warning", "problem"
+  std::string found;
+};
+
+/// Everything a report is made from.
+struct ReportInput {
+  std::string title;
+  std::optional<Study> study;
+  std::vector<RecordedRun> runs;  ///< by plan, or oldest first
+  std::vector<PreflightCheck> preflight;
+  ReportOptions options;
+};
+
+// What follows from one run's record.
+
+/// Valid or flagged: its figures may be used. All others are shown with their mark, and nothing is computed from them.
+bool usable(const Run& run);
+/// "valid", "running", …: the verdict, or the state of a run that has not ended.
+std::string_view verdict_name(const Run& run);
+/// Why its figures must not be used, or what went wrong; empty for a valid run.
+std::string trouble_of(const Run& run);
+
+std::optional<double> metric_of(const Run& run, std::string_view name);
+const SeriesSummary* summary_of(const Run& run, std::string_view name);
+/// The mean over time and devices of a telemetry series; of an imported run, the figure its file states.
+std::optional<double> mean_of_series(const Run& run, std::string_view name);
+std::optional<double> highest_of_series(const Run& run, std::string_view name);
+
+/// Whether the series was read often enough to tell what the run used: single readings tell a moment.
+bool sampled_throughout(const Run& run, std::string_view name);
+
+std::optional<double> best_val_loss(const Run& run);
+std::optional<double> best_val_accuracy(const Run& run);
+std::optional<double> tokens_per_sample(const Run& run);
+std::optional<std::int64_t> effective_batch(const Run& run);
+/// Peak memory of the GPUs, or of the host where the run had none.
+struct PeakMemory {
+  double bytes = 0;
+  bool on_gpu = false;
+};
+std::optional<PeakMemory> peak_memory(const Run& run);
+std::optional<Price> price_of(const Run& run, const ReportOptions& options);
+Allocation allocation_of(const Run& run);
+
+/// Every setting by its dotted name ("lora.rank": "16"), without names, tags, prices and what says where and how often
+/// it runs.
+std::map<std::string, std::string> settings_of(const Run& run);
+/// The same without sizes and what follows from them: what must be equal in a scaling study.
+std::map<std::string, std::string> settings_beside_size(const Run& run);
+
+/// The usable ones' values of a metric, in order; those that did not report it are left out.
+std::vector<double> values_of(std::span<const RecordedRun* const> runs, std::string_view metric);
+
+/// One configuration of a study, or one side of a comparison: its runs are repeats of each other.
+struct Arm {
+  std::string name;
+  std::vector<const RecordedRun*> usable;
+  std::vector<const RecordedRun*> others;  ///< failed, invalid, interrupted, still running
+  const Run& any() const { return (usable.empty() ? others : usable).front()->run; }
+  bool has_result() const { return !usable.empty(); }
+};
+/// By variant, in the order of first appearance; runs of no study are told apart by name and settings.
+std::vector<Arm> arms_of(std::span<const RecordedRun> runs);
+
+/// The metric that says how fast these runs were: samples, tokens or events a second, or their duration.
+std::string speed_metric(std::span<const RecordedRun> runs);
+
+}  // namespace assay

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "report/build/recorded.h"
+#include "report/document.h"
+
+namespace assay {
+
+/// Everything that can be said about these runs: summary, results, issues, recommendations, method. Pure.
+Document report_on(const ReportInput& input);
+
+}  // namespace assay
