@@ -100,7 +100,7 @@ std::optional<std::int64_t> time_from_cell(std::string_view cell) {
   std::int64_t whole = 0;
   const auto [end, code] = std::from_chars(cell.data(), cell.data() + cell.size(), whole);
   const bool is_whole = code == std::errc() && end == cell.data() + cell.size();
-  if (const auto number = whole_number(cell)) {
+  if (const auto number = sole_number(cell)) {
     const double size = std::abs(number->value);
     if (!(size < 9e18)) return std::nullopt;
     // 9·10⁹ seconds since 1970 are the year 2255, and as much as 64 bits of nanoseconds hold.

@@ -83,7 +83,7 @@ std::optional<double> NumberStyle::read(std::string_view cell) const {
     scale = 100;
   }
   if (cell.find(',') == std::string_view::npos) {
-    const auto number = whole_number(cell);
+    const auto number = sole_number(cell);
     return number ? std::optional(number->value / scale) : std::nullopt;
   }
   const Groups groups = groups_of(cell);
@@ -96,7 +96,7 @@ std::optional<double> NumberStyle::read(std::string_view cell) const {
   } else {
     return std::nullopt;
   }
-  const auto number = whole_number(plain);
+  const auto number = sole_number(plain);
   return number ? std::optional(number->value / scale) : std::nullopt;
 }
 

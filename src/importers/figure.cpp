@@ -94,7 +94,7 @@ std::optional<Stated> number_at(std::string_view text, std::size_t& used) {
   return Stated{text.front() == '-' ? -value : value, half_unit_of(written)};
 }
 
-std::optional<Stated> whole_number(std::string_view text) {
+std::optional<Stated> sole_number(std::string_view text) {
   text = trim(text);
   std::size_t used = 0;
   const auto number = number_at(text, used);

@@ -38,7 +38,7 @@ bool agree(const FigureRange& stated, const FigureRange& computed);
 /// Nothing where there is none. Beyond a double's range is infinity.
 std::optional<Stated> number_at(std::string_view text, std::size_t& used);
 /// The number that is all of `text`, blanks around it aside.
-std::optional<Stated> whole_number(std::string_view text);
+std::optional<Stated> sole_number(std::string_view text);
 /// A whole number ≥ 0 at the start of `text`, thousands separators allowed (`10,000`). Nothing beyond 2⁵³.
 std::optional<std::int64_t> count_at(std::string_view text, std::size_t& used);
 /// What a JSON number was probably written as: its shortest form.

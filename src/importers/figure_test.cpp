@@ -37,9 +37,9 @@ TEST(Figure, WordsAreNoNumbers) {
 }
 
 TEST(Figure, WholeNumbersEndWithTheText) {
-  EXPECT_TRUE(whole_number(" 0.5 "));
-  EXPECT_FALSE(whole_number("0.5s"));
-  EXPECT_FALSE(whole_number(""));
+  EXPECT_TRUE(sole_number(" 0.5 "));
+  EXPECT_FALSE(sole_number("0.5s"));
+  EXPECT_FALSE(sole_number(""));
 }
 
 TEST(Figure, CountsMayHaveThousandsSeparators) {

@@ -37,7 +37,7 @@ std::optional<double> percentile_before(std::string_view key, std::string_view e
   if (!key.ends_with(ending)) return std::nullopt;
   std::string_view number = key.substr(0, key.size() - ending.size());
   if (number.ends_with("th")) number.remove_suffix(2);
-  const auto value = whole_number(number);
+  const auto value = sole_number(number);
   return value && value->value >= 0 && value->value <= 100 ? std::optional(value->value) : std::nullopt;
 }
 
@@ -86,7 +86,7 @@ class SummaryReader {
   }
 
   bool take_figure(std::string_view key, std::string_view value) {
-    const auto stated = whole_number(value);
+    const auto stated = sole_number(value);
     const auto number = stated ? std::optional(stated->value) : std::nullopt;
     return take_verdict(key, value) || take_rate(key, number) || take_latencies(key, number);
   }
@@ -152,7 +152,7 @@ class SummaryReader {
   }
 
   bool take_parameter(std::string_view key, std::string_view value) {
-    const auto stated = whole_number(value);
+    const auto stated = sole_number(value);
     const auto number = stated ? std::optional(stated->value) : std::nullopt;
     if (key == "target_qps") result_.target_qps = number;
     if (key == "target_latency (ns)") result_.target_latency_ns = number;
@@ -171,7 +171,7 @@ class SummaryReader {
   void take_recommendation(std::string_view text) {
     constexpr std::string_view kEstimate = "percentile estimate: ";
     if (const auto at = text.find(kEstimate); at != std::string_view::npos) {
-      if (const auto value = whole_number(text.substr(at + kEstimate.size())))
+      if (const auto value = sole_number(text.substr(at + kEstimate.size())))
         result_.early_stopping_latency_ns = value->value;
     }
     if (text != "Run successful." && result_.recommendations.size() < kMostMessages)

@@ -44,7 +44,7 @@ constexpr std::array kWordings = {
 bool begins_with_exception(std::string_view before, std::string_view after) {
   before = trim(before);
   if (before.ends_with("error") || before.find_first_of(" =") != std::string_view::npos) return false;
-  return !whole_number(after);
+  return !sole_number(after);
 }
 
 bool process_ended(std::string_view text) {

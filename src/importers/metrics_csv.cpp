@@ -89,7 +89,7 @@ class MetricsCsv {
     std::vector<std::string_view> cells;
     if (!reader.next(cells)) return bad("is empty");
     const bool only_numbers =
-        std::all_of(cells.begin(), cells.end(), [](auto cell) { return whole_number(cell).has_value(); });
+        std::all_of(cells.begin(), cells.end(), [](auto cell) { return sole_number(cell).has_value(); });
     if (only_numbers)
       return bad("has no header: its first line has numbers only", "Name the columns in the first line.");
     if (reader.ended_in_quotes()) return bad("ends inside the quotes of its header");
@@ -184,7 +184,7 @@ class MetricsCsv {
   }
 
   static std::optional<double> own_number(std::string_view cell) {
-    const auto number = whole_number(cell);
+    const auto number = sole_number(cell);
     return number ? std::optional(number->value) : std::nullopt;
   }
 

@@ -119,6 +119,11 @@ Result<NodeResults> parse_node_results(std::string_view bytes, std::string_view 
 /// sample, claims without a measured baseline. `price` is used where the files state none.
 std::vector<Flag> check_node_results(const NodeResults& results, const std::optional<Price>& price = {});
 
+/// How flags name a result in `about`: "node1 / baseline (diagnostic.json)".
+std::string label_of(const NodeResult& node);
+/// Whether a status, as written, says that something failed.
+bool says_failure(std::string_view status);
+
 /// Both over a set of files. A file that cannot be read becomes a flag `unreadable`; it is an error only if there is no
 /// other.
 Result<NodeResults> import_node_results(std::span<const NamedText> files, const std::optional<Price>& price = {});

@@ -19,17 +19,6 @@ FigureRange exact(std::int64_t number) { return exactly(static_cast<double>(numb
 
 std::string percent(double share) { return fmt::format("{} %", plain_figure(std::round(share * 1000) / 10)); }
 
-std::string label_of(const NodeResult& node) {
-  return node.configuration.empty() ? fmt::format("{} ({})", node.node, node.source)
-                                    : fmt::format("{} / {} ({})", node.node, node.configuration, node.source);
-}
-
-bool failed(std::string_view status) {
-  const std::string lower = lower_case(status);
-  return !lower.empty() && lower != "success" && lower != "successful" && lower != "ok" && lower != "completed" &&
-         lower != "passed" && lower != "done";
-}
-
 /// Checks that need one node alone.
 class NodeChecks {
  public:
@@ -56,7 +45,7 @@ class NodeChecks {
   }
 
   void outcome() {
-    if (node_.error.empty() && !failed(node_.status)) return;
+    if (node_.error.empty() && !says_failure(node_.status)) return;
     const std::string lower = lower_case(node_.error + " " + node_.status);
     const bool oom = lower.find("out of memory") != std::string::npos || lower.find("oom") != std::string::npos;
     const std::string what = node_.error.empty() ? fmt::format("ended with status '{}'", node_.status) : node_.error;
@@ -344,7 +333,7 @@ class SummaryChecks {
 
 void check_parts(const std::vector<SuitePart>& parts, std::vector<Flag>& flags) {
   for (const auto& part : parts) {
-    if (!failed(part.status) && part.exit_code.value_or(0) == 0 && part.error.empty()) continue;
+    if (!says_failure(part.status) && part.exit_code.value_or(0) == 0 && part.error.empty()) continue;
     std::string message = part.status.empty() ? "did not succeed" : fmt::format("status '{}'", part.status);
     if (part.exit_code) message += fmt::format(", exit code {}", *part.exit_code);
     if (part.seconds) message += fmt::format(", after {} s", plain_figure(part.seconds->value));
@@ -354,6 +343,17 @@ void check_parts(const std::vector<SuitePart>& parts, std::vector<Flag>& flags) 
 }
 
 }  // namespace
+
+std::string label_of(const NodeResult& node) {
+  return node.configuration.empty() ? fmt::format("{} ({})", node.node, node.source)
+                                    : fmt::format("{} / {} ({})", node.node, node.configuration, node.source);
+}
+
+bool says_failure(std::string_view status) {
+  const std::string lower = lower_case(status);
+  return !lower.empty() && lower != "success" && lower != "successful" && lower != "ok" && lower != "completed" &&
+         lower != "passed" && lower != "done";
+}
 
 std::vector<Flag> check_node_results(const NodeResults& results, const std::optional<Price>& price) {
   std::vector<Flag> flags;

@@ -115,6 +115,23 @@ void append_series_json(std::string& out, const SeriesWithPoints& series) {
   out += '}';
 }
 
+Result<RunWithSeries> run_from_export(const json::value& value) {
+  JsonFields fields(value, "export");
+  if (fields.text("format") != kFormat) fields.fail("format", "is not that of an exported run");
+  ASSAY_CHECK(fields.finish());
+  ASSAY_CHECK(check_schema(value, kRunExportSchema, "export"));
+  RunWithSeries run;
+  const json::value* record = fields.find("run");
+  if (!record) return Error{.kind = ErrorKind::bad_file, .message = "export: 'run' is missing"};
+  ASSAY_TRY(run.run, run_from_json(*record));
+  for (const auto& item : fields.array_or_empty("series")) {
+    ASSAY_TRY(auto series, series_from(item));
+    run.series.push_back(std::move(series));
+  }
+  ASSAY_CHECK(fields.finish());
+  return run;
+}
+
 }  // namespace
 
 std::string write_series_csv(const std::vector<SeriesWithPoints>& series) {
@@ -157,28 +174,41 @@ std::string write_run_json(const RunWithSeries& run) {
   return out + "]}\n";
 }
 
+std::string write_runs_json(std::span<const RunWithSeries> runs) {
+  if (runs.size() == 1) return write_run_json(runs.front());
+  std::string out = "[";
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (i) out += ",\n";
+    out += write_run_json(runs[i]);
+  }
+  return out + "]\n";
+}
+
 Result<RunWithSeries> parse_run_json(std::string_view bytes, std::string_view name) {
   const auto read = [&]() -> Result<RunWithSeries> {
     ASSAY_TRY(const auto looked, look_at_bytes(bytes, name));
     ASSAY_TRY(const auto document, parse_exact_json(looked.text));
-    JsonFields fields(document.value, "export");
-    if (fields.text("format") != kFormat) fields.fail("format", "is not that of an exported run");
-    ASSAY_CHECK(fields.finish());
-    ASSAY_CHECK([&]() -> Result<void> {
-      ASSAY_TRY(const int schema, check_schema(document.value, kRunExportSchema, "export"));
-      static_cast<void>(schema);
-      return {};
-    }());
-    RunWithSeries run;
-    const json::value* record = fields.find("run");
-    if (!record) return Error{.kind = ErrorKind::bad_file, .message = "export: 'run' is missing"};
-    ASSAY_TRY(run.run, run_from_json(*record));
-    for (const auto& item : fields.array_or_empty("series")) {
-      ASSAY_TRY(auto series, series_from(item));
-      run.series.push_back(std::move(series));
+    return run_from_export(document.value);
+  };
+  return read().within(fmt::format("reading '{}'", name));
+}
+
+Result<std::vector<RunWithSeries>> parse_runs_json(std::string_view bytes, std::string_view name) {
+  const auto read = [&]() -> Result<std::vector<RunWithSeries>> {
+    ASSAY_TRY(const auto looked, look_at_bytes(bytes, name));
+    ASSAY_TRY(const auto document, parse_exact_json(looked.text));
+    std::vector<RunWithSeries> runs;
+    if (!document.value.is_array()) {
+      ASSAY_TRY(auto run, run_from_export(document.value));
+      runs.push_back(std::move(run));
+      return runs;
     }
-    ASSAY_CHECK(fields.finish());
-    return run;
+    for (const auto& item : document.value.get_array()) {
+      ASSAY_TRY(auto run, run_from_export(item).within(fmt::format("run {}", runs.size() + 1)));
+      runs.push_back(std::move(run));
+    }
+    if (runs.empty()) return Error{.kind = ErrorKind::bad_file, .message = "there is no run in it"};
+    return runs;
   };
   return read().within(fmt::format("reading '{}'", name));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,5 +44,8 @@ std::string write_run_json(const RunWithSeries& run);
 /// Reads what write_run_json wrote; every bit of every finite value comes back. Anything else is an error of kind
 /// bad_file that says what is wrong.
 Result<RunWithSeries> parse_run_json(std::string_view bytes, std::string_view name);
+/// Several as a JSON list of such objects; one alone as that object.
+std::string write_runs_json(std::span<const RunWithSeries> runs);
+Result<std::vector<RunWithSeries>> parse_runs_json(std::string_view bytes, std::string_view name);
 
 }  // namespace assay
