@@ -24,6 +24,9 @@ step assay doctor || true
 step assay run examples/spiral.yaml --tag demo
 # The LLM guide's diagnostic suite in small: LoRA on a tiny Mistral and seven variants of it.
 step assay run examples/llm-diagnostic-suite-tiny.yaml --tag demo
+# What does the suite say? In the terminal, and as one HTML file.
+step assay report llm-diagnostic-suite-tiny
+step assay report llm-diagnostic-suite-tiny -o build/demo-report.html
 # A training script that knows nothing of assay: its `loss=…` lines become curves.
 step assay exec --quiet --name spiral-by-hand --tag demo -- python3 examples/train.py --epochs 40
 step assay show @last
@@ -39,4 +42,5 @@ Everything above was recorded in build/demo-data. Try it yourself:
   export PATH="$PWD/build/release/bin:\$PATH"
   assay exec -- python3 your_training_script.py
   assay show @last
+The report on the LLM suite: file://$PWD/build/demo-report.html
 TEXT

@@ -44,8 +44,9 @@ constexpr std::string_view kScript = R"SHELL(_assay() {
     return
   fi
   case $command in
-    show|logs|tag|rm) COMPREPLY=($(compgen -W "@last $(assay runs --ids --limit 200 2>/dev/null)" -- "$word")) ;;
+    show|logs|tag|rm|export|report|compare|plot) COMPREPLY=($(compgen -W "@last $(assay runs --ids --limit 200 2>/dev/null)" -- "$word")) ;;
     run|validate) COMPREPLY=($(compgen -f -X '!*.y?(a)ml' -- "$word") $(compgen -d -- "$word")) ;;
+    import) COMPREPLY=($(compgen -W 'slurm results csv loadgen run' -- "$word") $(compgen -f -- "$word")) ;;
     completion) COMPREPLY=($(compgen -W 'bash zsh' -- "$word")) ;;
   esac
 }

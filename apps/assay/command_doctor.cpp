@@ -9,12 +9,12 @@
 namespace assay {
 namespace {
 
-Cell mark(Finding::Level level, const TerminalStyle& style) {
+Cell mark(DoctorFinding::Level level, const TerminalStyle& style) {
   switch (level) {
-    case Finding::Level::ok: return Cell(std::string(style.pick("✔", "+")), Colour::green);
-    case Finding::Level::note: return Cell(std::string(style.pick("·", ".")), Colour::dim);
-    case Finding::Level::warning: return Cell(std::string(style.pick("⚑", "!")), Colour::yellow);
-    case Finding::Level::problem: return Cell(std::string(style.pick("✘", "x")), Colour::red);
+    case DoctorFinding::Level::ok: return Cell(std::string(style.pick("✔", "+")), Colour::green);
+    case DoctorFinding::Level::note: return Cell(std::string(style.pick("·", ".")), Colour::dim);
+    case DoctorFinding::Level::warning: return Cell(std::string(style.pick("⚑", "!")), Colour::yellow);
+    case DoctorFinding::Level::problem: return Cell(std::string(style.pick("✘", "x")), Colour::red);
   }
   return Cell("");
 }
@@ -26,13 +26,9 @@ int doctor(const Context& context) {
   int warnings = 0;
   json::array list;
   for (const auto& finding : findings) {
-    problems += finding.level == Finding::Level::problem;
-    warnings += finding.level == Finding::Level::warning;
-    list.push_back({{"id", finding.id},
-                    {"check", finding.check},
-                    {"level", name_of(finding.level)},
-                    {"found", finding.found},
-                    {"remedy", finding.remedy}});
+    problems += finding.level == DoctorFinding::Level::problem;
+    warnings += finding.level == DoctorFinding::Level::warning;
+    list.push_back(to_json(finding));
   }
   if (!context.json) {
     const TerminalStyle style = context.out_style();
@@ -41,9 +37,9 @@ int doctor(const Context& context) {
     print("\n" + table.render(style));
     for (const auto& finding : findings) {
       if (finding.remedy.empty()) continue;
-      const Colour colour = finding.level == Finding::Level::problem   ? Colour::red
-                            : finding.level == Finding::Level::warning ? Colour::yellow
-                                                                       : Colour::dim;
+      const Colour colour = finding.level == DoctorFinding::Level::problem   ? Colour::red
+                            : finding.level == DoctorFinding::Level::warning ? Colour::yellow
+                                                                             : Colour::dim;
       print(fmt::format("\n  {}\n    {}\n", style.paint(colour, finding.check), finding.remedy));
     }
     print(problems ? fmt::format("\n  {} problem{}, {} warning{}: benchmarks would fail or be invalid here.\n\n",

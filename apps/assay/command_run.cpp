@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "commands.h"
 #include "live_view.h"
+#include "machine/doctor.h"
 #include "machine/redact.h"
 #include "run_services.h"
 #include "run_view.h"
@@ -61,6 +62,7 @@ class RunCommand {
     auto store = context_.open_store();
     if (!store) return context_.fail(store.error());
     store_ = std::move(store).value();
+    look_at_machine();
     if (!options_.resume.empty()) {
       auto id = resolve_study(*store_, options_.resume);
       return id ? finish_study(*id) : context_.fail(id.error());
@@ -82,6 +84,16 @@ class RunCommand {
     const std::string name = options_.name.empty() ? default_name(spec) : options_.name;
     return plan->size() == 1 ? run_one(plan->front(), name, spec) : start_study(std::move(plan).value(), name, spec);
   }
+
+  /// What the machine was like before anything ran on it: the pre-flight table of reports.
+  void look_at_machine() {
+    json::array findings;
+    for (const auto& finding : examine(MachineView::real(), {.data_folder = context_.data_folder(), .quick = true})) {
+      findings.push_back(to_json(finding));
+    }
+    preflight_ = json::serialize(findings);
+  }
+  void attach_preflight(const std::string& run) { (void)store_->attach(run, "preflight.json", preflight_).ok(); }
 
   StudyOptions study_options(LiveView& view, std::size_t planned) const {
     StudyOptions options;
@@ -106,6 +118,7 @@ class RunCommand {
     auto run = run_single(planned, name, all_tags(spec, options_), study_options(view, 1), services);
     if (!run) return context_.fail(run.error());
     (void)store_->attach(run->id, "spec.yaml", redact(spec.source)).ok();
+    attach_preflight(run->id);
     return report_run(context_, *run, *store_);
   }
 
@@ -127,6 +140,7 @@ class RunCommand {
     const auto services = make_services(context_, *store_, view, signals_.fd());
     auto outcome = run_study(id, study_options(view, study->plan.size()), services);
     if (!outcome) return context_.fail(outcome.error());
+    if (!outcome->runs.empty()) attach_preflight(outcome->runs.front().id);
     const int code = exit_code_of(*outcome);
     if (!context_.json && !context_.quiet) print(describe_study(*study, *outcome, context_.out_style()));
     json::array runs;
@@ -146,6 +160,7 @@ class RunCommand {
   const RunOptions& options_;
   StopSignals signals_;
   std::unique_ptr<Store> store_;
+  std::string preflight_;
 };
 
 }  // namespace

@@ -17,10 +17,9 @@ namespace assay {
 namespace {
 
 /// Commands of the design whose part does not exist yet: told apart from typing mistakes.
-constexpr std::array<std::string_view, 24> kLaterCommands = {
-    "compare", "report", "plot",      "query",  "import",     "export",  "simulate", "serve",
-    "agent",   "token",  "fleet-sim", "backup", "restore",    "migrate", "user",     "submit",
-    "queue",   "cancel", "nodes",     "top",    "node-bench", "alerts",  "login",    "probe"};
+constexpr std::array<std::string_view, 19> kLaterCommands = {
+    "query",  "simulate", "serve",  "agent", "token", "fleet-sim",  "backup", "restore", "migrate", "user",
+    "submit", "queue",    "cancel", "nodes", "top",   "node-bench", "alerts", "login",   "probe"};
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -29,6 +28,8 @@ Examples:
   assay run bench.yaml --set batch_size=64       change one setting
   assay runs verdict=valid --sort -duration      what was recorded
   assay show @last                               the newest run
+  assay report study:@last -o report.html        what a study says
+  assay compare @last-1 @last                    what differs, and whether it matters
   assay doctor                                   is this machine ready?
 
 Exit codes: 0 valid result, 1 the workload failed, 2 the request is wrong, 3 this machine cannot,
@@ -87,6 +88,11 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["rm"] = add_rm(app, context);
   actions["prune"] = add_prune(app, context);
   actions["reindex"] = add_reindex(app, context);
+  actions["report"] = add_report(app, context);
+  actions["compare"] = add_compare(app, context);
+  actions["plot"] = add_plot(app, context);
+  actions["import"] = add_import(app, context);
+  actions["export"] = add_export(app, context);
   actions["doctor"] = add_doctor(app, context);
   actions["version"] = add_version(app, context);
   actions["completion"] = add_completion(app, context, app);

@@ -99,14 +99,16 @@ std::string result_table(const Run& run, const TerminalStyle& style) {
 }
 
 std::string machine_line(const Provenance& provenance) {
-  std::vector<std::string> parts = {provenance.hostname};
+  std::vector<std::string> parts;
+  if (!provenance.hostname.empty()) parts.push_back(provenance.hostname);
   if (!provenance.cpu_model.empty())
     parts.push_back(fmt::format("{} × {}", provenance.cpu_cores, provenance.cpu_model));
   if (provenance.memory_bytes) parts.push_back(format_bytes({provenance.memory_bytes}));
   std::map<std::string, int> gpus;
   for (const auto& gpu : provenance.gpus) ++gpus[gpu.name];
   for (const auto& [name, count] : gpus) parts.push_back(fmt::format("{} × {}", count, name));
-  if (gpus.empty()) parts.emplace_back("no GPU");
+  // What was imported says nothing of the machine.
+  if (gpus.empty() && provenance.machine_cores > 0) parts.emplace_back("no GPU");
   return join(parts, " · ");
 }
 
@@ -207,7 +209,7 @@ std::string describe_run(const Run& run, Store& store, const std::string& data_f
   if (const auto cpu = run.metrics.find("cpu_seconds"); cpu != run.metrics.end()) {
     time += fmt::format("  (CPU {})", format_value(cpu->second, "s"));
   }
-  line(out, style, "Started", local_time(run.started));
+  if (run.started != WallTime{}) line(out, style, "Started", local_time(run.started));
   line(out, style, "Time", time);
   line(out, style, "Command", command_line(run.provenance, style));
   line(out, style, "Tags", join(run.tags, ", "));

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "commands.h"
+#include "report/build/recorded.h"
+#include "report/document.h"
+#include "report/render.h"
+
+namespace assay {
+
+/// What `report` and `compare` share: how the answer looks, where it goes, and what it is priced with.
+struct ReportArguments {
+  std::string format;
+  std::string output;
+  std::string table;
+  std::string price;
+  std::string grid;
+  double production_samples = 0;
+  int production_nodes = 1;
+  std::string baseline;
+};
+void add_report_options(CLI::App& command, ReportArguments& arguments);
+
+/// Prices and grid as written become options; what cannot be read is an error of kind `usage`.
+Result<ReportOptions> report_options(const ReportArguments& arguments);
+
+/// Writes the document as asked for and returns the exit code. `result` goes into the envelope beside it with --json.
+int write_document(const Context& context, const ReportArguments& arguments, const Document& document);
+
+/// Writes a file in one step and says so on standard error; "-" is standard output.
+int write_output(const Context& context, const std::string& path, std::string_view content);
+
+}  // namespace assay
