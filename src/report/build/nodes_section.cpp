@@ -11,13 +11,6 @@
 namespace assay {
 namespace {
 
-/// Nodes are held against each other where they did the same work by themselves.
-std::string work_of(const Run& run) {
-  std::string work = run.kind;
-  for (const auto& [name, value] : settings_beside_size(run)) work += fmt::format("\n{}={}", name, value);
-  return work;
-}
-
 GpuHealth health_of(const Run& run) {
   GpuHealth health;
   health.temperature_c = mean_of_series(run, "gpu.temperature_c");

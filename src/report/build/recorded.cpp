@@ -174,6 +174,12 @@ std::map<std::string, std::string> settings_beside_size(const Run& run) {
   return settings;
 }
 
+std::string work_of(const Run& run) {
+  std::string work = run.kind;
+  for (const auto& [name, value] : settings_beside_size(run)) work += fmt::format("\n{}={}", name, value);
+  return work;
+}
+
 std::vector<double> values_of(std::span<const RecordedRun* const> runs, std::string_view metric) {
   std::vector<double> values;
   for (const auto* one : runs) {

@@ -90,6 +90,9 @@ std::map<std::string, std::string> settings_of(const Run& run);
 /// The same without sizes and what follows from them: what must be equal in a scaling study.
 std::map<std::string, std::string> settings_beside_size(const Run& run);
 
+/// Kind and settings as one text: equal where two runs of one size did the same work.
+std::string work_of(const Run& run);
+
 /// The usable ones' values of a metric, in order; those that did not report it are left out.
 std::vector<double> values_of(std::span<const RecordedRun* const> runs, std::string_view metric);
 

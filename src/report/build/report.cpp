@@ -206,10 +206,12 @@ Document report_on(const ReportInput& input) {
   set_verdict(document, input);
   document.sections.push_back(summary_section(answers, issues));
   add_results(document, answers);
-  document.sections.push_back(runs_section(input.runs));
   const auto add = [&](std::optional<Section> section) {
     if (section) document.sections.push_back(std::move(*section));
   };
+  add(history_section(input.runs));
+  add(leaderboard_section(arms, input.options));
+  document.sections.push_back(runs_section(input.runs));
   add(cost_section(arms, input.options));
   add(tokens_section(arms));
   add(roofline_section(arms));

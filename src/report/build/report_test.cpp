@@ -14,6 +14,7 @@ namespace assay {
 namespace {
 
 using ::testing::Contains;
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -359,6 +360,60 @@ TEST(Report, FiguresThatAreNoNumbersAreNeverShownAsOnes) {
 
 TEST(Report, TheSameInputGivesTheSameBytes) {
   EXPECT_EQ(render_html(report_on(scaling_input())), render_html(report_on(scaling_input())));
+}
+
+ReportInput repeated_runs(int hosts, int runs, int slow_host, double slow_by) {
+  ReportInput input{.title = "history"};
+  for (int k = 0; k < runs; ++k) {
+    for (int host = 0; host < hosts; ++host) {
+      const double noise = 0.001 * ((7 * k + 3 * host) % 5 - 2);
+      const bool slow = host == slow_host && k >= runs / 2;
+      RecordedRun one = finished_run(fmt::format("h{}k{}", host, k),
+                                     {{"samples_per_second", (100 + host) * (1 + noise) * (slow ? 1 - slow_by : 1)}});
+      one.run.provenance.hostname = fmt::format("node{}", host);
+      one.run.created = WallTime(std::chrono::hours(24 * k));
+      input.runs.push_back(std::move(one));
+    }
+  }
+  return input;
+}
+
+TEST(Report, AHostThatGotSlowerIsFoundInItsHistory) {
+  const Document document = report_on(repeated_runs(6, 60, 2, 0.03));
+  const auto verdicts = column_of(document, "history_table", "verdict");
+  ASSERT_EQ(verdicts.size(), 6u);
+  EXPECT_THAT(verdicts[2], HasSubstr("degraded by"));
+  for (const std::size_t other : {0u, 1u, 3u, 4u, 5u}) EXPECT_EQ(verdicts[other], "steady");
+  EXPECT_THAT(column_of(document, "history_table", "fixed_rule"), Not(Contains("alarm")))
+      << "3 % is below the fixed rule";
+  EXPECT_NE(find_chart(document, "history"), nullptr);
+}
+
+TEST(Report, AFleetThatGotSlowerTogetherIsNoSlowHost) {
+  ReportInput input = repeated_runs(6, 60, -1, 0);
+  for (auto& one : input.runs) {
+    if (one.run.created >= WallTime(std::chrono::hours(24 * 30))) one.run.metrics["samples_per_second"] *= 0.97;
+  }
+  EXPECT_THAT(column_of(report_on(input), "history_table", "verdict"), Each("steady"));
+}
+
+TEST(Report, FewRunsHaveNoHistory) {
+  EXPECT_EQ(find_table(report_on(repeated_runs(6, 9, 2, 0.03)), "history_table"), nullptr);
+}
+
+TEST(Report, ModelsAndDevicesAreRanked) {
+  ReportInput input{.title = "board"};
+  for (const char* gpu : {"NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3"}) {
+    RecordedRun one = variant_run(gpu, gpu, 10, 512);
+    if (std::string_view(gpu).find("H100") != std::string_view::npos) one.run.metrics["tokens_per_second"] *= 2;
+    one.run.provenance.gpus = {{"GPU-1", gpu, 80'000'000'000}};
+    input.runs.push_back(std::move(one));
+  }
+  const Document document = report_on(input);
+  EXPECT_THAT(column_of(document, "leaderboard", "device"),
+              ElementsAre("1 × NVIDIA H100 80GB HBM3", "1 × NVIDIA A100-SXM4-80GB"));
+  EXPECT_THAT(column_of(document, "leaderboard", "remark"), ElementsAre("", "close to the one above"));
+  EXPECT_THAT(column_of(document, "devices", "architecture"), ElementsAre("Ampere", "Hopper"));
 }
 
 TEST(Report, ChecksBeforeTheRunsAreListed) {

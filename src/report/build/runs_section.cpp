@@ -133,6 +133,7 @@ std::optional<Section> environment_section(std::span<const RecordedRun> runs) {
     differ |= seen.size() > 1 && name != "Host" && name != "Seeds";
   }
   Section section{.id = "environment", .title = "Environment", .blocks = {std::move(facts)}, .in_terminal = false};
+  if (auto devices = device_table(runs)) section.blocks.emplace_back(std::move(*devices));
   if (differ) {
     section.blocks.emplace_back(Paragraph{
         "The runs did not all have the same environment: values that differ are separated by |.", Tone::warning});

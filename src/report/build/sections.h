@@ -64,6 +64,13 @@ Section serving_section(const ServingAnswer& answer);
 /// Latency figures of load tests: LoadGen's summaries.
 std::optional<Section> latency_section(std::span<const RecordedRun> runs);
 
+/// Hosts that did the same work ten times or more: trend, change of level, beside Hunter's method and a fixed rule.
+std::optional<Section> history_section(std::span<const RecordedRun> runs);
+/// Where models, devices or software differ: who is fastest, and at which cost.
+std::optional<Section> leaderboard_section(std::span<const Arm> arms, const ReportOptions& options);
+/// The devices of these runs that are in the catalogue, beside what was measured on them.
+std::optional<FigureTable> device_table(std::span<const RecordedRun> runs);
+
 Section runs_section(std::span<const RecordedRun> runs);
 std::optional<Section> preflight_section(std::span<const PreflightCheck> checks);
 std::optional<Section> environment_section(std::span<const RecordedRun> runs);

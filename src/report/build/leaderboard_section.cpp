@@ -1,0 +1,115 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/device_catalogue.h"
+#include "analysis/leaderboard.h"
+#include "analysis/statistics.h"
+#include "report/build/figures.h"
+#include "report/build/sections.h"
+
+namespace assay {
+namespace {
+
+std::string model_of(const Run& run) {
+  const auto* model = run.spec.if_contains("model");
+  if (model == nullptr) return "";
+  if (model->is_string()) return std::string(model->get_string());
+  const auto* name = model->is_object() ? model->get_object().if_contains("name") : nullptr;
+  return name != nullptr && name->is_string() ? std::string(name->get_string()) : "";
+}
+
+std::string device_of(const Run& run) {
+  const auto& machine = run.provenance;
+  return machine.gpus.empty() ? machine.cpu_model
+                              : fmt::format("{} × {}", machine.gpus.size(), machine.gpus.front().name);
+}
+
+std::string software_of(const Run& run) {
+  const auto& machine = run.provenance;
+  if (!machine.engine_version.empty()) return "assay-engine " + machine.engine_version;
+  return machine.torch_version.empty() ? run.kind : "PyTorch " + machine.torch_version;
+}
+
+std::optional<Money> unit_cost(const Arm& arm, const ReportOptions& options) {
+  const auto price = price_of(arm.any(), options);
+  if (!price) return std::nullopt;
+  const auto rates = values_of(arm.usable, "tokens_per_second");
+  if (rates.empty()) return std::nullopt;
+  return cost_of(*price, allocation_of(arm.any()), {.tokens_per_second = mean(rates)}).per_million_tokens;
+}
+
+}  // namespace
+
+std::optional<Section> leaderboard_section(std::span<const Arm> arms, const ReportOptions& options) {
+  std::vector<LeaderboardEntry> entries;
+  std::set<std::string> combinations;
+  for (const auto& arm : arms) {
+    const Run& run = arm.any();
+    auto values = values_of(arm.usable, "tokens_per_second");
+    if (model_of(run).empty() || device_of(run).empty() || values.empty()) continue;
+    combinations.insert(model_of(run) + '\n' + device_of(run) + '\n' + software_of(run));
+    entries.push_back({.model = model_of(run),
+                       .device = device_of(run),
+                       .software = software_of(run),
+                       .values = std::move(values),
+                       .cost = unit_cost(arm, options)});
+  }
+  if (combinations.size() < 2) return std::nullopt;
+  FigureTable table{
+      .id = "leaderboard",
+      .columns = {{"rank", "Rank", "", Align::right, false},
+                  {"model", "Model", "", Align::left, true},
+                  {"device", "Device", "", Align::left, true},
+                  {"software", "Software", "", Align::left, false},
+                  {"tokens_per_second", "Tokens/s", "", Align::right, false},
+                  {"cost_per_million_tokens", "Per 1 M tokens", "", Align::right, false},
+                  {"remark", "Remark", "", Align::left, false}},
+      .notes = {
+          "Close: better than the next, but not by more than the noise of the repeats, or too few of them to say."}};
+  for (const auto& row : leaderboard(entries)) {
+    const auto& entry = entries[row.entry];
+    std::string remark = row.close_to_above ? "close to the one above" : "";
+    if (row.on_cost_front) remark += remark.empty() ? "none faster and cheaper" : "; none faster and cheaper";
+    table.rows.push_back({row.rank ? count_figure(static_cast<double>(*row.rank)) : Figure(), entry.model, entry.device,
+                          entry.software, token_rate_figure(row.value), money_figure(entry.cost), std::move(remark)});
+  }
+  return Section{.id = "leaderboard", .title = "Models, devices, software", .blocks = {std::move(table)}};
+}
+
+std::optional<FigureTable> device_table(std::span<const RecordedRun> runs) {
+  std::map<std::string, double> probed;  // the highest ceiling that a run measured on it, per device
+  for (const auto& one : runs) {
+    const auto& machine = one.run.provenance;
+    const std::string name = machine.gpus.empty() ? machine.cpu_model : machine.gpus.front().name;
+    if (name.empty()) continue;
+    auto& ceiling = probed[name];
+    ceiling = std::max(ceiling, metric_of(one.run, "peak_flops_per_second").value_or(0) / one.run.ranks);
+  }
+  FigureTable table{
+      .id = "devices",
+      .title = "Devices: what vendors state, and what was measured",
+      .columns = {{"device", "Device", "", Align::left, true},
+                  {"architecture", "Architecture", "", Align::left, false},
+                  {"memory_gb", "Memory (GB)", "", Align::right, false},
+                  {"fp32_tflops", "FP32 (TFLOP/s)", "", Align::right, false},
+                  {"fp16_tflops", "FP16 (TFLOP/s)", "", Align::right, false},
+                  {"bandwidth_gb_per_s", "Bandwidth (GB/s)", "", Align::right, false},
+                  {"measured_tflops", "Measured (TFLOP/s)", "", Align::right, false},
+                  {"cloud", "Cloud", "", Align::left, true}},
+      .notes = {"Stated figures are dense peaks; nothing is judged by them. Measured: the ceiling of matrix products "
+                "of one rank in the precision of its run."}};
+  for (const auto& [name, ceiling] : probed) {
+    const DeviceInfo* device = find_device(name);
+    if (device == nullptr) continue;
+    table.rows.push_back({std::string(device->name), std::string(device->architecture),
+                          fixed_figure(device->memory_gb, 0), fixed_figure(device->fp32_tflops, 1),
+                          fixed_figure(device->fp16_tflops, 1), fixed_figure(device->bandwidth_gb_per_s, 0),
+                          ceiling > 0 ? fixed_figure(ceiling / 1e12, 1) : Figure(), std::string(device->cloud)});
+  }
+  return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
+}
+
+}  // namespace assay
