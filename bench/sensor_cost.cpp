@@ -246,17 +246,20 @@ int time_calls(const Options& options) {
   FieldValue field{};
   field.field = kFieldMemoryTemperature;
   const Device device = gpu.device;
-  time_call("utilization", [&] { api.utilization(device, &utilization); });
-  time_call("memory", [&] { api.memory_v2(device, &memory); });
-  time_call("temperature", [&] { api.temperature(device, kTemperatureGpu, &number); });
-  time_call("memory temperature", [&] { api.field_values(device, 1, &field); });
-  time_call("power", [&] { api.power(device, &number); });
-  time_call("power limit", [&] { api.power_limit(device, &number); });
-  time_call("SM clock", [&] { api.clock(device, kClockSm, &number); });
-  time_call("throttle reasons", [&] { api.clock_reasons(device, &large); });
-  time_call("ECC errors", [&] { api.ecc_errors(device, kCorrected, kVolatileEcc, &large); });
-  time_call("PCIe width", [&] { api.pcie_width(device, &number); });
-  time_call("PCIe replays", [&] { api.pcie_replays(device, &number); });
+  const auto timed = [&](const char* name, auto* function, auto... asked) {
+    if (function != nullptr) time_call(name, [&] { function(device, asked...); });
+  };
+  timed("utilization", api.utilization, &utilization);
+  timed("memory", api.memory_v2, &memory);
+  timed("temperature", api.temperature, kTemperatureGpu, &number);
+  timed("memory temperature", api.field_values, 1, &field);
+  timed("power", api.power, &number);
+  timed("power limit", api.power_limit, &number);
+  timed("SM clock", api.clock, kClockSm, &number);
+  timed("throttle reasons", api.clock_reasons, &large);
+  timed("ECC errors", api.ecc_errors, kCorrected, kVolatileEcc, &large);
+  timed("PCIe width", api.pcie_width, &number);
+  timed("PCIe replays", api.pcie_replays, &number);
   if (const auto gpm = GpmSampler::make(api, device, nullptr, kNoInstance)) {
     Code code = kSuccess;
     time_call("GPM sample and ratios", [&] { static_cast<void>(gpm->read(clock.now(), code)); });

@@ -94,7 +94,7 @@ std::string content_of(BIO& bio) {
 /// Key and certificate as one PEM text, so that one file holds a pair that belongs together.
 Result<std::string> make_pem(const std::vector<std::string>& names) {
   ASSAY_TRY(const auto alternatives, alternative_names(names));
-  const OpensslPointer<EVP_PKEY> key(EVP_EC_gen("P-256"));
+  const OpensslPointer<EVP_PKEY> key(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256"));
   const OpensslPointer<X509> certificate(X509_new());
   const OpensslPointer<BIO> out(BIO_new(BIO_s_mem()));
   if (!key || !certificate || !out) return openssl_error("cannot make a key");

@@ -136,6 +136,7 @@ bool SeriesCatalogue::fulfils(const Entry& entry, const Condition& condition) co
 
 std::vector<SeriesId> SeriesCatalogue::select(const SeriesSelector& selector) const {
   std::vector<Condition> conditions;
+  conditions.reserve(selector.labels.size());
   for (const auto& match : selector.labels) conditions.push_back({&match, find_symbol(match.label)});
   std::vector<SeriesId> selected;
   const auto consider = [&](SeriesId id) {

@@ -79,7 +79,7 @@ Result<std::string_view> unsealed(SeriesId series, const TierRow& row) {
 }
 
 Result<RowTable> RowTable::prepare(Database& database, const std::string& table) {
-  RowTable rows(database, table);
+  RowTable rows;
   const auto prepare = [&](std::optional<Statement>& statement, std::string_view sql) -> Result<void> {
     ASSAY_TRY(auto prepared, database.prepare(fmt::format(fmt::runtime(sql), table)));
     statement.emplace(std::move(prepared));

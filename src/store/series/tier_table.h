@@ -64,11 +64,9 @@ class RowTable {
   Result<void> scan(SeriesId series, TimeRange range, Visit visit);
 
  private:
-  RowTable(Database& database, std::string table) : database_(&database), table_(std::move(table)) {}
+  RowTable() = default;
   static TierRow row_of(const Statement& statement);
 
-  Database* database_;
-  std::string table_;
   std::optional<Statement> before_;
   std::optional<Statement> next_;
   std::optional<Statement> put_;

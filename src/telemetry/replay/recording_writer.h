@@ -43,7 +43,6 @@ class RecordingWriter {
 
   FileDescriptor file_;
   std::uint64_t offset_ = 0;
-  std::size_t readings_ = 0;
   std::map<SeriesKey, std::size_t> places_;
   std::vector<const SeriesKey*> names_;
   std::vector<std::vector<SeriesPoint>> kept_;  ///< by place
