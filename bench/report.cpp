@@ -50,6 +50,7 @@ Result<void> record_one(Store& store, const Study& study, int index, Random& ran
   ASSAY_TRY(const auto writer, store.create_run(run));
   for (const char* name : {"loss", "val_loss", "step_seconds"}) {
     std::vector<SeriesPoint> points;
+    points.reserve(kPoints);
     for (int step = 0; step < kPoints; ++step)
       points.push_back(
           {run.created.time_since_epoch().count() + step, step, 5.0 / (1 + step) + 0.01 * random.uniform()});

@@ -46,7 +46,7 @@ Result<void> SeriesEngine::write_out(std::span<const SeriesId> ids, bool whole) 
     if (!written.ok() && written.error().kind == ErrorKind::bad_file) {
       // A damaged page stops the series it belongs to, not its neighbours.
       for (const auto& id : group) {
-        const auto alone = write_group({&id, 1}, whole);
+        auto alone = write_group({&id, 1}, whole);
         if (!alone.ok() && alone.error().kind != ErrorKind::bad_file) return alone;
         if (!alone.ok()) give_up_on(id, alone.error());
       }

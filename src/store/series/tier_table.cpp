@@ -224,7 +224,7 @@ template <typename Codec>
 Result<void> TierTable<Codec>::each(SeriesId series, TimeRange range, std::vector<std::string>& problems,
                                     const Visit& visit) {
   const auto before = [](const Element& element, std::int64_t time) { return Codec::time_of(element) < time; };
-  const auto scanned = rows_.scan(series, range, [&](const TierRow& row) {
+  auto scanned = rows_.scan(series, range, [&](const TierRow& row) {
     if (row.t1 < range.from_ns) return true;
     const auto elements = decoded(series, row);
     if (!elements.ok()) {
