@@ -36,6 +36,36 @@ step assay run examples/command-sweep.yaml --tag demo
 step assay run examples/null.yaml --tag demo
 step assay runs tag=demo --sort -created --limit 25 --metrics loss,val_accuracy,samples_per_second
 
+
+# A cluster on this one machine: a leader, a real agent for this node, and six nodes that are SIMULATED from what was
+# recorded on an H200, one of them with a hot GPU and one that dies.
+leader_log=build/demo-leader.log
+cluster=()
+stop_cluster() {
+  [ ${#cluster[@]} -eq 0 ] || kill "${cluster[@]}" 2>/dev/null || true
+  wait 2>/dev/null || true
+}
+trap stop_cluster EXIT
+printf '\n\033[1m$ assay serve &\033[0m\n'
+rm -f "$ASSAY_DATA/leader/endpoint.json"
+assay serve --listen 127.0.0.1:0 2>"$leader_log" & cluster+=($!)
+for _ in $(seq 100); do [ -s "$ASSAY_DATA/leader/endpoint.json" ] && break; sleep 0.1; done
+cat "$leader_log"
+url=$(sed -n 's/.*"url": *"\([^"]*\)".*/\1/p' "$ASSAY_DATA/leader/endpoint.json")
+[ -n "$url" ] || { echo "The leader did not start." >&2; exit 1; }
+join=$ASSAY_DATA/join.token
+[ -s "$join" ] || step assay token create --role agent --out "$join"
+printf '\n\033[1m$ assay agent --leader %s --token-file join.token &\033[0m\n' "$url"
+assay agent --leader "$url" --token-file "$join" 2>build/demo-agent.log & cluster+=($!)
+printf '\033[1m$ assay fleet-sim 6 --gpus 8 --leader %s --token-file join.token --fault hot:node2:gpu3@5s --fault node-dead:node5@12s &\033[0m\n' "$url"
+assay fleet-sim 6 --gpus 8 --leader "$url" --token-file "$join" --fault hot:node2:gpu3@5s --fault node-dead:node5@12s \
+  --quiet >build/demo-fleet.log 2>&1 & cluster+=($!)
+sleep 24
+step assay nodes
+step assay nodes show sim002
+step assay query gpu.temperature_c node=sim002 last=1min
+step assay alerts
+
 cat <<TEXT
 
 Everything above was recorded in build/demo-data. Try it yourself:
@@ -44,3 +74,15 @@ Everything above was recorded in build/demo-data. Try it yourself:
   assay show @last
 The report on the LLM suite: file://$PWD/build/demo-report.html
 TEXT
+if [ "${1:-}" != --exit ]; then
+  cat <<TEXT
+
+The leader and the simulated cluster stay until Ctrl-C. In another terminal:
+  export PATH="$PWD/build/release/bin:\$PATH" ASSAY_DATA="$ASSAY_DATA"
+  assay top
+  assay query 'gpu.power_w node=sim001 last=5min'
+  assay alerts                                     the hot GPU is reported once it has been hot for a while
+TEXT
+  trap 'exit 0' INT TERM
+  wait
+fi

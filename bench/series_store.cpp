@@ -1,10 +1,11 @@
-// How fast telemetry is stored and read back: a cluster of N nodes with 8 GPUs and 40 metrics each, one reading a
-// second, handed over node by node as the leader gets it. Then a day of 1,000 series, for the queries of a dashboard.
+// How fast telemetry is stored and read back, and how small it is: a cluster whose GPUs do what an H200 was recorded to
+// do, handed over node by node and second by second, as the leader gets it. Then a day of 1,000 series, for the queries
+// of a dashboard. Where VictoriaMetrics is installed, the same data and questions go to it as well (--peer no: not).
 //
-//   bench_series_store [--nodes 100] [--seconds 1100] [--folder DIR]
+//   bench_series_store [--nodes 100] [--seconds 600] [--recording FILE] [--folder DIR] [--peer yes]
 
 #include <fmt/format.h>
-#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,227 +15,253 @@
 #include <string>
 #include <vector>
 
-#include "base/assert.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "net/url.h"
+#include "recorded_fleet.h"
 #include "store/series/series_store.h"
+#include "victoria.h"
 
 namespace {
 
 using namespace assay;
+using namespace assay::bench;
 
-constexpr std::int64_t kStart = 1'767'225'600 * kSecondNs;
-constexpr int kGpus = 8;
-constexpr int kMetrics = 40;
 constexpr double kGoalRate = 320'000;
 constexpr double kGoalMemory = 1e9;
+constexpr double kGoalBytes = 1;
 constexpr double kGoalDayMs = 5;
 constexpr double kGoalFleetMs = 150;
+constexpr std::int64_t kDay = 86'400;
 
-/// A small generator: the benchmark must not measure its own dice.
-class Dice {
- public:
-  explicit Dice(std::uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15ULL + 1) {}
-  std::uint64_t next() {
-    state_ ^= state_ << 13;
-    state_ ^= state_ >> 7;
-    return state_ ^= state_ << 17;
-  }
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(next() % static_cast<std::uint64_t>(high - low + 1));
-  }
-
- private:
-  std::uint64_t state_;
+struct Options {
+  std::size_t nodes = 100;
+  std::int64_t seconds = 600;
+  std::string recording;
+  std::optional<fs::path> folder;
+  bool peer = true;
 };
 
-/// One sensor: a slow wave, a random walk and noise, at the resolution that drivers report.
-class Sensor {
- public:
-  Sensor(int kind, std::uint64_t seed) : kind_(kind % 5), dice_(seed), phase_(dice_.between(0, 3599)) {}
+/// What is on the disk for good: the store must be closed, so that SQLite's own log is in it.
+double stored_bytes(const fs::path& folder) { return static_cast<double>(fs::file_size(folder / "series.db")); }
 
-  double read(std::int64_t second) {
-    walk_ = std::clamp<std::int64_t>(walk_ + dice_.between(-1, 1), -20, 20);
-    const auto wave = std::sin(static_cast<double>((second + phase_) % 3600) * (2 * M_PI / 3600));
-    switch (kind_) {
-      case 0: return std::round(60 + 12 * wave + static_cast<double>(walk_) / 8);  // °C
-      case 1:
-        return std::round(4200 + 1500 * wave + static_cast<double>(walk_ * 10 + dice_.between(-80, 80))) / 10;      // W
-      case 2: return static_cast<double>(std::clamp<std::int64_t>(88 + walk_ / 2 + dice_.between(-4, 4), 0, 100));  // %
-      case 3: {
-        const std::int64_t steps_down = std::abs(walk_) / 3;
-        return static_cast<double>(1'980 - 15 * steps_down);  // MHz
+bool report(std::string_view what, double value, std::string_view unit, double goal, bool less_is_better) {
+  const bool met = less_is_better ? value <= goal : value >= goal;
+  fmt::print("  {:<36}{:>12.2f} {:<8} goal {:>10.1f}   {}\n", what, value, unit, goal, met ? "met" : "MISSED");
+  return met;
+}
+void note(std::string_view what, double value, std::string_view unit) {
+  fmt::print("  {:<36}{:>12.2f} {}\n", what, value, unit);
+}
+
+/// A grid of whole seconds that ends about now: stores refuse what is too old, or from the future.
+std::int64_t start_ns(std::int64_t seconds) {
+  const auto now = SystemClock().wall().time_since_epoch().count();
+  return (now / kHourNs - seconds / 3600 - 2) * kHourNs;
+}
+
+struct Ids {
+  std::vector<std::vector<SeriesId>> of_node;
+};
+
+Ids intern_all(SeriesStore& store, const RecordedFleet& fleet) {
+  Ids ids;
+  for (std::size_t node = 0; node < fleet.nodes(); ++node) {
+    auto& numbers = ids.of_node.emplace_back();
+    for (const auto& name : fleet.names(node)) numbers.push_back(must(store.intern(name.key, name.unit)));
+  }
+  return ids;
+}
+
+struct Ingested {
+  double cpu = 0;  ///< seconds, of storing alone
+  double samples = 0;
+};
+
+Ingested ingest(SeriesStore& store, RecordedFleet& fleet, const Ids& ids, std::int64_t from_ns, std::int64_t seconds) {
+  Ingested ingested;
+  std::vector<std::vector<SeriesSample>> batches(fleet.nodes());
+  for (std::int64_t second = 0; second < seconds; ++second) {
+    const std::int64_t time = from_ns + second * kSecondNs;
+    for (std::size_t node = 0; node < fleet.nodes(); ++node) {
+      batches[node].clear();
+      for (const auto& sample : fleet.read(node, second, time)) {
+        batches[node].push_back({ids.of_node[node][sample.series], sample.time_ns, sample.value});
       }
-      default: return static_cast<double>((40'000 + walk_ * 7) * 2'097'152);  // bytes
+      ingested.samples += static_cast<double>(batches[node].size());
     }
-  }
-
- private:
-  int kind_;
-  Dice dice_;
-  std::int64_t phase_;
-  std::int64_t walk_ = 0;
-};
-
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-double resident_bytes() {
-  const auto text = read_file("/proc/self/statm").value_or("0 0");
-  return std::strtod(text.substr(text.find(' ')).c_str(), nullptr) * 4096;
-}
-
-double folder_bytes(const fs::path& folder, std::string_view prefix) {
-  double bytes = 0;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with(prefix)) bytes += static_cast<double>(entry.file_size());
-  }
-  return bytes;
-}
-
-template <typename T>
-T must(Result<T> result) {
-  if (!result.ok()) {
-    fmt::print(stderr, "{}\n", result.error().text());
-    std::exit(1);
-  }
-  return std::move(result).value();
-}
-
-void must(const Result<void>& result) {
-  if (result.ok()) return;
-  fmt::print(stderr, "{}\n", result.error().text());
-  std::exit(1);
-}
-
-struct Fleet {
-  std::vector<SeriesId> ids;
-  std::vector<Sensor> sensors;
-};
-
-Fleet make_fleet(SeriesStore& store, int nodes, int gpus, int metrics) {
-  Fleet fleet;
-  for (int node = 0; node < nodes; ++node) {
-    for (int gpu = 0; gpu < gpus; ++gpu) {
-      for (int metric = 0; metric < metrics; ++metric) {
-        const SeriesKey key{
-            fmt::format("gpu.metric_{}", metric),
-            {{"node", fmt::format("node{:04}", node)}, {"gpu", fmt::format("GPU-{:04}-{}", node, gpu)}}};
-        fleet.ids.push_back(must(store.intern(key, "1")));
-        fleet.sensors.emplace_back(metric, fleet.ids.size());
-      }
-    }
-  }
-  return fleet;
-}
-
-/// The CPU time that storing took, without that of making the data.
-double ingest(SeriesStore& store, Fleet& fleet, std::int64_t from_second, std::int64_t seconds, std::size_t batch) {
-  double used = 0;
-  std::vector<SeriesSample> samples(fleet.ids.size());
-  for (std::int64_t second = from_second; second < from_second + seconds; ++second) {
-    const auto time = kStart + second * kSecondNs;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      samples[i] = {fleet.ids[i], time, fleet.sensors[i].read(second)};
-    }
-    const auto before = cpu_seconds();
-    for (std::size_t at = 0; at < samples.size(); at += batch) {
-      must(store.append(std::span(samples).subspan(at, std::min(batch, samples.size() - at))));
-    }
+    timespec before{}, after{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    for (const auto& batch : batches) must(store.append(batch));
     must(store.maintain(WallTime(Nanos(time))));
-    used += cpu_seconds() - before;
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    ingested.cpu +=
+        static_cast<double>(after.tv_sec - before.tv_sec) + static_cast<double>(after.tv_nsec - before.tv_nsec) * 1e-9;
   }
-  return used;
+  return ingested;
+}
+
+bool measure_ingest(const fs::path& folder, const Options& options) {
+  RecordedFleet fleet({.nodes = options.nodes, .recording = options.recording});
+  const double before = resident_bytes_of(::getpid());
+  std::optional<SeriesStore> store(must(SeriesStore::open(folder)));
+  const Ids ids = intern_all(*store, fleet);
+  const std::int64_t from = start_ns(options.seconds);
+  const Ingested ingested = ingest(*store, fleet, ids, from, options.seconds);
+  const auto series = static_cast<double>(fleet.nodes() * fleet.series_per_node());
+  const double memory = resident_bytes_of(::getpid()) - before;
+  fmt::print("ingest: {:.0f} series of {} nodes, {} s at 1 Hz, {:.1f} M samples\n", series, fleet.nodes(),
+             options.seconds, ingested.samples / 1e6);
+  bool met = report("samples per second of CPU", ingested.samples / ingested.cpu, "1/s", kGoalRate, false);
+  note("of one core at 320,000 samples/s", 100 * kGoalRate * ingested.cpu / ingested.samples, "%");
+  met &= report("memory at 320,000 series", memory / series * 320'000 / 1e6, "MB", kGoalMemory / 1e6, true);
+  must(store->flush());
+  store.reset();
+  note("on disk, of so short a time", stored_bytes(folder) / ingested.samples, "B/sample");
+  return met;
+}
+
+void measure_peer_ingest(const fs::path& folder, const Options& options) {
+  const auto victoria = Victoria::start(folder);
+  if (!victoria) {
+    fmt::print("peer: VictoriaMetrics is not installed here\n");
+    return;
+  }
+  RecordedFleet fleet({.nodes = options.nodes, .recording = options.recording});
+  std::vector<std::vector<std::string>> labels;
+  for (std::size_t node = 0; node < fleet.nodes(); ++node) labels.push_back(victoria->encode_labels(fleet.names(node)));
+  const std::int64_t from = start_ns(options.seconds);
+  const double before = victoria->cpu_seconds();
+  double samples = 0;
+  for (std::int64_t second = 0; second < options.seconds; ++second) {
+    for (std::size_t node = 0; node < fleet.nodes(); ++node) {
+      const auto& read = fleet.read(node, second, from + second * kSecondNs);
+      samples += static_cast<double>(read.size());
+      victoria->write(labels[node], read);
+    }
+  }
+  const double cpu = victoria->cpu_seconds() - before;
+  const double memory = victoria->resident_bytes();
+  victoria->flush();
+  fmt::print("peer: VictoriaMetrics, the same data by remote write, HTTP included\n");
+  note("samples per second of CPU", samples / cpu, "1/s");
+  note("of one core at 320,000 samples/s", 100 * kGoalRate * cpu / samples, "%");
+  note("resident", memory / 1e6, "MB");
+  note("on disk", victoria->folder_bytes() / samples, "B/sample");
 }
 
 /// CPU time: on a shared machine the clock on the wall measures the neighbours.
-double median_ms(int rounds, const std::function<void()>& work) {
+double median_ms(int rounds, const std::function<double()>& cpu_used, const std::function<void()>& work) {
   std::vector<double> times;
   for (int i = 0; i < rounds; ++i) {
-    const auto start = cpu_seconds();
+    const double start = cpu_used();
     work();
-    times.push_back((cpu_seconds() - start) * 1e3);
+    times.push_back((cpu_used() - start) * 1e3);
   }
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
 
-bool report(std::string_view what, double value, std::string_view unit, double goal, bool less_is_better) {
-  const bool met = less_is_better ? value <= goal : value >= goal;
-  fmt::print("  {:<34}{:>12.1f} {:<14} goal {:>10.1f}   {}\n", what, value, unit, goal, met ? "met" : "MISSED");
-  return met;
+double fine_own_cpu() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-bool measure_ingest(const fs::path& folder, int nodes, std::int64_t seconds) {
-  const double before = resident_bytes();
-  auto store = must(SeriesStore::open(folder));
-  auto fleet = make_fleet(store, nodes, kGpus, kMetrics);
-  const auto series = static_cast<double>(fleet.ids.size());
-  const double cpu = ingest(store, fleet, 0, seconds, kGpus * kMetrics);
-  const double samples = series * static_cast<double>(seconds);
-  const double memory = resident_bytes() - before - static_cast<double>(fleet.sensors.size() * sizeof(Sensor));
-  fmt::print("ingest: {} series, {} s at 1 Hz, {:.1f} M samples\n", fleet.ids.size(), seconds, samples / 1e6);
-  bool met = report("samples per second of CPU", samples / cpu, "1/s", kGoalRate, false);
-  fmt::print("  {:<34}{:>12.1f} %\n", "of one core at 320,000 samples/s", 100 * kGoalRate * cpu / samples);
-  met &= report("memory at 320,000 series", memory / series * 320'000 / 1e6, "MB", kGoalMemory / 1e6, true);
-  fmt::print("  {:<34}{:>12.1f} MB, {} files\n", "head log", folder_bytes(folder, "head-") / 1e6,
-             store.stats().log_files);
-  must(store.flush());
-  must(store.maintain(WallTime(Nanos(kStart + seconds * kSecondNs))));
-  fmt::print("  {:<34}{:>12.2f} bytes, roll-ups included\n", "on disk per sample",
-             folder_bytes(folder, "series.db") / samples);
-  return met;
+/// 5 nodes × 8 GPUs × 25 metrics.
+RecordedFleet thousand_series(const Options& options) {
+  return RecordedFleet({.nodes = 5, .gpus = 8, .metrics = 25, .recording = options.recording});
 }
 
-bool measure_queries(const fs::path& folder) {
+bool measure_queries(const fs::path& folder, const Options& options) {
+  std::optional<SeriesStore> written(must(SeriesStore::open(folder)));
+  RecordedFleet fleet = thousand_series(options);
+  const std::int64_t from = start_ns(kDay);
+  const Ingested ingested = ingest(*written, fleet, intern_all(*written, fleet), from, kDay);
+  must(written->flush());
+  written.reset();
+  fmt::print("queries: a day of {} series\n", fleet.nodes() * fleet.series_per_node());
+  bool met =
+      report("on disk, roll-ups included", stored_bytes(folder) / ingested.samples, "B/sample", kGoalBytes, true);
   auto store = must(SeriesStore::open(folder));
-  auto fleet = make_fleet(store, 25, 8, 5);
-  constexpr std::int64_t kDay = 86'400;
-  ingest(store, fleet, 0, kDay, 1000);
-  fmt::print("queries: a day of {} series\n", fleet.ids.size());
-  fmt::print("  {:<34}{:>12.2f} bytes, roll-ups included\n", "on disk per sample",
-             folder_bytes(folder, "series.db") / static_cast<double>(fleet.ids.size() * kDay));
-  const TimeRange day{kStart, kStart + kDay * kSecondNs};
+  const Ids ids = intern_all(store, fleet);
+  const TimeRange day{from, from + kDay * kSecondNs};
   std::size_t next = 0;
-  bool met = report("24 h of one series, raw",
-                    median_ms(50,
-                              [&] {
-                                const auto id = fleet.ids[++next * 7 % fleet.ids.size()];
-                                const auto points = must(store.points(id, day, 100'000));
-                                ASSAY_ASSERT(points.points.size() == kDay);
-                              }),
-                    "ms", kGoalDayMs, true);
+  met &= report("24 h of one series, raw",
+                median_ms(50, fine_own_cpu,
+                          [&] {
+                            const auto& of_node = ids.of_node[next % ids.of_node.size()];
+                            const auto points = must(store.points(of_node[next * 7 % of_node.size()], day, 100'000));
+                            if (points.points.size() < kDay / 2) fail("points are missing");
+                            ++next;
+                          }),
+                "ms", kGoalDayMs, true);
   met &= report("1,000 series × 24 h → 500 buckets",
-                median_ms(9,
+                median_ms(9, fine_own_cpu,
                           [&] {
                             const auto answer = must(store.query({.range = day}));
-                            ASSAY_ASSERT(answer.rows.size() == fleet.ids.size());
+                            if (answer.rows.size() != fleet.nodes() * fleet.series_per_node()) fail("rows are missing");
                           }),
                 "ms", kGoalFleetMs, true);
   return met;
 }
 
+void measure_peer_queries(const fs::path& folder, const Options& options) {
+  const auto victoria = Victoria::start(folder);
+  if (!victoria) return;
+  RecordedFleet fleet = thousand_series(options);
+  std::vector<std::vector<std::string>> labels;
+  for (std::size_t node = 0; node < fleet.nodes(); ++node) labels.push_back(victoria->encode_labels(fleet.names(node)));
+  const std::int64_t from = start_ns(kDay);
+  double samples = 0;
+  for (std::int64_t second = 0; second < kDay; ++second) {
+    for (std::size_t node = 0; node < fleet.nodes(); ++node) {
+      const auto& read = fleet.read(node, second, from + second * kSecondNs);
+      samples += static_cast<double>(read.size());
+      victoria->write(labels[node], read);
+    }
+  }
+  victoria->flush();
+  const std::int64_t start = from / kSecondNs;
+  const auto cpu = [&] { return victoria->cpu_seconds(); };
+  const std::string one = fleet.names(0)[0].key.labels.at("gpu");
+  fmt::print("peer: VictoriaMetrics, the same day (CPU counted in hundredths of a second)\n");
+  note("on disk", victoria->folder_bytes() / samples, "B/sample");
+  note("24 h of one series, raw",
+       median_ms(9, cpu,
+                 [&] {
+                   victoria->get(fmt::format("/api/v1/export?match[]={}&start={}&end={}",
+                                             percent_encode(fmt::format("gpu_util{{gpu=\"{}\"}}", one)), start,
+                                             start + kDay));
+                 }),
+       "ms");
+  note("1,000 series × 24 h → 480 buckets",
+       median_ms(5, cpu,
+                 [&] {
+                   victoria->get(fmt::format("/api/v1/query_range?query={}&start={}&end={}&step=180&nocache=1",
+                                             percent_encode("avg_over_time({__name__=~\"gpu_.+\"}[180s])"), start,
+                                             start + kDay - 1));
+                 }),
+       "ms, the mean alone");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  int nodes = 100;
-  std::int64_t seconds = 1100;
-  std::optional<fs::path> folder;
+  Options options;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view option = argv[i];
-    if (option == "--nodes") nodes = std::atoi(argv[i + 1]);
-    if (option == "--seconds") seconds = std::atoll(argv[i + 1]);
-    if (option == "--folder") folder = argv[i + 1];
+    if (option == "--nodes") options.nodes = static_cast<std::size_t>(std::atoi(argv[i + 1]));
+    if (option == "--seconds") options.seconds = std::atoll(argv[i + 1]);
+    if (option == "--recording") options.recording = argv[i + 1];
+    if (option == "--folder") options.folder = argv[i + 1];
+    if (option == "--peer") options.peer = std::string_view(argv[i + 1]) == "yes";
   }
   const TemporaryFolder temporary;
-  const auto place = folder.value_or(temporary.path());
-  const bool fast = measure_ingest(place / "ingest", nodes, seconds);
-  const bool quick = measure_queries(place / "queries");
+  const auto place = options.folder.value_or(temporary.path());
+  const bool fast = measure_ingest(place / "ingest", options);
+  if (options.peer) measure_peer_ingest(place / "victoria-ingest", options);
+  const bool quick = measure_queries(place / "queries", options);
+  if (options.peer) measure_peer_queries(place / "victoria-queries", options);
   return fast && quick ? 0 : 1;
 }

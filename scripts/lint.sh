@@ -13,6 +13,11 @@ else
   echo 'skip clang-format: no clang-format-16 here'
 fi
 
+# Two types of one name in one program: the linker keeps either's code for both, and nobody is told.
+twice=$(git ls-files -co --exclude-standard -- 'src/*.h' 'src/**/*.h' | xargs grep -hoE '^(struct|class|enum class) [A-Za-z]+ *(final *)?[:{]' |
+  sed -E 's/ *(final *)?[:{]$//' | sort | uniq -d)
+if [ -z "$twice" ]; then echo 'pass type names'; else echo "$twice" >&2; echo 'fail type names: these are defined in two headers'; fi
+
 if ! command -v clang-tidy-16 >/dev/null; then
   echo 'skip clang-tidy: no clang-tidy-16 here'
   exit

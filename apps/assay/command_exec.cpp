@@ -77,7 +77,7 @@ int exec(const Context& context, const PassedArguments& passed, const ExecOption
   const bool joins = place && place->rank > 0;
   LiveView view({.show_output = true, .output_to_error = context.json, .show_progress = !context.quiet && !joins},
                 context.error_style());
-  const auto services = make_services(context, **store, view, signals.fd());
+  const auto services = make_services(context, **store, view, signals.fd(), !joins);
   Run run = describe_exec(*passed, options);
   if (place) {
     run.ranks = place->size;

@@ -34,7 +34,17 @@ Action add_plot(CLI::App& app, Context& context);
 Action add_import(CLI::App& app, Context& context);
 Action add_export(CLI::App& app, Context& context);
 Action add_doctor(CLI::App& app, Context& context);
+Action add_serve(CLI::App& app, Context& context);
+Action add_token(CLI::App& app, Context& context);
+Action add_nodes(CLI::App& app, Context& context);
+Action add_top(CLI::App& app, Context& context);
+Action add_query(CLI::App& app, Context& context);
+Action add_alerts(CLI::App& app, Context& context);
+Action add_backup(CLI::App& app, Context& context);
+Action add_restore(CLI::App& app, Context& context);
+Action add_fleet_sim(CLI::App& app, Context& context);
 Action add_version(CLI::App& app, Context& context);
+Action add_agent(CLI::App& app, Context& context);
 Action add_completion(CLI::App& app, Context& context, const CLI::App& root);
 
 }  // namespace assay

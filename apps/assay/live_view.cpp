@@ -54,6 +54,8 @@ void LiveView::erase_progress() {
   progress_shown_ = false;
 }
 
+void LiveView::on_start(const Run& run) { notice_.emplace(RunNotice::announce(run.id)); }
+
 void LiveView::on_output(OutputStream stream, std::string_view text) {
   if (!options_.show_output) return;
   erase_progress();
@@ -85,6 +87,7 @@ void LiveView::on_progress(const RunFacts& facts, Nanos elapsed) {
 }
 
 void LiveView::on_end(const Run&) {
+  notice_.reset();
   erase_progress();
   if (line_open_) print_error("\n");
   line_open_ = false;

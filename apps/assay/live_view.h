@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "agent/run_notice.h"
 #include "report/style.h"
 #include "runs/follow.h"
 
@@ -22,6 +24,7 @@ class LiveView final : public RunObserver {
   /// Stands before the progress: "3/12 batch_size=64".
   void set_title(std::string title) { title_ = std::move(title); }
 
+  void on_start(const Run& run) override;
   void on_output(OutputStream stream, std::string_view text) override;
   void on_progress(const RunFacts& facts, Nanos elapsed) override;
   void on_end(const Run& run) override;
@@ -31,6 +34,7 @@ class LiveView final : public RunObserver {
 
   Options options_;
   TerminalStyle style_;
+  std::optional<RunNotice> notice_;  ///< an agent of this machine looks more often while a run is on it
   std::string title_;
   bool progress_ = false;        ///< there is a terminal to show it on
   bool progress_shown_ = false;  ///< the cursor is behind it

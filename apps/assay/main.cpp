@@ -11,15 +11,15 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "commands.h"
+#include "gpu_source.h"
 #include "runs/null_workload.h"
 
 namespace assay {
 namespace {
 
 /// Commands of the design whose part does not exist yet: told apart from typing mistakes.
-constexpr std::array<std::string_view, 19> kLaterCommands = {
-    "query",  "simulate", "serve",  "agent", "token", "fleet-sim",  "backup", "restore", "migrate", "user",
-    "submit", "queue",    "cancel", "nodes", "top",   "node-bench", "alerts", "login",   "probe"};
+constexpr std::array<std::string_view, 9> kLaterCommands = {"simulate", "migrate",    "user",  "submit", "queue",
+                                                            "cancel",   "node-bench", "login", "probe"};
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -55,10 +55,10 @@ void add_common_options(Program& program) {
   app.add_option("--data", context.data_option, "Folder where runs are kept [$ASSAY_DATA, ~/.local/share/assay]")
       ->type_name("DIR")
       ->group("Common");
-  app.add_option("--leader", context.leader_option, "Leader to talk to")
+  app.add_option("--leader", context.leader_option, "Leader to talk to [$ASSAY_LEADER, the one of the data folder]")
       ->type_name("URL")
       ->envname("ASSAY_LEADER")
-      ->group("");
+      ->group("Common");
   app.add_flag("-q,--quiet", context.quiet, "No progress, no summary")->group("Common");
   app.add_flag("--no-color", context.no_colour, "No colours (also: NO_COLOR=1)")->group("Common");
   app.add_option("--log-level", program.log_level, "What to log: debug, info, warning, error")
@@ -94,6 +94,16 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["import"] = add_import(app, context);
   actions["export"] = add_export(app, context);
   actions["doctor"] = add_doctor(app, context);
+  actions["serve"] = add_serve(app, context);
+  actions["agent"] = add_agent(app, context);
+  actions["token"] = add_token(app, context);
+  actions["nodes"] = add_nodes(app, context);
+  actions["top"] = add_top(app, context);
+  actions["query"] = add_query(app, context);
+  actions["alerts"] = add_alerts(app, context);
+  actions["backup"] = add_backup(app, context);
+  actions["restore"] = add_restore(app, context);
+  actions["fleet-sim"] = add_fleet_sim(app, context);
   actions["version"] = add_version(app, context);
   actions["completion"] = add_completion(app, context, app);
 }
@@ -184,6 +194,7 @@ int main(int argc, char** argv) {
   // A reader that goes away (`| head`) must not kill a recording.
   std::signal(SIGPIPE, SIG_IGN);
   if (mode == assay::kNullWorkloadArgument) return assay::null_workload_main(argc, argv);
+  if (mode == assay::kSensorArgument) return assay::sensor_main();
   try {
     return assay::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& problem) {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/version.h"
+#include "gpu_source.h"
 #include "machine/machine.h"
 #include "run_view.h"
 #include "telemetry/procfs/procfs_source.h"
@@ -35,15 +36,16 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
                 : ""};
 }
 
-RunServices make_services(const Context& context, Store& store, RunObserver& observer, int stop_fd) {
+RunServices make_services(const Context& context, Store& store, RunObserver& observer, int stop_fd, bool with_gpus) {
   return RunServices{.store = store,
                      .clock = context.clock,
                      .observer = observer,
                      .make_sources =
-                         [](pid_t workload) {
+                         [with_gpus](pid_t workload) {
                            std::vector<std::unique_ptr<MetricSource>> sources;
                            sources.push_back(make_procfs_source({}));
                            sources.push_back(make_process_tree_source(workload));
+                           if (with_gpus && has_nvidia_gpu()) sources.push_back(make_gpu_source());
                            return sources;
                          },
                      .stop_fd = stop_fd};

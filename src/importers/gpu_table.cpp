@@ -33,7 +33,7 @@ std::string short_name(std::string_view name) { return printable(trim(name).subs
 
 }  // namespace
 
-bool GpuTableReader::take(std::string_view line, std::vector<GpuReading>& readings) {
+bool GpuTableReader::take(std::string_view line, std::vector<LoggedGpu>& readings) {
   if (line.empty() || line.size() > kLongestRow) return false;
   if (line.front() == '|') return take_box_line(line, readings);
   if (!columns_.empty()) {
@@ -44,7 +44,7 @@ bool GpuTableReader::take(std::string_view line, std::vector<GpuReading>& readin
   return may_be_header && take_csv_header(line);
 }
 
-bool GpuTableReader::take_box_line(std::string_view line, std::vector<GpuReading>& readings) {
+bool GpuTableReader::take_box_line(std::string_view line, std::vector<LoggedGpu>& readings) {
   const auto cells = split(line, '|');
   // "", three cells, ""; the table of processes has one.
   if (cells.size() != 5) return false;
@@ -55,11 +55,11 @@ bool GpuTableReader::take_box_line(std::string_view line, std::vector<GpuReading
     for (const std::string_view persistence : {"On", "Off"}) {
       if (name.ends_with(persistence)) name.remove_suffix(persistence.size());
     }
-    upper_half_ = GpuReading{.index = *index, .name = short_name(name)};
+    upper_half_ = LoggedGpu{.index = *index, .name = short_name(name)};
     return true;
   }
   if (!upper_half_ || cells[2].find("MiB") == std::string_view::npos) return false;
-  GpuReading reading = *std::exchange(upper_half_, std::nullopt);
+  LoggedGpu reading = *std::exchange(upper_half_, std::nullopt);
   reading.temperature_c = number_before(cells[1], "C ");
   reading.power_w = number_before(cells[1], "W ");
   const std::size_t slash = cells[2].find('/');
@@ -99,10 +99,10 @@ bool GpuTableReader::take_csv_header(std::string_view line) {
   return true;
 }
 
-bool GpuTableReader::take_csv_row(std::string_view line, std::vector<GpuReading>& readings) {
+bool GpuTableReader::take_csv_row(std::string_view line, std::vector<LoggedGpu>& readings) {
   const auto cells = split(line, ',');
   if (cells.size() != columns_.size()) return false;
-  GpuReading reading{.index = csv_rows_};
+  LoggedGpu reading{.index = csv_rows_};
   int figures = 0;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view cell = trim(cells[i]);

@@ -25,7 +25,7 @@ struct SlurmEpoch {
 };
 
 /// One line of an nvidia-smi table or CSV block.
-struct GpuReading {
+struct LoggedGpu {
   std::int64_t index = 0;  ///< on its node; the same index comes again from another node
   std::string name;
   std::optional<double> utilisation;  ///< 0…1
@@ -86,7 +86,7 @@ struct SlurmJob {
   std::optional<Stated> highest_val_accuracy_seen;
   std::int64_t non_finite_losses = 0;
   std::int64_t first_non_finite_line = 0;
-  std::vector<GpuReading> gpu_readings;
+  std::vector<LoggedGpu> gpu_readings;
   std::vector<LogProblem> problems;
   std::int64_t problems_left_out = 0;
   int attempts = 1;  ///< starts seen; after a requeue the figures are those of the last one

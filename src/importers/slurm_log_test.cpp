@@ -82,7 +82,7 @@ TEST(SlurmLog, ReadsTheFactsOfAJob) {
 TEST(SlurmLog, ReadsGpuTablesOfBothForms) {
   const SlurmJob job = job_in(fixture("slurm/slurm-48212.out"));
   ASSERT_EQ(job.gpu_readings.size(), 12u);
-  const GpuReading& box = job.gpu_readings[1];
+  const LoggedGpu& box = job.gpu_readings[1];
   EXPECT_EQ(box.index, 1);
   EXPECT_EQ(box.name, "NVIDIA A100-SXM4-40GB");
   EXPECT_EQ(box.utilisation, 0);
@@ -91,7 +91,7 @@ TEST(SlurmLog, ReadsGpuTablesOfBothForms) {
   EXPECT_EQ(box.memory_used_bytes, 4 << 20);
   EXPECT_EQ(box.memory_total_bytes, std::int64_t{40960} << 20);
   EXPECT_FALSE(box.during_training);
-  const GpuReading& row = job.gpu_readings[5];
+  const LoggedGpu& row = job.gpu_readings[5];
   EXPECT_EQ(row.name, "NVIDIA A100-SXM4-40GB");
   EXPECT_EQ(row.utilisation, 0.62);
   EXPECT_EQ(row.memory_used_bytes, std::int64_t{613} << 20);

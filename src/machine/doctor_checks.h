@@ -57,9 +57,9 @@ struct GpuSurvey {
   int pci_devices = 0;           ///< NVIDIA GPUs on the PCI bus, with or without a driver
   std::string kernel_driver;     ///< version of the loaded kernel module
   std::string failure;           ///< why nvidia-smi gave no list; empty when it did
-  std::vector<GpuReading> gpus;
+  std::vector<SmiGpu> gpus;
   struct Process {
-    GpuProcess process;
+    SmiProcess process;
     std::string user;
   };
   std::vector<Process> processes;

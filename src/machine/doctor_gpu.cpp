@@ -75,7 +75,7 @@ GpuSurvey survey_gpus(const MachineView& view) {
   survey.pci_devices = nvidia_devices_on_pci(view);
   survey.kernel_driver = driver_version_from(view.text("/proc/driver/nvidia/version"));
   if (!survey.driver_expected) return survey;
-  const auto answer = query_nvidia(view, "gpu", kGpuFields);
+  const auto answer = query_nvidia(view, "gpu", kSmiFields);
   survey.failure = failure_of(answer);
   if (!survey.failure.empty()) return survey;
   survey.gpus = gpus_from(answer->out);
@@ -151,7 +151,7 @@ DoctorFinding check_gpus_busy(const GpuSurvey& survey) {
   }
   // Processes of another container are not listed, but their work shows.
   constexpr std::int64_t kIdlePercent = 5;
-  const auto at_work = complaints(survey, [](const GpuReading& gpu) {
+  const auto at_work = complaints(survey, [](const SmiGpu& gpu) {
     const auto percent = gpu.utilization_percent.value_or(0);
     return percent > kIdlePercent ? fmt::format("{} % busy", percent) : std::string();
   });
@@ -163,7 +163,7 @@ DoctorFinding check_gpus_busy(const GpuSurvey& survey) {
 DoctorFinding check_gpu_persistence(const GpuSurvey& survey) {
   auto finding = ok("GPU persistence mode", "gpu_persistence", survey.gpus.empty() ? "no GPU" : "on");
   const auto off = complaints(
-      survey, [](const GpuReading& gpu) { return gpu.persistence == false ? std::string("off") : std::string(); });
+      survey, [](const SmiGpu& gpu) { return gpu.persistence == false ? std::string("off") : std::string(); });
   if (off.empty()) return finding;
   finding.found = fmt::format("off on {} of {} GPUs", off.size(), survey.gpus.size());
   return raised(
@@ -173,7 +173,7 @@ DoctorFinding check_gpu_persistence(const GpuSurvey& survey) {
 
 DoctorFinding check_gpu_errors(const GpuSurvey& survey) {
   auto finding = ok("GPU memory errors", "gpu_errors", survey.gpus.empty() ? "no GPU" : "none uncorrected");
-  const auto broken = complaints(survey, [](const GpuReading& gpu) {
+  const auto broken = complaints(survey, [](const SmiGpu& gpu) {
     const auto errors = gpu.uncorrected_errors.value_or(0);
     return errors > 0 ? fmt::format("{} uncorrected ECC errors", errors) : std::string();
   });
@@ -196,7 +196,7 @@ DoctorFinding check_gpu_temperature(const GpuSurvey& survey) {
   if (survey.gpus.empty()) finding.found = "no GPU";
   if (!hottest || *hottest <= kHot) return finding;
   finding.found = join(complaints(survey,
-                                  [](const GpuReading& gpu) {
+                                  [](const SmiGpu& gpu) {
                                     const auto degrees = gpu.temperature_c.value_or(0);
                                     return degrees > kHot ? fmt::format("{} °C", degrees) : std::string();
                                   }),

@@ -38,7 +38,7 @@ void inspect_system(const MachineView& view, Provenance& provenance) {
 void inspect_gpus(const MachineView& view, Provenance& provenance) {
   provenance.gpu_driver = driver_version_from(view.text("/proc/driver/nvidia/version"));
   if (!may_have_nvidia(view)) return;
-  const auto answer = query_nvidia(view, "gpu", kGpuBasicFields);
+  const auto answer = query_nvidia(view, "gpu", kSmiBasicFields);
   if (!answer || answer->exit_code != 0) return;
   for (auto& gpu : gpus_from(answer->out)) {
     if (!gpu.driver.empty()) provenance.gpu_driver = gpu.driver;

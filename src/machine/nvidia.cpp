@@ -26,12 +26,12 @@ bool is_uuid(std::string_view text) { return text.starts_with("GPU-") || text.st
 
 }  // namespace
 
-std::vector<GpuReading> gpus_from(std::string_view csv) {
-  std::vector<GpuReading> gpus;
+std::vector<SmiGpu> gpus_from(std::string_view csv) {
+  std::vector<SmiGpu> gpus;
   for (const auto line : split(csv, '\n')) {
     const auto fields = split(line, ',');
     if (!is_uuid(field_at(fields, 0))) continue;
-    GpuReading gpu;
+    SmiGpu gpu;
     gpu.info.uuid = field_at(fields, 0);
     if (!is_absent(field_at(fields, 1))) gpu.info.name = field_at(fields, 1);
     gpu.info.memory_bytes = number_field(field_at(fields, 2)).value_or(0) * kMebibyte;
@@ -45,8 +45,8 @@ std::vector<GpuReading> gpus_from(std::string_view csv) {
   return gpus;
 }
 
-std::vector<GpuProcess> gpu_processes_from(std::string_view csv) {
-  std::vector<GpuProcess> processes;
+std::vector<SmiProcess> gpu_processes_from(std::string_view csv) {
+  std::vector<SmiProcess> processes;
   for (const auto line : split(csv, '\n')) {
     // The name is a command line and may hold commas, so it is what lies between the second and the last one.
     const auto first = line.find(',');
@@ -55,7 +55,7 @@ std::vector<GpuProcess> gpu_processes_from(std::string_view csv) {
     if (second == std::string_view::npos || last == second || !is_uuid(trim(line))) continue;
     const auto pid = whole_number(trim(line.substr(first + 1, second - first - 1)));
     if (!pid) continue;
-    GpuProcess process{.gpu_uuid = std::string(trim(line.substr(0, first))), .pid = *pid};
+    SmiProcess process{.gpu_uuid = std::string(trim(line.substr(0, first))), .pid = *pid};
     if (const auto name = trim(line.substr(second + 1, last - second - 1)); !is_absent(name) && name != "-") {
       process.name = name;
     }

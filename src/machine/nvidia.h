@@ -13,7 +13,7 @@ namespace assay {
 // What nvidia-smi and the NVIDIA driver say. A field that a GPU does not have ("[N/A]", "[Not Supported]", …) is
 // absent, never zero.
 
-struct GpuReading {
+struct SmiGpu {
   GpuInfo info;
   std::string driver;
   std::optional<bool> persistence;
@@ -22,22 +22,22 @@ struct GpuReading {
   std::optional<std::int64_t> utilization_percent;
 };
 
-struct GpuProcess {
+struct SmiProcess {
   std::string gpu_uuid;
   std::int64_t pid = 0;
   std::string name;
   std::optional<std::int64_t> memory_bytes;
 };
 
-/// Lines of --query-gpu with `kGpuFields` or its first four. Lines that name no GPU (warnings) are left out.
-std::vector<GpuReading> gpus_from(std::string_view csv);
-inline constexpr std::string_view kGpuBasicFields = "uuid,name,memory.total,driver_version";
-inline constexpr std::string_view kGpuFields =
+/// Lines of --query-gpu with `kSmiFields` or its first four. Lines that name no GPU (warnings) are left out.
+std::vector<SmiGpu> gpus_from(std::string_view csv);
+inline constexpr std::string_view kSmiBasicFields = "uuid,name,memory.total,driver_version";
+inline constexpr std::string_view kSmiFields =
     "uuid,name,memory.total,driver_version,persistence_mode,ecc.errors.uncorrected.volatile.total,temperature.gpu,"
     "utilization.gpu";
 
 /// Lines of --query-compute-apps with these fields.
-std::vector<GpuProcess> gpu_processes_from(std::string_view csv);
+std::vector<SmiProcess> gpu_processes_from(std::string_view csv);
 inline constexpr std::string_view kGpuProcessFields = "gpu_uuid,pid,process_name,used_memory";
 
 /// "580.159.04" from /proc/driver/nvidia/version; empty when it is not there.

@@ -8,10 +8,11 @@
 
 #include "model/metric.h"
 #include "telemetry/metric_source.h"
+#include "telemetry/resolution.h"
 
 namespace assay {
 
-/// Collects one reading. Units come from the table of metrics.
+/// Collects one reading. Units come from the table of metrics, and values are given to the resolution of theirs.
 class ReadingBuilder {
  public:
   using Labels = std::map<std::string, std::string>;
@@ -19,9 +20,10 @@ class ReadingBuilder {
   void add(std::string_view name, double value) { add(name, Labels(), value); }
   void add(std::string_view name, Labels labels, double value) {
     const auto* metric = find_metric(name);
+    const std::string_view unit = metric != nullptr ? metric->unit : "";
     reading_.samples.push_back({.key = {.name = std::string(name), .labels = std::move(labels)},
-                                .unit = std::string(metric != nullptr ? metric->unit : ""),
-                                .value = value});
+                                .unit = std::string(unit),
+                                .value = at_resolution(value, unit)});
   }
   void missing(std::string_view name) { reading_.missing.emplace_back(name); }
   void add_or_missing(std::string_view name, std::optional<double> value) { value ? add(name, *value) : missing(name); }

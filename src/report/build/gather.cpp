@@ -58,8 +58,8 @@ class CurveReader final : public JournalVisitor {
     auto [curve, added] = curves_.try_emplace(key, Curve{std::string(unit), {}});
     for (const auto& point : points) curve->second.points.add(point);
   }
-  std::vector<RecordedSeries> take() {
-    std::vector<RecordedSeries> series;
+  std::vector<RunSeries> take() {
+    std::vector<RunSeries> series;
     series.reserve(curves_.size());
     for (auto& [key, curve] : curves_) series.push_back({key, curve.unit, curve.points.take()});
     return series;

@@ -17,7 +17,7 @@
 namespace assay {
 
 /// The course of one series, thinned out for drawing; the exact figures are in the run's summaries.
-struct RecordedSeries {
+struct RunSeries {
   SeriesKey key;
   std::string unit;
   std::vector<SeriesPoint> points;
@@ -25,7 +25,7 @@ struct RecordedSeries {
 
 struct RecordedRun {
   Run run;
-  std::vector<RecordedSeries> series;
+  std::vector<RunSeries> series;
 };
 
 struct ReportOptions {

@@ -151,4 +151,22 @@ Transaction::~Transaction() {
   [[maybe_unused]] const auto undone = database_->execute("ROLLBACK");
 }
 
+Result<void> migrate(Database& database, std::span<const char* const> migrations, std::string_view what) {
+  const auto newest = static_cast<std::int64_t>(migrations.size());
+  ASSAY_TRY(auto version, database.number("PRAGMA user_version"));
+  if (version == newest) return {};
+  if (version < 0 || version > newest) {
+    return Error{.kind = ErrorKind::unsupported,
+                 .message = fmt::format("{} was written by a newer version of assay (format {}, known {})", what,
+                                        version, newest),
+                 .hint = "Update assay, or use another data folder."};
+  }
+  ASSAY_TRY(auto transaction, Transaction::begin(database));
+  for (; version < newest; ++version) {
+    ASSAY_CHECK(database.execute(migrations[static_cast<std::size_t>(version)]));
+  }
+  ASSAY_CHECK(database.execute(fmt::format("PRAGMA user_version = {}", newest)));
+  return transaction.commit();
+}
+
 }  // namespace assay

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -65,6 +66,11 @@ class Database {
   explicit Database(sqlite3* connection) : connection_(connection) {}
   std::unique_ptr<sqlite3, Close> connection_;
 };
+
+/// Brings the tables of a database up to date: the first `user_version` of the statements were run in its life, the
+/// others are now, all or none. `unsupported` if a newer version of assay wrote it. `what` names the content in
+/// messages: "the telemetry".
+Result<void> migrate(Database& database, std::span<const char* const> migrations, std::string_view what);
 
 /// Undone when it goes away without `commit`.
 class Transaction {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "store/series/engine.h"
 
@@ -75,6 +76,18 @@ class BucketReader {
   std::vector<std::string>& problems_;
 };
 
+/// The next width that people would choose, so that buckets begin where clocks tick and readings are taken.
+std::int64_t round_width(std::int64_t width_ns) {
+  constexpr std::int64_t kMilli = 1'000'000;
+  constexpr std::array<std::int64_t, 19> kWidths = {
+      100 * kMilli,   200 * kMilli,   500 * kMilli,   kSecondNs,      2 * kSecondNs, 5 * kSecondNs, 10 * kSecondNs,
+      15 * kSecondNs, 20 * kSecondNs, 30 * kSecondNs, kMinuteNs,      2 * kMinuteNs, 3 * kMinuteNs, 5 * kMinuteNs,
+      10 * kMinuteNs, 15 * kMinuteNs, 20 * kMinuteNs, 30 * kMinuteNs, kHourNs};
+  const auto found = std::lower_bound(kWidths.begin(), kWidths.end(), width_ns);
+  // Less than the fastest sampling is asked for by those who know why; beyond an hour every hour will do.
+  return width_ns < kWidths.front() || found == kWidths.end() ? width_ns : *found;
+}
+
 }  // namespace
 
 /// With `state_` held. The width of the buckets, their bounds and the tier they come from.
@@ -90,7 +103,7 @@ Result<SeriesEngine::Plan> SeriesEngine::plan(const SeriesQuery& query) const {
   Plan plan;
   plan.width_ns = std::max<std::int64_t>(query.width_ns, 1);
   const auto most = static_cast<std::int64_t>(std::min<std::size_t>(query.max_points, 1'000'000));
-  if (most > 0) plan.width_ns = std::max(plan.width_ns, (to - from + most - 1) / most);
+  if (most > 0) plan.width_ns = std::max(plan.width_ns, round_width((to - from + most - 1) / most));
   auto tier = plan.width_ns >= kHourNs ? 2U : plan.width_ns >= kMinuteNs ? 1U : 0U;
   while (tier < 2 && from < floors_[tier]) ++tier;
   plan.tier = static_cast<SeriesTier>(tier);
@@ -99,7 +112,7 @@ Result<SeriesEngine::Plan> SeriesEngine::plan(const SeriesQuery& query) const {
     plan.range = {floor_to(from, plan.width_ns), ceil_to(to, plan.width_ns)};
     // Bounds on multiples of the width may take one bucket more than was asked for.
     if (most == 0 || (plan.range.to_ns - plan.range.from_ns) / plan.width_ns <= std::max<std::int64_t>(most, 2)) break;
-    plan.width_ns = ceil_to(plan.width_ns + plan.width_ns / most + 1, kTierWidth[tier]);
+    plan.width_ns = ceil_to(round_width(plan.width_ns + plan.width_ns / most + 1), kTierWidth[tier]);
   }
   return plan;
 }

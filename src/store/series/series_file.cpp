@@ -94,23 +94,7 @@ Result<std::unique_ptr<SeriesFile>> SeriesFile::open(const fs::path& path, bool 
   return file;
 }
 
-Result<void> SeriesFile::migrate() {
-  constexpr auto kNewest = static_cast<std::int64_t>(kMigrations.size());
-  ASSAY_TRY(auto version, database_.number("PRAGMA user_version"));
-  if (version == kNewest) return {};
-  if (version < 0 || version > kNewest) {
-    return Error{.kind = ErrorKind::unsupported,
-                 .message = fmt::format("the telemetry was written by a newer version of assay (format {}, known {})",
-                                        version, kNewest),
-                 .hint = "Update assay, or use another data folder."};
-  }
-  ASSAY_TRY(auto transaction, Transaction::begin(database_));
-  for (; version < kNewest; ++version) {
-    ASSAY_CHECK(database_.execute(kMigrations[static_cast<std::size_t>(version)]));
-  }
-  ASSAY_CHECK(database_.execute(fmt::format("PRAGMA user_version = {}", kNewest)));
-  return transaction.commit();
-}
+Result<void> SeriesFile::migrate() { return assay::migrate(database_, kMigrations, "the telemetry"); }
 
 Result<void> SeriesFile::prepare() {
   ASSAY_TRY(auto chunk, RowTable::prepare(database_, "chunk"));

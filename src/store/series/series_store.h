@@ -61,7 +61,8 @@ class SeriesStore {
 
   // --- reading: everything that was appended, in the head or not ---
 
-  /// Buckets start at multiples of their width. The width is rounded up to a multiple of the tier's (raw: as it is),
+  /// Buckets start at multiples of their width. A width that follows from `max_points` is one that people would choose
+  /// (1 s, 5 s, 2 min …); every width is rounded up to a multiple of the tier's (raw: as it is), and
   /// the tier is the coarsest that fits the width and still has the start of the range. Minimum, maximum and counts are
   /// exact, means to rounding. `usage` if the answer would exceed its limits.
   Result<SeriesAnswer> query(const SeriesQuery& query) const;

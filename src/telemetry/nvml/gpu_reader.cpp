@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/metric.h"
+#include "telemetry/resolution.h"
 
 namespace assay::nvml {
 namespace {
@@ -139,7 +140,7 @@ bool GpuReader::call(Call which, Field field, Code (*function)(Parameters...), A
 
 void GpuReader::add(Field field, double value) {
   reading_->samples.push_back(prototypes_[static_cast<std::size_t>(field)]);
-  reading_->samples.back().value = value;
+  reading_->samples.back().value = at_resolution(value, reading_->samples.back().unit);
 }
 
 template <typename... Parameters, typename... Arguments>

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "report/style.h"
+
+namespace assay {
+
+// What the API says of the cluster, as terminals show it.
+
+struct GpuLine {
+  std::string uuid;
+  std::string index;
+  std::string model;
+  std::map<std::string, double> values;  ///< by metric
+
+  /// NaN if it is not known.
+  double value(const std::string& metric) const;
+};
+
+struct NodeLine {
+  std::string name;
+  std::string state;
+  bool simulated = false;
+  std::string last_seen;
+  std::string drain_reason;
+  std::map<std::string, double> host;  ///< by metric
+  std::vector<GpuLine> gpus;
+  std::size_t alerts = 0;
+
+  double host_value(const std::string& metric) const;
+  /// Over the GPUs that have a value; NaN without any.
+  double mean(const std::string& metric) const;
+  double sum(const std::string& metric) const;
+  double highest(const std::string& metric) const;
+  /// "8 × NVIDIA H200".
+  std::string gpu_text() const;
+};
+
+/// From an entry of GET /api/v1/nodes?values=true.
+Result<NodeLine> node_line_from(const json::value& value);
+
+Colour colour_of_state(std::string_view state);
+/// Green when busy, dim when idle.
+Colour colour_of_use(double ratio);
+Colour colour_of_temperature(double celsius);
+/// "87 %", "-" for NaN; and the like by unit.
+std::string value_or_dash(double value, std::string_view unit);
+
+/// A bar of `width` columns, filled by the ratio.
+std::string bar(double ratio, std::size_t width, const TerminalStyle& style);
+
+}  // namespace assay

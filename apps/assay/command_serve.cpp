@@ -1,0 +1,243 @@
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "access/secrets.h"
+#include "access/token_book.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "commands.h"
+#include "http/leader_router.h"
+#include "leader/leader.h"
+#include "leader_backup.h"
+#include "leader_place.h"
+#include "net/http_server.h"
+#include "net/listener.h"
+#include "net/tls.h"
+#include "stop_signals.h"
+#include "store/local/local_store.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kOwnToken = "owner";
+constexpr const char* kDefaultListen = "127.0.0.1:8470";
+constexpr Nanos kGrace = std::chrono::seconds(5);
+
+struct ServeOptions {
+  std::vector<std::string> listen;
+  std::string certificate;
+  std::string key;
+  bool tls = false;
+  std::string rules;
+  std::vector<std::string> webhooks;
+  std::string alert_command;
+  std::string keep_raw = "14d";
+  std::string keep_minutes = "90d";
+  std::string keep_hours = "730d";
+  std::size_t workers = 4;
+};
+
+bool is_loopback(const ListenAddress& address) {
+  return address.is_unix() || address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
+}
+
+Result<Nanos> keep_time(const char* option, const std::string& text) {
+  auto duration = parse_duration(text);
+  if (!duration) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("{} '{}' {}", option, text, duration.error().message)};
+  }
+  return duration;
+}
+
+Result<LeaderOptions> leader_options(const Context& context, const ServeOptions& options) {
+  LeaderOptions made{.folder = LeaderPlace(context.data_folder()).folder};
+  ASSAY_TRY(made.series.keep[0], keep_time("--keep-raw", options.keep_raw));
+  ASSAY_TRY(made.series.keep[1], keep_time("--keep-minutes", options.keep_minutes));
+  ASSAY_TRY(made.series.keep[2], keep_time("--keep-hours", options.keep_hours));
+  if (made.series.keep[0] > made.series.keep[1] || made.series.keep[1] > made.series.keep[2]) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = "--keep-raw, --keep-minutes and --keep-hours must not get shorter"};
+  }
+  if (!options.rules.empty()) {
+    ASSAY_TRY(made.rules, load_rules(options.rules));
+  }
+  made.outlets.webhooks = options.webhooks;
+  if (!options.alert_command.empty()) made.outlets.command = {"/bin/sh", "-c", options.alert_command};
+  const fs::path data = context.data_folder();
+  made.publish_run = [data](const std::string& run, const fs::path& copy) -> Result<void> {
+    const fs::path target = data / "runs" / run;
+    ASSAY_CHECK(make_folders(target.parent_path()));
+    std::error_code code;
+    if (fs::exists(target, code)) {
+      return Error{.kind = ErrorKind::busy, .message = fmt::format("there is a run '{}' already", run)};
+    }
+    fs::rename(copy, target, code);
+    if (code)
+      return Error{.kind = ErrorKind::io,
+                   .message = fmt::format("cannot move '{}': {}", copy.string(), code.message())};
+    ASSAY_TRY(const auto store, open_local_store(data));
+    const auto indexed = store->reindex();
+    return indexed ? Result<void>{} : Result<void>(indexed.error());
+  };
+  return made;
+}
+
+struct Listening {
+  std::vector<ListenAddress> addresses;
+  std::optional<TlsFiles> tls;
+  std::string fingerprint;
+};
+
+/// Plain HTTP is for loopback alone.
+Result<Listening> listening_of(const LeaderPlace& place, const ServeOptions& options) {
+  Listening listening;
+  for (const auto& text : options.listen) {
+    ASSAY_TRY(auto address, parse_listen_address(text));
+    listening.addresses.push_back(std::move(address));
+  }
+  if (options.certificate.empty() != options.key.empty()) {
+    return Error{.kind = ErrorKind::usage, .message = "--certificate and --key belong together"};
+  }
+  const bool reachable = !std::all_of(listening.addresses.begin(), listening.addresses.end(), is_loopback);
+  if (!options.certificate.empty()) {
+    listening.tls = TlsFiles{.certificate = options.certificate, .key = options.key};
+  } else if (options.tls || reachable) {
+    std::vector<std::string> names = {"localhost", "127.0.0.1", "::1"};
+    char host[256] = {};
+    if (::gethostname(host, sizeof host - 1) == 0) names.emplace_back(host);
+    for (const auto& address : listening.addresses) {
+      if (!address.is_unix() && !address.host.empty()) names.push_back(address.host);
+    }
+    ASSAY_TRY(listening.tls, keep_self_made_certificate(place.tls(), names));
+  }
+  if (listening.tls) {
+    ASSAY_TRY(listening.fingerprint, certificate_fingerprint(listening.tls->certificate));
+  }
+  return listening;
+}
+
+/// The owner of the data folder may do everything with the leader that runs there: it is theirs.
+Result<void> keep_own_token(TokenBook& book, const fs::path& file) {
+  if (const auto secret = read_secret_file(file); secret && book.check(*secret)) return {};
+  const auto revoked = book.revoke(kOwnToken);
+  if (!revoked && revoked.error().kind != ErrorKind::not_found) return revoked.error();
+  ASSAY_TRY(const auto made, book.create(Role::admin, kOwnToken, std::nullopt));
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  return write_secret_file(file, made.secret);
+}
+
+std::string url_of(const ListenAddress& address, bool tls) {
+  if (address.is_unix()) return "unix:" + address.socket_path;
+  ListenAddress reachable = address;
+  if (address.host.empty() || address.host == "0.0.0.0") reachable.host = "127.0.0.1";
+  if (address.host == "::") reachable.host = "::1";
+  return fmt::format("{}://{}", tls ? "https" : "http", reachable.text());
+}
+
+void say_where(const Context& context, const HttpServer& server, const Listening& listening) {
+  if (context.quiet) return;
+  const TerminalStyle style = context.error_style();
+  std::string text = style.paint(Colour::bold, fmt::format("assay {} leads", version())) + "\n";
+  for (const auto& address : server.addresses()) {
+    text += fmt::format("  listening    {}\n", url_of(address, listening.tls.has_value()));
+  }
+  if (!listening.fingerprint.empty()) text += fmt::format("  certificate  {}\n", listening.fingerprint);
+  text += fmt::format("  data         {}\n", context.data_folder().string());
+  text += style.paint(Colour::dim,
+                      "  join nodes   assay token create --role agent --out join.token\n"
+                      "               assay agent --leader URL --token-file join.token\n");
+  print_error(text);
+}
+
+Result<void> serve(const Context& context, const ServeOptions& options) {
+  const LeaderPlace place(context.data_folder());
+  ASSAY_CHECK(make_folders(place.folder));
+  fs::permissions(place.folder, fs::perms::owner_all);
+  ASSAY_TRY(auto wanted, leader_options(context, options));
+  ASSAY_TRY(auto listening, listening_of(place, options));
+  StopSignals stop;
+  ASSAY_TRY(const auto leader, Leader::open(std::move(wanted), context.clock).within("opening the leader's data"));
+  ASSAY_TRY(auto book, TokenBook::open(place.tokens(), context.clock).within("opening the tokens"));
+  ASSAY_CHECK(keep_own_token(book, place.own_token()).within("making the owner's token"));
+  Gatekeeper gatekeeper(book);
+  Router router = make_leader_router(
+      *leader, gatekeeper, [&](const fs::path& folder) { return back_up(context.data_folder(), *leader, folder); });
+  if (const auto limit = raise_file_limit(); !limit) log_warning("{}", limit.error().text());
+  ServerOptions server_options{.listen = listening.addresses, .tls = listening.tls, .workers = options.workers};
+  server_options.limits.connections = 16'384;
+  server_options.limits.waiting_requests = 16'384;
+  ASSAY_TRY(const auto server, HttpServer::start(std::move(server_options), std::move(router)));
+  leader->start();
+  ASSAY_CHECK(write_endpoint(place, {.url = url_of(server->addresses().front(), listening.tls.has_value()),
+                                     .fingerprint = listening.fingerprint}));
+  say_where(context, *server, listening);
+
+  pollfd waiting{.fd = stop.fd(), .events = POLLIN, .revents = 0};
+  while (!stop.requested()) ::poll(&waiting, 1, -1);
+  if (!context.quiet) print_error("Stopping …\n");
+  // Streams end first: they would keep the server waiting.
+  leader->live().finish();
+  leader->commands().finish();
+  server->stop(kGrace);
+  leader->stop();
+  std::error_code ignored;
+  fs::remove(place.endpoint(), ignored);
+  return {};
+}
+
+}  // namespace
+
+Action add_serve(CLI::App& app, Context& context) {
+  auto options = std::make_shared<ServeOptions>();
+  auto* command =
+      app.add_subcommand("serve", "Lead a cluster: take in telemetry, keep it, watch over it")->group("Cluster");
+  command
+      ->add_option("--listen", options->listen,
+                   fmt::format("Address to listen on: host:port, :port, unix:/path [{}]", kDefaultListen))
+      ->type_name("ADDRESS");
+  command->add_option("--certificate", options->certificate, "PEM file with the certificate chain")->type_name("FILE");
+  command->add_option("--key", options->key, "PEM file with its key")->type_name("FILE");
+  command->add_flag("--tls", options->tls, "TLS on loopback, too, with a certificate of its own");
+  command->add_option("--rules", options->rules, "YAML file with rules for alerts (docs/reference/watch-rules.md)")
+      ->type_name("FILE");
+  command->add_option("--webhook", options->webhooks, "URL that gets each alert as JSON; may be given more than once")
+      ->type_name("URL");
+  command
+      ->add_option("--alert-command", options->alert_command,
+                   "Shell command that gets each alert as JSON on its standard input")
+      ->type_name("COMMAND");
+  command->add_option("--keep-raw", options->keep_raw, "How long every value is kept")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_option("--keep-minutes", options->keep_minutes, "How long minutes are kept")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_option("--keep-hours", options->keep_hours, "How long hours are kept")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_option("--workers", options->workers, "Threads that answer requests")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->footer(R"(
+On loopback it speaks plain HTTP; anywhere else TLS, with a certificate that it makes itself unless one is given.
+Every request needs a token (`assay token`); the owner of the data folder has one already.
+Examples:
+  assay serve                                 on this machine alone
+  assay serve --listen :8470                  for a cluster
+  assay nodes · assay top · assay query 'gpu.util last=1h'       look at it, on the same machine)");
+  return [&context, options] {
+    if (options->listen.empty()) options->listen.emplace_back(kDefaultListen);
+    const auto served = serve(context, *options);
+    return served ? 0 : context.fail(served.error());
+  };
+}
+
+}  // namespace assay

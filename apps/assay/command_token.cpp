@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "access/token_book.h"
+#include "base/units.h"
+#include "commands.h"
+#include "leader_place.h"
+#include "net/tls.h"
+#include "report/table.h"
+
+namespace assay {
+namespace {
+
+struct TokenOptions {
+  std::string role;
+  std::string name;
+  std::string lifetime;
+  std::string file;
+  std::string which;
+  bool all = false;
+};
+
+Result<TokenBook> open_book(const Context& context) {
+  return TokenBook::open(LeaderPlace(context.data_folder()).tokens(), context.clock).within("opening the tokens");
+}
+
+json::object to_json(const TokenInfo& token) {
+  return {{"id", token.id},
+          {"name", token.name},
+          {"role", name_of(token.role)},
+          {"created", iso8601(token.created)},
+          {"expires", token.expires ? json::value(iso8601(*token.expires)) : json::value(nullptr)},
+          {"revoked", token.revoked}};
+}
+
+/// An agent must know its leader by more than its address. The certificate is that of a leader that runs or has run.
+std::optional<std::string> leader_fingerprint(const LeaderPlace& place) {
+  if (const auto endpoint = read_endpoint(place); endpoint && !endpoint->fingerprint.empty())
+    return endpoint->fingerprint;
+  const auto made = certificate_fingerprint(place.tls() / "assay-tls.crt");
+  return made ? std::optional(*made) : std::nullopt;
+}
+
+int create_token(const Context& context, const TokenOptions& options) {
+  const auto role = role_from(options.role);
+  if (!role) {
+    return context.fail({.kind = ErrorKind::usage,
+                         .message = fmt::format("'{}' is no role", options.role),
+                         .hint = "Roles are agent, viewer, user and admin."});
+  }
+  std::optional<Nanos> lifetime;
+  if (!options.lifetime.empty()) {
+    const auto parsed = parse_duration(options.lifetime);
+    if (!parsed) {
+      return context.fail({.kind = ErrorKind::usage,
+                           .message = fmt::format("--expires '{}' {}", options.lifetime, parsed.error().message)});
+    }
+    lifetime = *parsed;
+  }
+  auto book = open_book(context);
+  if (!book) return context.fail(book.error());
+  const auto made = book->create(*role, options.name, lifetime);
+  if (!made) return context.fail(made.error());
+  const bool is_join = *role == Role::agent;
+  const std::string text =
+      is_join ? join_token_text(made->secret, leader_fingerprint(LeaderPlace(context.data_folder()))) : made->secret;
+  json::object result = to_json(made->info);
+  if (options.file.empty()) {
+    result["token"] = text;
+    if (!context.json) print(text + "\n");
+    if (!context.json && !context.quiet) {
+      print_error(
+          fmt::format("This is token {} ({}). It is not shown again; --out FILE would have kept it from the screen.\n",
+                      made->info.name, options.role));
+    }
+    return context.succeed(std::move(result));
+  }
+  if (const auto written = write_secret_file(options.file, text); !written) {
+    // A token that nobody has is of no use to anybody but a thief.
+    if (!book->revoke(made->info.id)) print_error("The token could not be revoked again.\n");
+    return context.fail(written.error());
+  }
+  if (!context.json && !context.quiet) {
+    print(fmt::format("Token {} ({}) is in {}\n", made->info.name, options.role, options.file));
+  }
+  result["file"] = options.file;
+  return context.succeed(std::move(result));
+}
+
+std::string state_of(const TokenInfo& token, WallTime now) {
+  if (token.revoked) return "revoked";
+  if (token.expires && *token.expires <= now) return "expired";
+  return "good";
+}
+
+int list_tokens(const Context& context, const TokenOptions& options) {
+  auto book = open_book(context);
+  if (!book) return context.fail(book.error());
+  const WallTime now = context.clock.wall();
+  Table table({{"Token"}, {"Name"}, {"Role"}, {"State"}, {"Made"}, {"Expires"}});
+  json::array tokens, nodes;
+  for (const auto& token : book->tokens()) {
+    const std::string state = state_of(token, now);
+    if (!options.all && state != "good") continue;
+    tokens.push_back(to_json(token));
+    table.add({token.id, Cell(token.name, Colour::bold), std::string(name_of(token.role)),
+               Cell(state, state == "good" ? Colour::green : Colour::red), local_time(token.created),
+               token.expires ? local_time(*token.expires) : "never"});
+  }
+  for (const auto& node : book->nodes()) {
+    if (!options.all && node.revoked) continue;
+    nodes.push_back(json::object{
+        {"node", node.node}, {"joined", iso8601(node.joined)}, {"by_token", node.by_token}, {"revoked", node.revoked}});
+  }
+  if (!context.json) {
+    print(tokens.empty() ? "No tokens. `assay token create --role agent` makes one.\n"
+                         : table.render(context.out_style(), 0));
+    print(context.out_style().paint(Colour::dim, fmt::format("{} nodes have a key of their own; `assay token revoke "
+                                                             "node:NAME` takes one away.\n",
+                                                             nodes.size())));
+  }
+  return context.succeed({{"tokens", std::move(tokens)}, {"nodes", std::move(nodes)}});
+}
+
+int revoke_token(const Context& context, const TokenOptions& options) {
+  auto book = open_book(context);
+  if (!book) return context.fail(book.error());
+  const auto revoked = book->revoke(options.which);
+  if (!revoked) return context.fail(revoked.error());
+  if (!context.json && !context.quiet) print(fmt::format("{} is good for nothing from now on.\n", options.which));
+  return context.succeed(to_json(*revoked));
+}
+
+}  // namespace
+
+Action add_token(CLI::App& app, Context& context) {
+  auto options = std::make_shared<TokenOptions>();
+  auto* command =
+      app.add_subcommand("token", "Make, list and revoke tokens, on the leader's machine")->group("Cluster");
+  command->require_subcommand(1);
+  auto* create = command->add_subcommand("create", "Make a token");
+  create->add_option("--role", options->role, "agent (joins nodes), viewer, user or admin")
+      ->required()
+      ->type_name("ROLE");
+  create->add_option("--name", options->name, "What it is called in lists and logs")->type_name("NAME");
+  create->add_option("--expires", options->lifetime, "How long it is good: 12h, 30d [until revoked]")
+      ->type_name("TIME");
+  create->add_option("-o,--out", options->file, "Write it to a new file that only you can read")->type_name("FILE");
+  auto* list = command->add_subcommand("list", "Show tokens; the secrets themselves are not kept");
+  list->add_flag("-a,--all", options->all, "Expired and revoked ones, too");
+  auto* revoke = command->add_subcommand("revoke", "Make a token, or the key of a node, worthless");
+  revoke->add_option("TOKEN", options->which, "An id or a name; node:NAME for the key of a node")->required();
+  command->footer(R"(
+Examples:
+  assay token create --role agent --out join.token       for the agents; carries the leader's fingerprint
+  assay token create --role viewer --name grafana --expires 365d
+  assay token revoke grafana
+  assay token revoke node:gpu03                           the node must join again, with a new key)");
+  return [&context, options, create, list] {
+    if (create->parsed()) return create_token(context, *options);
+    return list->parsed() ? list_tokens(context, *options) : revoke_token(context, *options);
+  };
+}
+
+}  // namespace assay

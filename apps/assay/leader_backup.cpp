@@ -1,0 +1,93 @@
+#include "leader_backup.h"
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/version.h"
+#include "leader_place.h"
+#include "store/local/local_store.h"
+
+namespace assay {
+namespace {
+
+constexpr const char* kLabel = "assay-backup.json";
+
+Result<void> check_empty(const fs::path& folder) {
+  std::error_code code;
+  if (!fs::exists(folder, code)) return {};
+  if (!fs::is_directory(folder, code) || !fs::is_empty(folder, code)) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("'{}' is not empty", folder.string()),
+                 .hint = "Name a new folder, so that nothing is overwritten."};
+  }
+  return {};
+}
+
+/// What is made again from the rest, or belongs to processes.
+bool is_derived(const std::string& name) {
+  return name.starts_with("index.db") || name.ends_with(".lock") || name == "leader" || name == "agent" ||
+         name == kLabel;
+}
+
+Result<void> copy_tree(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, code);
+  // A run that was deleted meanwhile is no part of the copy.
+  if (code && code != std::errc::no_such_file_or_directory) {
+    return Error{.kind = ErrorKind::io,
+                 .message = fmt::format("cannot copy '{}' to '{}': {}", from.string(), to.string(), code.message())};
+  }
+  return {};
+}
+
+/// Everything in a data folder but what is derived and what the leader copies itself.
+Result<void> copy_runs(const fs::path& from, const fs::path& to) {
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(from, code)) {
+    const std::string name = entry.path().filename();
+    if (is_derived(name)) continue;
+    ASSAY_CHECK(copy_tree(entry.path(), to / name));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> back_up(const fs::path& data, Leader& leader, const fs::path& folder) {
+  ASSAY_CHECK(check_empty(folder));
+  const auto inside = fs::weakly_canonical(folder).lexically_relative(fs::weakly_canonical(data));
+  if (!inside.empty() && *inside.begin() != "..") {
+    return Error{.kind = ErrorKind::usage, .message = fmt::format("'{}' lies inside the data folder", folder.string())};
+  }
+  const LeaderPlace from(data);
+  const LeaderPlace to(folder);
+  ASSAY_CHECK(make_folders(to.folder));
+  fs::permissions(folder, fs::perms::owner_all);
+  ASSAY_CHECK(leader.backup_to(to.folder));
+  if (fs::exists(from.tokens())) ASSAY_CHECK(copy_tree(from.tokens(), to.tokens()));
+  if (fs::exists(from.tls())) ASSAY_CHECK(copy_tree(from.tls(), to.tls()));
+  ASSAY_CHECK(copy_runs(data, folder));
+  // Written last: a backup that was broken off is told by its absence.
+  return write_file_atomically(folder / kLabel, pretty_json(json::object{{"schema", 1}, {"assay", version()}}));
+}
+
+Result<void> restore(const fs::path& backup, const fs::path& data) {
+  const auto label = read_file(backup / kLabel, 1 << 16);
+  if (!label) {
+    return Error{.kind = ErrorKind::bad_file,
+                 .message = fmt::format("'{}' is no backup, or one that was broken off", backup.string()),
+                 .hint = "`assay backup FOLDER` makes one."};
+  }
+  ASSAY_TRY(const auto value, parse_json(*label));
+  ASSAY_CHECK(check_schema(value, 1, kLabel));
+  ASSAY_CHECK(check_empty(data));
+  ASSAY_CHECK(make_folders(data));
+  if (fs::exists(LeaderPlace(backup).folder))
+    ASSAY_CHECK(copy_tree(LeaderPlace(backup).folder, LeaderPlace(data).folder));
+  ASSAY_CHECK(copy_runs(backup, data));
+  ASSAY_TRY(const auto store, open_local_store(data));
+  const auto indexed = store->reindex();
+  return indexed ? Result<void>{} : Result<void>(indexed.error());
+}
+
+}  // namespace assay

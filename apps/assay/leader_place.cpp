@@ -1,0 +1,130 @@
+#include "leader_place.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "access/secrets.h"
+#include "net/url.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kServer = "the leader";
+
+Error no_leader(const Context& context) {
+  return {.kind = ErrorKind::unreachable,
+          .message = fmt::format("no leader runs in '{}'", context.data_folder().string()),
+          .hint = "Start one with `assay serve`, or name one: --leader URL --token-file FILE."};
+}
+
+}  // namespace
+
+Result<void> write_endpoint(const LeaderPlace& place, const LeaderEndpoint& endpoint) {
+  return write_file_atomically(
+      place.endpoint(),
+      pretty_json(json::object{{"schema", 1}, {"url", endpoint.url}, {"fingerprint", endpoint.fingerprint}}));
+}
+
+Result<LeaderEndpoint> read_endpoint(const LeaderPlace& place) {
+  auto text = read_file(place.endpoint(), 1 << 16);
+  if (!text) return Error{.kind = ErrorKind::not_found, .message = "no leader runs here"};
+  ASSAY_TRY(const auto value, parse_json(*text));
+  JsonFields fields(value, "endpoint.json");
+  LeaderEndpoint endpoint{.url = fields.text("url"), .fingerprint = fields.text_or("fingerprint", "")};
+  ASSAY_CHECK(fields.finish());
+  return endpoint;
+}
+
+Result<LeaderClient> LeaderClient::connect(const Context& context, const Options& options) {
+  const LeaderPlace place(context.data_folder());
+  LeaderEndpoint endpoint{.url = context.leader_option, .fingerprint = options.fingerprint};
+  fs::path token_file = options.token_file;
+  if (const auto named = context.environment.find("ASSAY_TOKEN_FILE");
+      token_file.empty() && named != context.environment.end()) {
+    token_file = named->second;
+  }
+  if (endpoint.url.empty()) {
+    auto found = read_endpoint(place);
+    if (!found) return no_leader(context);
+    endpoint = std::move(*found);
+    if (token_file.empty()) token_file = place.own_token();
+  } else if (token_file.empty()) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("--leader {} needs a token", endpoint.url),
+                 .hint =
+                     "Give --token-file FILE or set ASSAY_TOKEN_FILE; `assay token create --role viewer` on the "
+                     "leader's machine makes one."};
+  }
+  ASSAY_TRY(auto token, read_secret_file(token_file));
+  ASSAY_TRY(auto url, parse_url(endpoint.url));
+  ClientOptions client{.server = std::string(kServer)};
+  if (!endpoint.fingerprint.empty()) {
+    ASSAY_TRY(client.trust.fingerprint, parse_fingerprint(endpoint.fingerprint));
+  }
+  client.trust.ca_file = options.ca_file;
+  client.response_bytes = std::size_t{512} << 20;
+  client.request_time = std::chrono::minutes(5);
+  ASSAY_TRY(auto made, HttpClient::create(std::move(url), std::move(client)));
+  return LeaderClient(std::move(made), endpoint.url, std::move(token));
+}
+
+Result<ClientResponse> LeaderClient::exchange(ClientRequest request) {
+  request.headers.add("Authorization", "Bearer " + token_);
+  auto response = client_->send(std::move(request));
+  if (!response) {
+    Error error = std::move(response).error();
+    if (error.kind == ErrorKind::unreachable && error.hint.empty())
+      error.hint = "Is it running? `assay serve` starts one.";
+    return error;
+  }
+  if (auto failure = failure_of(*response, kServer)) {
+    // The leader says it better than a status does.
+    if (const auto body = parse_json(response->body); body && body->is_object()) {
+      const auto* error = body->as_object().if_contains("error");
+      if (error != nullptr && error->is_object()) {
+        JsonFields fields(*error, "error");
+        failure->message = fields.text_or("message", failure->message);
+        failure->hint = fields.text_or("hint", failure->hint);
+      }
+    }
+    return *failure;
+  }
+  return response;
+}
+
+Result<std::string> LeaderClient::get_text(const std::string& target) {
+  ASSAY_TRY(auto response, exchange({.target = target}));
+  return std::move(response.body);
+}
+
+Result<json::value> LeaderClient::get(const std::string& target) {
+  ASSAY_TRY(const auto text, get_text(target));
+  return parse_json(text);
+}
+
+Result<json::value> LeaderClient::send(const std::string& method, const std::string& target, const json::object& body) {
+  ASSAY_TRY(const auto response, exchange({.method = method,
+                                           .target = target,
+                                           .headers = {{"Content-Type", "application/json"}},
+                                           .body = body.empty() ? "" : json::serialize(body)}));
+  return parse_json(response.body);
+}
+
+Result<EventSource> LeaderClient::open_events(const std::string& target) {
+  return client_->open_events({.target = target, .headers = {{"Authorization", "Bearer " + token_}}});
+}
+
+void add_leader_options(CLI::App& command, LeaderClient::Options& options) {
+  command.add_option("--token-file", options.token_file, "File with the token for --leader [$ASSAY_TOKEN_FILE]")
+      ->type_name("FILE")
+      ->group("Leader");
+  command.add_option("--fingerprint", options.fingerprint, "SHA-256 of the leader's certificate, if it made its own")
+      ->type_name("SHA256")
+      ->group("Leader");
+  command.add_option("--ca-file", options.ca_file, "Certificates to trust instead of the system's")
+      ->type_name("FILE")
+      ->group("Leader");
+}
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cluster_view.h"
+
+namespace assay {
+
+/// The cluster as the live stream tells it: a snapshot, then what is new. One thread.
+class TopModel {
+ public:
+  /// What the stream does not say: the GPUs of each node, from GET /api/v1/nodes.
+  Result<void> set_nodes(const json::value& nodes);
+  void set_open_alerts(const json::value& alerts);
+  /// Takes the data of a `snapshot` or `delta` event. `snapshot`: forgets what was known of series.
+  Result<void> apply(std::string_view data, bool snapshot);
+
+  /// Since the last call of `set_nodes` a node has come, or one has other GPUs.
+  bool nodes_are_stale() const { return stale_; }
+  /// By name.
+  std::vector<NodeLine> lines() const;
+  std::size_t open_alerts() const { return alerts_.size(); }
+  /// The sentences of the newest alerts, most recent first, with their severity.
+  std::vector<std::pair<std::string, std::string>> alert_lines(std::size_t most) const;
+  std::int64_t time_ms() const { return time_ms_; }
+
+ private:
+  struct Place {
+    std::string node;
+    std::string gpu;  ///< empty: of the host
+    std::string metric;
+  };
+  struct OpenAlert {
+    std::string node;
+    std::string severity;
+    std::string what;
+    std::int64_t since_ns = 0;
+  };
+  void take_alert(const json::value& alert);
+  void take_series(const json::value& series);
+  void take_node(const json::value& node);
+
+  std::map<std::string, NodeLine> nodes_;
+  std::unordered_map<std::int64_t, Place> places_;
+  std::map<std::string, OpenAlert> alerts_;
+  std::int64_t time_ms_ = 0;
+  bool stale_ = true;
+};
+
+}  // namespace assay

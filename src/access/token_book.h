@@ -1,0 +1,83 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "access/secrets.h"
+#include "access/token_record.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/result.h"
+
+namespace assay {
+
+struct TokenInfo {
+  std::string id;
+  std::string name;
+  Role role = Role::viewer;
+  WallTime created;
+  std::optional<WallTime> expires;
+  bool revoked = false;
+  bool operator==(const TokenInfo&) const = default;
+};
+
+struct NodeKeyInfo {
+  std::string node;
+  WallTime joined;
+  std::string by_token;  ///< the id of the token that let it in
+  bool revoked = false;
+  bool operator==(const NodeKeyInfo&) const = default;
+};
+
+/// Who may do what: tokens of people and programs, keys of nodes. One append-only file of JSON lines that only its
+/// owner can read, and which several processes may use at once: what one writes the others see with their next call.
+/// Secrets are not in it, only their hashes. Any thread. Writing (`create`, `revoke`, `join`) takes a lock on the file
+/// and waits for the disk; checking costs one stat(2) and a look-up in memory, also while another thread writes.
+/// Every call may also fail with the errors of the file: `denied` (others can read it), `bad_file` (a damaged line:
+/// it could be a revocation, so nobody is let in), `io`, …
+class TokenBook {
+ public:
+  struct NewToken {
+    TokenInfo info;
+    std::string secret;  ///< seen here and never again
+  };
+
+  /// Makes the file, and its folder, if it is missing. `clock` must outlive the book.
+  static Result<TokenBook> open(const fs::path& file, const Clock& clock);
+  TokenBook(TokenBook&&) noexcept;
+  TokenBook& operator=(TokenBook&&) noexcept;
+  ~TokenBook();
+
+  /// Without a name the token is called by its id, without a lifetime it is good until it is revoked. `usage`: a bad
+  /// name, the name of another token that is still good, a lifetime that is not above 0 or beyond a hundred years.
+  Result<NewToken> create(Role role, std::string name, std::optional<Nanos> lifetime);
+  /// A token by its id or name; `node:gpu03` revokes that node's key, and the node may join again with another one.
+  /// Nodes that a token let in stay. Revoking twice is fine. `not_found` otherwise.
+  Result<TokenInfo> revoke(std::string_view id_or_name);
+
+  /// In the order in which they were made. What was known last, should the file have become unreadable.
+  std::vector<TokenInfo> tokens();
+  /// By name; for each node its last key.
+  std::vector<NodeKeyInfo> nodes();
+
+  /// Whose secret this is. `denied`: unknown, expired or revoked; the message is for the log, not for the bearer.
+  Result<TokenInfo> check(std::string_view secret);
+  /// Makes a key good for a node; again with the same key changes nothing. `denied`: the token is not good or not one
+  /// for agents, or the key was revoked. `usage`: no name of a node, no key. `busy`: the node has another key.
+  Result<void> join(std::string_view join_secret, std::string_view node, std::string_view key);
+  /// `denied` unless this is the node's key.
+  Result<void> check_node(std::string_view node, std::string_view key);
+
+  /// No book grows beyond this; some two hundred thousand records.
+  static constexpr std::size_t kLargestBook = std::size_t{64} << 20;
+
+ private:
+  class Shared;
+  explicit TokenBook(std::unique_ptr<Shared> shared);
+  std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace assay

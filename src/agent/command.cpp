@@ -1,0 +1,111 @@
+#include "agent/command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace assay {
+namespace {
+
+constexpr std::array<std::pair<Command::Kind, std::string_view>, 3> kKinds = {
+    {{Command::Kind::doctor, "doctor"}, {Command::Kind::run, "run"}, {Command::Kind::stop, "stop"}}};
+
+constexpr std::array<std::pair<CommandReport::State, std::string_view>, 4> kStates = {
+    {{CommandReport::State::running, "running"},
+     {CommandReport::State::done, "done"},
+     {CommandReport::State::failed, "failed"},
+     {CommandReport::State::refused, "refused"}}};
+
+constexpr std::size_t kLongestId = 64;
+constexpr std::size_t kLongestName = 128;
+
+Result<void> read_arguments(JsonFields& fields, Command& command) {
+  static const json::value kNothing = json::object();
+  const json::value* found = fields.find("arguments");
+  JsonFields arguments(found == nullptr ? kNothing : *found, "arguments");
+  if (command.kind == Command::Kind::run) {
+    command.spec = arguments.text("spec");
+    command.name = arguments.text_or("name", "");
+    if (command.spec.size() > kMaxSpecBytes) arguments.fail("spec", "is longer than 1 MiB");
+    if (command.name.size() > kLongestName || command.name.find('\0') != std::string::npos) {
+      arguments.fail("name", "is longer than 128 bytes or has a zero byte");
+    }
+  } else if (command.kind == Command::Kind::stop) {
+    command.target = arguments.text("id");
+  }
+  return arguments.finish();
+}
+
+}  // namespace
+
+std::string_view name_of(Command::Kind kind) {
+  return std::find_if(kKinds.begin(), kKinds.end(), [kind](const auto& known) { return known.first == kind; })->second;
+}
+
+std::optional<Command::Kind> command_kind_from(std::string_view name) {
+  for (const auto& [kind, known] : kKinds) {
+    if (known == name) return kind;
+  }
+  return std::nullopt;
+}
+
+bool is_command_id(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestId && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
+  });
+}
+
+Result<Command> parse_command(std::string_view text) {
+  ASSAY_TRY(const auto value, parse_json(text));
+  JsonFields fields(value, "command");
+  Command command;
+  command.id = fields.text("id");
+  const std::string kind = fields.text("kind");
+  if (!is_command_id(command.id)) fields.fail("id", "is not 1 to 64 letters, digits, '-' and '_'");
+  const auto known = command_kind_from(kind);
+  if (!known) fields.fail("kind", "is not doctor, run or stop");
+  ASSAY_CHECK(fields.finish());
+  command.kind = *known;
+  ASSAY_CHECK(read_arguments(fields, command));
+  return command;
+}
+
+std::optional<std::string> command_id_in(std::string_view text) {
+  const auto value = parse_json(text);
+  if (!value) return std::nullopt;
+  JsonFields fields(*value, "command");
+  std::string id = fields.text("id");
+  return is_command_id(id) ? std::optional(std::move(id)) : std::nullopt;
+}
+
+std::string_view name_of(CommandReport::State state) {
+  return std::find_if(kStates.begin(), kStates.end(), [state](const auto& known) { return known.first == state; })
+      ->second;
+}
+
+json::object to_json(const CommandReport& report) {
+  json::object object{{"state", name_of(report.state)}};
+  if (report.exit_code) object["exit_code"] = *report.exit_code;
+  object["output"] = report.output;
+  object["message"] = report.message;
+  return object;
+}
+
+Result<CommandReport> command_report_from_json(const json::value& value) {
+  JsonFields fields(value, "report");
+  CommandReport report;
+  const std::string name = fields.text("state");
+  const auto state =
+      std::find_if(kStates.begin(), kStates.end(), [&](const auto& known) { return known.second == name; });
+  if (state == kStates.end()) fields.fail("state", "is unknown");
+  report.output = fields.text_or("output", "");
+  report.message = fields.text_or("message", "");
+  if (fields.find("exit_code") != nullptr) report.exit_code = fields.small_integer("exit_code");
+  ASSAY_CHECK(fields.finish());
+  report.state = state->first;
+  return report;
+}
+
+}  // namespace assay

@@ -1,0 +1,51 @@
+#include "agent/command.h"
+
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+TEST(Command, IsReadFromWhatLeadersSend) {
+  const auto run = parse_command(R"({"id": "c-1", "kind": "run", "arguments": {"spec": "kind: null", "name": "n"}})");
+  ASSERT_TRUE(run.ok()) << run.error().text();
+  EXPECT_EQ(run->id, "c-1");
+  EXPECT_EQ(run->kind, Command::Kind::run);
+  EXPECT_EQ(run->spec, "kind: null");
+  EXPECT_EQ(run->name, "n");
+  EXPECT_EQ(parse_command(R"({"id": "c2", "kind": "stop", "arguments": {"id": "c-1"}})")->target, "c-1");
+  EXPECT_EQ(parse_command(R"({"id": "c3", "kind": "doctor"})")->kind, Command::Kind::doctor);
+  EXPECT_EQ(parse_command(R"({"id": "c3", "kind": "doctor", "arguments": {}, "new": 1})")->id, "c3");
+}
+
+TEST(Command, WhatMakesNoSenseIsAnError) {
+  for (const char* text :
+       {"", "[]", "{}", R"({"id": "c"})", R"({"id": "c", "kind": "shutdown"})", R"({"id": "", "kind": "doctor"})",
+        R"({"id": "../x", "kind": "doctor"})", R"({"id": ".", "kind": "doctor"})", R"({"id": 5, "kind": "doctor"})",
+        R"({"id": "c", "kind": "run"})", R"({"id": "c", "kind": "run", "arguments": []})",
+        R"({"id": "c", "kind": "run", "arguments": {"spec": 1}})", R"({"id": "c", "kind": "stop", "arguments": {}})"}) {
+    EXPECT_FALSE(parse_command(text).ok()) << text;
+  }
+  const std::string long_spec(kMaxSpecBytes + 1, 'x');
+  EXPECT_FALSE(parse_command(R"({"id": "c", "kind": "run", "arguments": {"spec": ")" + long_spec + "\"}}").ok());
+}
+
+TEST(Command, ABadOneCanStillBeAnswered) {
+  EXPECT_EQ(command_id_in(R"({"id": "c7", "kind": "shutdown"})"), "c7");
+  EXPECT_FALSE(command_id_in(R"({"id": "../c7"})"));
+  EXPECT_FALSE(command_id_in("nonsense"));
+}
+
+TEST(Command, AReportComesBackAsItWas) {
+  const CommandReport report{
+      .state = CommandReport::State::done, .exit_code = 3, .output = "out", .message = "message"};
+  const auto again = command_report_from_json(to_json(report));
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->state, report.state);
+  EXPECT_EQ(again->exit_code, 3);
+  EXPECT_EQ(again->output, "out");
+  EXPECT_EQ(again->message, "message");
+  EXPECT_FALSE(command_report_from_json(json::object{{"state", "lost"}}).ok());
+}
+
+}  // namespace
+}  // namespace assay

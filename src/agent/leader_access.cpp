@@ -1,0 +1,77 @@
+#include "agent/leader_access.h"
+
+#include <fmt/format.h>
+
+#include "access/secrets.h"
+#include "base/json.h"
+#include "base/text.h"
+
+namespace assay {
+namespace {
+
+bool is_loopback(const Url& url) {
+  return url.scheme == Url::Scheme::unix_socket || url.host == "localhost" || url.host == "::1" ||
+         url.host.starts_with("127.");
+}
+
+}  // namespace
+
+Result<void> check_transport(const Url& url, bool insecure) {
+  if (insecure || url.scheme == Url::Scheme::https || is_loopback(url)) return {};
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("http to '{}' would send this node's key in the clear", url.place()),
+               .hint = "Write https://, or add --insecure if the network is trusted."};
+}
+
+Result<AgentKey> keep_key(const fs::path& file) {
+  std::error_code code;
+  if (!fs::exists(file, code)) {
+    AgentKey key{.text = new_secret(), .is_new = true};
+    ASSAY_CHECK(write_secret_file(file, key.text).within("making this agent's key"));
+    return key;
+  }
+  ASSAY_TRY(auto text, read_secret_file(file).within("reading this agent's key"));
+  if (!is_secret(text)) {
+    return Error{.kind = ErrorKind::bad_file,
+                 .message = fmt::format("'{}' is no key of an agent", file.string()),
+                 .hint =
+                     "Remove it; the agent makes a new one, and an administrator revokes the old one with "
+                     "`assay token revoke node:NAME`."};
+  }
+  return AgentKey{.text = std::move(text), .is_new = false};
+}
+
+Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& access, Nanos request_time) {
+  ClientOptions options;
+  options.server = "the leader";
+  options.trust = access.trust;
+  options.request_time = request_time;
+  options.response_bytes = std::size_t{1} << 20;
+  options.idle_connections = 1;
+  return HttpClient::create(access.url, std::move(options));
+}
+
+ClientRequest agent_request(const LeaderAccess& access, std::string method, std::string target) {
+  ClientRequest request{.method = std::move(method), .target = std::move(target)};
+  request.headers.add("Authorization", "Bearer " + access.key);
+  request.headers.add("Assay-Node", access.node);
+  return request;
+}
+
+Error leader_error(const ClientResponse& response) {
+  auto error = failure_of(response, "the leader");
+  if (!error) {
+    return {.kind = ErrorKind::io,
+            .message = fmt::format("the leader answered {} where that makes no sense", response.status)};
+  }
+  const auto value = parse_json(response.body);
+  if (!value || !value->is_object() || !value->get_object().contains("error")) return std::move(*error);
+  JsonFields said(value->get_object().at("error"), "error");
+  const std::string message = printable(said.text_or("message", ""));
+  const std::string hint = printable(said.text_or("hint", ""));
+  if (!message.empty()) error->message = fmt::format("the leader answered {}: {}", response.status, message);
+  if (!hint.empty()) error->hint = hint;
+  return std::move(*error);
+}
+
+}  // namespace assay

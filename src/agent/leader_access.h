@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "net/http_client.h"
+#include "net/tls.h"
+#include "net/url.h"
+
+namespace assay {
+
+/// How an agent reaches its leader and who it is there.
+struct LeaderAccess {
+  Url url;
+  TlsTrust trust;
+  std::string node;
+  std::string key;                         ///< 64 hexadecimal digits
+  bool never_joined = false;               ///< the key was made by this process: no leader can know it
+  std::optional<std::string> join_secret;  ///< lets the key be registered
+};
+
+/// Errors (`usage`) for a URL over which a secret would travel in the clear: plain HTTP to another machine.
+Result<void> check_transport(const Url& url, bool insecure);
+
+/// The agent's own key.
+struct AgentKey {
+  std::string text;
+  bool is_new = false;
+};
+/// Finds the key in a file, or makes one (mode 0600). Errors: `denied` (others may read it), `bad_file` (no key), `io`.
+Result<AgentKey> keep_key(const fs::path& file);
+
+/// A client with limits that fit what leaders answer to agents. `request_time` is for a whole request.
+Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& access, Nanos request_time);
+
+/// A request with the agent's key and node on it.
+ClientRequest agent_request(const LeaderAccess& access, std::string method, std::string target);
+
+/// What a status other than the expected means, in the leader's own words where it used the protocol's.
+Error leader_error(const ClientResponse& response);
+
+}  // namespace assay

@@ -1,0 +1,180 @@
+#include "http/http_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+/// One request that its endpoint answers with 200 for the least role it asks for.
+struct Call {
+  std::string method;
+  std::string target;
+  std::optional<Role> least;
+  std::string body;
+};
+
+// For every endpoint of the table: who may, who may not. Node gpu01 is online, gpu02 is not.
+const std::vector<Call> kCalls = {
+    {"GET", "/health", std::nullopt, ""},
+    {"GET", "/", std::nullopt, ""},
+    {"GET", "/api/v1/openapi.json", std::nullopt, ""},
+    {"GET", "/metrics", Role::viewer, ""},
+    {"GET", "/api/v1/status", Role::viewer, ""},
+    {"GET", "/api/v1/nodes?values=true", Role::viewer, ""},
+    {"GET", "/api/v1/nodes/gpu01", Role::viewer, ""},
+    {"GET", "/api/v1/nodes/gpu01/trend", Role::viewer, ""},
+    {"POST", "/api/v1/nodes/gpu01/drain", Role::admin, R"({"reason": "a new fan"})"},
+    {"POST", "/api/v1/nodes/gpu01/resume", Role::admin, ""},
+    {"GET", "/api/v1/events?limit=5", Role::viewer, ""},
+    {"POST", "/api/v1/nodes/gpu01/commands", Role::admin, R"({"kind": "doctor"})"},
+    {"GET", "/api/v1/commands", Role::user, ""},
+    {"GET", "/api/v1/commands/{command}", Role::user, ""},
+    {"GET", "/api/v1/series?q=host.load", Role::viewer, ""},
+    {"GET", "/api/v1/query?q=host.load%20last=1h", Role::viewer, ""},
+    {"DELETE", "/api/v1/series?q=host.load", Role::admin, ""},
+    {"GET", "/api/v1/alerts?all=true", Role::viewer, ""},
+    {"POST", "/api/v1/alerts/{alert}/acknowledge", Role::user, R"({"note": "on my way"})"},
+    {"GET", "/api/v1/silences", Role::viewer, ""},
+    {"POST", "/api/v1/silences", Role::user, R"({"for": "2h", "node": "gpu09"})"},
+    {"DELETE", "/api/v1/silences/{silence}", Role::user, ""},
+    {"POST", "/api/v1/backup", Role::admin, R"({"folder": "{folder}"})"},
+    {"DELETE", "/api/v1/nodes/gpu02", Role::admin, ""},
+};
+
+class Access : public LeaderServerTest {
+ protected:
+  Access() {
+    hello(TestAgent("gpu02", "two"));
+    // Lost for long enough to be an alert.
+    for (int i = 0; i < 60; ++i) {
+      clock_.advance(std::chrono::seconds(5));
+      ClusterView view;
+      view.nodes.push_back({.name = "gpu02", .state = NodeState::offline, .last_seen = WallTime()});
+      leader_->alerts().look(view);
+    }
+    TestAgent online;
+    hello(online);
+    taken(online, {online.batch(clock_.wall(), {sample_of("host.load", 1)})});
+    serve();
+    replaced_["{alert}"] = leader_->alerts().list({})->at(0).alert.id;
+    replaced_["{command}"] = leader_->commands().create("gpu01", "doctor", {}, "test")->id;
+    replaced_["{silence}"] =
+        leader_->alerts().silence({.node = "gpu09", .until = clock_.wall() + std::chrono::hours(1)})->id;
+    replaced_["{folder}"] = (folder_.path() / "backup").string();
+  }
+  std::string filled(std::string text) const {
+    for (const auto& [name, value] : replaced_) {
+      if (const auto at = text.find(name); at != std::string::npos) text.replace(at, name.size(), value);
+    }
+    return text;
+  }
+  ClientResponse call(const Call& call, Headers headers) {
+    return send(call.method, filled(call.target), std::move(headers), filled(call.body));
+  }
+
+  std::map<std::string, std::string> replaced_;
+};
+
+TEST_F(Access, TheCallsCoverEveryEndpointOfTheTable) {
+  const auto document = parsed(send("GET", "/api/v1/openapi.json", {}).body);
+  std::size_t operations = 0;
+  for (const auto& [path, methods] : document.at("paths").as_object()) {
+    operations += methods.as_object().size();
+  }
+  // The live stream is asked for elsewhere; three routes are outside of the table.
+  EXPECT_EQ(operations, kCalls.size() - 3 + 1);
+}
+
+TEST_F(Access, WithoutATokenNothingIsSaid) {
+  for (const auto& one : kCalls) {
+    const auto response = call(one, {});
+    EXPECT_EQ(response.status, one.least ? 401 : 200) << one.method << " " << one.target;
+    if (!one.least) continue;
+    EXPECT_EQ(response.headers.find("WWW-Authenticate"), "Bearer realm=\"assay\"");
+    EXPECT_EQ(parsed(response.body).at("error").at("kind").as_string(), "denied");
+  }
+}
+
+TEST_F(Access, ATokenThatIsNoneIsRefusedWithoutAReason) {
+  for (const std::string value : {"Bearer nonsense", "Bearer ", "Basic YWRtaW46YWRtaW4=", "Bearer",
+                                  "bearer 0000000000000000000000000000000000000000000000000000000000000000"}) {
+    const auto response = send("GET", "/api/v1/nodes", {{"Authorization", value}});
+    EXPECT_EQ(response.status, 401) << value;
+    EXPECT_THAT(response.body, testing::Not(HasSubstr("unknown")));
+  }
+}
+
+TEST_F(Access, TooSmallARoleIsRefused) {
+  for (const auto& one : kCalls) {
+    if (!one.least) continue;
+    for (const Role role : {Role::agent, Role::viewer, Role::user}) {
+      if (role >= *one.least) continue;
+      const auto response = call(one, bearer(role));
+      EXPECT_EQ(response.status, 403) << one.method << " " << one.target << " as " << name_of(role);
+    }
+  }
+}
+
+TEST_F(Access, TheLeastRoleIsEnough) {
+  for (const auto& one : kCalls) {
+    const auto response = call(one, bearer(one.least));
+    EXPECT_EQ(response.status, 200) << one.method << " " << one.target << ": " << response.body;
+  }
+}
+
+TEST_F(Access, ARevokedTokenIsRefusedAtOnce) {
+  EXPECT_EQ(send("GET", "/api/v1/nodes", bearer(Role::viewer)).status, 200);
+  ASSERT_TRUE(book_->revoke("the-viewer").ok());
+  EXPECT_EQ(send("GET", "/api/v1/nodes", bearer(Role::viewer)).status, 401);
+}
+
+TEST_F(Access, AgentRoutesAreForKeysOfNodesAlone) {
+  const std::string report = R"({"state": "done"})";
+  const std::vector<Call> calls = {{"POST", "/agent/v1/hello", {}, R"({"schema": 1, "stream": "x"})"},
+                                   {"POST", "/agent/v1/batch", {}, ""},
+                                   {"POST", "/agent/v1/commands/x", {}, report},
+                                   {"GET", "/agent/v1/commands", {}, ""},
+                                   {"POST", "/agent/v1/runs/r/files/f?offset=0", {}, "x"}};
+  for (const auto& one : calls) {
+    EXPECT_EQ(call(one, {}).status, 401) << one.target;
+    for (const auto& [role, secret] : secrets_) {
+      EXPECT_EQ(call(one, bearer(role)).status, 401) << one.target << " as " << name_of(role);
+      Headers with_name = bearer(role);
+      with_name.add("Assay-Node", "gpu01");
+      EXPECT_EQ(call(one, with_name).status, 401) << one.target << " as " << name_of(role);
+    }
+    // The key of another node.
+    EXPECT_EQ(call(one, {{"Authorization", "Bearer " + keys_["gpu02"]}, {"Assay-Node", "gpu01"}}).status, 401)
+        << one.target;
+    // Its own key is no token of the API.
+    EXPECT_EQ(send("GET", "/api/v1/nodes", agent("gpu01")).status, 401);
+  }
+}
+
+TEST_F(Access, JoiningNeedsAnAgentsToken) {
+  const std::string key = new_secret();
+  const std::string body = json::serialize(json::object{{"node", "gpu03"}, {"key", key}});
+  EXPECT_EQ(send("POST", "/agent/v1/join", {}, body).status, 401);
+  for (const Role role : {Role::viewer, Role::user, Role::admin}) {
+    EXPECT_EQ(send("POST", "/agent/v1/join", bearer(role), body).status, 401) << name_of(role);
+  }
+  const auto joined = send("POST", "/agent/v1/join", bearer(Role::agent), body);
+  EXPECT_EQ(joined.status, 200) << joined.body;
+  EXPECT_EQ(parsed(joined.body).at("node").as_string(), "gpu03");
+  EXPECT_EQ(send("POST", "/agent/v1/join", bearer(Role::agent), body).status, 200) << "again with the same key";
+  const std::string other = json::serialize(json::object{{"node", "gpu03"}, {"key", new_secret()}});
+  const auto second = send("POST", "/agent/v1/join", bearer(Role::agent), other);
+  EXPECT_EQ(second.status, 409) << second.body;
+  keys_["gpu03"] = key;
+  EXPECT_EQ(send("POST", "/agent/v1/hello", agent("gpu03"), R"({"schema": 1, "stream": "x"})").status, 200);
+}
+
+TEST_F(Access, JoiningWithABadNameOrKeyIsAMistake) {
+  for (const char* body : {R"({"node": "../x", "key": "k"})", R"({"node": "gpu03"})", R"({"node": 3, "key": "k"})",
+                           R"({"node": "gpu03", "key": "short"})", "[]", "{", ""}) {
+    EXPECT_EQ(send("POST", "/agent/v1/join", bearer(Role::agent), body).status, 400) << body;
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "base/files.h"
+#include "http/api_table.h"
+#include "leader/leader.h"
+
+namespace assay {
+
+// The parts of the API below /api/v1. The leader must outlive the table.
+
+void add_node_endpoints(ApiTable& table, Leader& leader);
+void add_series_endpoints(ApiTable& table, Leader& leader);
+void add_alert_endpoints(ApiTable& table, Leader& leader);
+
+/// Makes a backup of everything that the leader keeps in a new folder.
+using MakeBackup = std::function<Result<void>(const fs::path& folder)>;
+void add_leader_endpoints(ApiTable& table, Leader& leader, MakeBackup backup);
+
+}  // namespace assay

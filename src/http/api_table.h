@@ -1,0 +1,81 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "access/token_book.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "net/router.h"
+
+namespace assay {
+
+/// Who asks, as the token says.
+struct Caller {
+  std::string name;
+  Role role = Role::viewer;
+};
+
+/// A value that an endpoint takes, for its documentation.
+struct ApiParameter {
+  std::string name;
+  enum class In { path, query, body } in = In::query;
+  std::string description;
+  std::string type = "string";  ///< of JSON Schema
+  bool required = false;
+};
+
+/// One endpoint of the API: what the router needs and what the documentation says.
+struct ApiEndpoint {
+  std::string method = "GET";
+  std::string path;                         ///< as the router takes it: "/api/v1/nodes/{node}"
+  std::optional<Role> role = Role::viewer;  ///< the least that a caller must have; nothing: open to all
+  std::string summary;
+  std::vector<ApiParameter> parameters;
+  std::string answer = "application/json";
+  std::function<Result<HttpResponse>(const HttpRequest&, const Caller&)> handle;
+};
+
+/// Decides who may speak. Refusals are logged, never the secret.
+class Gatekeeper {
+ public:
+  explicit Gatekeeper(TokenBook& book) : book_(book) {}
+
+  /// The caller, or the response that refuses: 401 without a good token, 403 with one that is not enough.
+  std::variant<Caller, HttpResponse> admit(const HttpRequest& request, Role least);
+  /// The node that an agent speaks for, or the refusal.
+  std::variant<std::string, HttpResponse> admit_node(const HttpRequest& request);
+  /// Makes an agent's key good for its node.
+  HttpResponse join(const HttpRequest& request);
+
+ private:
+  HttpResponse refuse(const HttpRequest& request, int status, std::string_view why);
+
+  TokenBook& book_;
+};
+
+/// `{"error": {"kind", "message", "hint"}}` with the status that fits the kind.
+HttpResponse error_response(const Error& error);
+HttpResponse error_response(int status, const Error& error);
+HttpResponse json_response(const json::value& value, int status = 200);
+
+/// The object in a request's body; an empty body is an empty object.
+Result<json::object> body_object(const HttpRequest& request);
+
+/// The endpoints of an API: routes, and the OpenAPI document that describes them.
+class ApiTable {
+ public:
+  void add(ApiEndpoint endpoint) { endpoints_.push_back(std::move(endpoint)); }
+  /// Routes every endpoint through the gatekeeper, which must outlive the router.
+  void route(Router& router, Gatekeeper& gatekeeper) const;
+  /// OpenAPI 3.1.
+  json::object document() const;
+
+ private:
+  std::vector<ApiEndpoint> endpoints_;
+};
+
+}  // namespace assay

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "http/api_routes.h"
+#include "http/api_table.h"
+#include "leader/leader.h"
+#include "net/router.h"
+
+namespace assay {
+
+/// Everything that a leader answers. Leader and gatekeeper must outlive the router.
+Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup backup);
+
+}  // namespace assay

@@ -1,0 +1,240 @@
+#include "http/api_routes.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "leader/gpu_trends.h"
+#include "leader/readable.h"
+
+namespace assay {
+namespace {
+
+using In = ApiParameter::In;
+const ApiParameter kNode{.name = "node", .in = In::path, .description = "The name of the node"};
+
+json::object node_object(const NodeStatus& status) {
+  json::object object = to_json(status.record);
+  object["state"] = name_of(status.state);
+  object["clock_skew_s"] = finite(status.clock_skew_s);
+  object["samples"] = status.samples;
+  object["series"] = status.series;
+  json::array processes;
+  for (const auto& process : status.processes.value_or(std::vector<GpuProcess>())) {
+    processes.push_back(json::object{
+        {"gpu", process.gpu},
+        {"pid", process.pid},
+        {"memory_bytes", process.memory_bytes ? json::value(*process.memory_bytes) : json::value(nullptr)}});
+  }
+  object["processes"] = std::move(processes);
+  return object;
+}
+
+/// The newest value of each series without labels but the node, and of each GPU: what a list of nodes shows.
+json::object newest_values(const Node& node) {
+  json::object host;
+  json::object gpus;
+  node.for_each_value(0, [&](const LiveValue& live) {
+    const SeriesKey& key = live.series.key;
+    const auto gpu = key.labels.find("gpu");
+    if (key.labels.size() == 1) {
+      host[key.name] = finite(live.value);
+    } else if (key.labels.size() == 2 && gpu != key.labels.end()) {
+      auto& values = gpus[gpu->second];
+      if (!values.is_object()) values = json::object{};
+      values.as_object()[key.name] = finite(live.value);
+    }
+  });
+  return {{"host", std::move(host)}, {"gpus", std::move(gpus)}};
+}
+
+Result<std::shared_ptr<Node>> find_node(Leader& leader, const HttpRequest& request) {
+  auto node = leader.nodes().find(request.capture("node"));
+  if (!node) {
+    return Error{.kind = ErrorKind::not_found,
+                 .message = fmt::format("there is no node '{}'", request.capture("node"))};
+  }
+  return node;
+}
+
+Result<HttpResponse> list_nodes(Leader& leader, const HttpRequest& request) {
+  const bool with_values = request.query_value("values") == "true";
+  json::array nodes;
+  for (const auto& node : leader.nodes().all()) {
+    json::object object = node_object(node->status(leader.clock().now()));
+    if (with_values) object["values"] = newest_values(*node);
+    nodes.push_back(std::move(object));
+  }
+  return json_response(json::object{{"nodes", std::move(nodes)}});
+}
+
+json::object trend_object(const GpuTrend& trend) {
+  json::array weeks;
+  for (const auto& week : trend.weeks) {
+    weeks.push_back(json::object{{"start", iso8601(week.start)},
+                                 {"hours", week.hours},
+                                 {"temperature_c", finite(week.temperature_c)},
+                                 {"uncertainty_c", finite(week.uncertainty_c)},
+                                 {"throttled_minutes", finite(week.throttled_minutes)}});
+  }
+  return {{"verdict", name_of(trend.verdict)}, {"why", trend.why},
+          {"power_w", finite(trend.power_w)},  {"change_c", finite(trend.change_c)},
+          {"low_c", finite(trend.low_c)},      {"high_c", finite(trend.high_c)},
+          {"weeks", std::move(weeks)}};
+}
+
+Result<HttpResponse> show_trend(Leader& leader, const HttpRequest& request) {
+  ASSAY_TRY(const auto node, find_node(leader, request));
+  ASSAY_TRY(const auto trends, gpu_trends(leader.series(), node->name(), leader.clock().wall()));
+  json::object gpus;
+  for (const auto& [gpu, trend] : trends) gpus[gpu] = trend_object(trend);
+  return json_response(json::object{{"node", node->name()}, {"gpus", std::move(gpus)}});
+}
+
+Result<HttpResponse> list_events(Leader& leader, const HttpRequest& request) {
+  const auto text = [&](std::string_view name) { return std::string(request.query_value(name).value_or("")); };
+  EventQuery query{.node = text("node"), .kind = text("kind"), .about = text("about")};
+  const auto number = [&](std::string_view name, auto& into) {
+    const std::string given = text(name);
+    if (given.empty()) return true;
+    const auto [end, code] = std::from_chars(given.data(), given.data() + given.size(), into);
+    return code == std::errc() && end == given.data() + given.size();
+  };
+  if (!number("before", query.before_id) || !number("limit", query.limit) || query.limit < 1 || query.limit > 10'000) {
+    return Error{.kind = ErrorKind::usage, .message = "'before' must be an id, 'limit' a number from 1 to 10000"};
+  }
+  if (const auto from = text("from"); !from.empty()) {
+    ASSAY_TRY(query.from, parse_iso8601(from));
+  }
+  if (const auto to = text("to"); !to.empty()) {
+    ASSAY_TRY(query.to, parse_iso8601(to));
+  }
+  ASSAY_TRY(const auto events, leader.cluster().events(query));
+  json::array list;
+  for (const auto& event : events) {
+    json::object values;
+    for (const auto& [name, value] : event.values) values[name] = finite(value);
+    list.push_back(json::object{{"id", event.id},
+                                {"time", iso8601(event.time)},
+                                {"node", event.node},
+                                {"kind", event.kind},
+                                {"about", event.about},
+                                {"message", event.message},
+                                {"values", std::move(values)}});
+  }
+  return json_response(json::object{{"events", std::move(list)}});
+}
+
+Result<HttpResponse> set_draining(Leader& leader, const HttpRequest& request, const Caller& caller, bool draining) {
+  ASSAY_TRY(auto body, body_object(request));
+  const json::value value(std::move(body));
+  JsonFields fields(value, "body");
+  const std::string reason = fields.text_or("reason", "");
+  ASSAY_CHECK(fields.finish());
+  ASSAY_CHECK(leader.set_draining(request.capture("node"), draining, shortened(reason, 1024), caller.name));
+  ASSAY_TRY(const auto node, find_node(leader, request));
+  return json_response(node_object(node->status(leader.clock().now())));
+}
+
+Result<HttpResponse> send_command(Leader& leader, const HttpRequest& request, const Caller& caller) {
+  ASSAY_TRY(auto body, body_object(request));
+  const json::value value(std::move(body));
+  JsonFields fields(value, "body");
+  const std::string kind = fields.text("kind");
+  const json::object arguments = fields.object_or_empty("arguments");
+  ASSAY_CHECK(fields.finish());
+  ASSAY_TRY(const auto command, leader.commands().create(request.capture("node"), kind, arguments, caller.name));
+  return json_response(to_json(command));
+}
+
+void add_command_endpoints(ApiTable& table, Leader& leader) {
+  table.add({.method = "POST",
+             .path = "/api/v1/nodes/{node}/commands",
+             .role = Role::admin,
+             .summary = "Ask the agent of a node to do something",
+             .parameters = {kNode,
+                            {.name = "kind", .in = In::body, .description = "doctor, run or stop", .required = true},
+                            {.name = "arguments",
+                             .in = In::body,
+                             .description = "run: {spec, name}; stop: {id of the run's command}",
+                             .type = "object"}},
+             .handle = [&leader](const HttpRequest& request, const Caller& caller) {
+               return send_command(leader, request, caller);
+             }});
+  table.add({.path = "/api/v1/commands",
+             .role = Role::user,
+             .summary = "Commands to agents and what became of them, newest first; without their output",
+             .handle = [&leader](const HttpRequest&, const Caller&) -> Result<HttpResponse> {
+               json::array list;
+               for (const auto& command : leader.commands().list()) {
+                 json::object object = to_json(command);
+                 object.erase("output");  // a MiB each
+                 list.push_back(std::move(object));
+               }
+               return json_response(json::object{{"commands", std::move(list)}});
+             }});
+  table.add({.path = "/api/v1/commands/{id}",
+             .role = Role::user,
+             .summary = "One command, with its output",
+             .parameters = {{.name = "id", .in = In::path, .description = "The id of the command"}},
+             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+               ASSAY_TRY(const auto command, leader.commands().find(request.capture("id")));
+               return json_response(to_json(command));
+             }});
+}
+
+}  // namespace
+
+void add_node_endpoints(ApiTable& table, Leader& leader) {
+  table.add({.path = "/api/v1/nodes",
+             .summary = "Every node: state, inventory, what runs on its GPUs",
+             .parameters = {{.name = "values", .description = "true: with the newest values", .type = "boolean"}},
+             .handle = [&leader](const HttpRequest& request, const Caller&) { return list_nodes(leader, request); }});
+  table.add({.path = "/api/v1/nodes/{node}",
+             .summary = "One node, with the newest values",
+             .parameters = {kNode},
+             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+               ASSAY_TRY(const auto node, find_node(leader, request));
+               json::object object = node_object(node->status(leader.clock().now()));
+               object["values"] = newest_values(*node);
+               return json_response(object);
+             }});
+  table.add({.path = "/api/v1/nodes/{node}/trend",
+             .summary = "How each GPU develops over weeks: temperature at equal power, minutes of throttling",
+             .parameters = {kNode},
+             .handle = [&leader](const HttpRequest& request, const Caller&) { return show_trend(leader, request); }});
+  for (const bool draining : {true, false}) {
+    table.add({.method = "POST",
+               .path = draining ? "/api/v1/nodes/{node}/drain" : "/api/v1/nodes/{node}/resume",
+               .role = Role::admin,
+               .summary = draining ? "Give the node no new work" : "Give the node work again",
+               .parameters = {kNode, {.name = "reason", .in = In::body, .description = "For those who wonder"}},
+               .handle = [&leader, draining](const HttpRequest& request, const Caller& caller) {
+                 return set_draining(leader, request, caller, draining);
+               }});
+  }
+  table.add({.method = "DELETE",
+             .path = "/api/v1/nodes/{node}",
+             .role = Role::admin,
+             .summary = "Forget a node that is offline",
+             .parameters = {kNode, {.name = "erase", .description = "true: and all its telemetry", .type = "boolean"}},
+             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+               ASSAY_CHECK(leader.forget(request.capture("node"), request.query_value("erase") == "true"));
+               return json_response(json::object{});
+             }});
+  table.add({.path = "/api/v1/events",
+             .summary = "What happened, newest first: faults, throttling, nodes and inventory that come, go and change",
+             .parameters = {{.name = "node", .description = "Of this node only"},
+                            {.name = "kind", .description = "Of this kind only: xid, ecc, throttle, inventory, …"},
+                            {.name = "about", .description = "About this GPU or source only"},
+                            {.name = "from", .description = "Not before this time (ISO 8601)"},
+                            {.name = "to", .description = "Before this time (ISO 8601)"},
+                            {.name = "before",
+                             .description = "Before the event of this id: the next page",
+                             .type = "integer"},
+                            {.name = "limit", .description = "At most so many (100)", .type = "integer"}},
+             .handle = [&leader](const HttpRequest& request, const Caller&) { return list_events(leader, request); }});
+  add_command_endpoints(table, leader);
+}
+
+}  // namespace assay

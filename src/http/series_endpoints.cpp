@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "base/text.h"
+#include "http/api_routes.h"
+#include "http/series_answer.h"
+#include "store/series/series_question.h"
+
+namespace assay {
+namespace {
+
+const ApiParameter kQuestion{.name = "q",
+                             .description =
+                                 "METRIC LABEL=VALUE … last=1h | from=… to=… [width=1min | points=500], as in "
+                                 "`gpu.util node=gpu03 last=1h`",
+                             .required = true};
+
+Result<SeriesQuery> question_of(Leader& leader, const HttpRequest& request) {
+  return parse_series_question(request.query_value("q").value_or(""), leader.clock().wall());
+}
+
+Result<HttpResponse> list_series(Leader& leader, const HttpRequest& request) {
+  ASSAY_TRY(const auto query, question_of(leader, request));
+  ASSAY_TRY(const auto found, leader.series().list(query.selector));
+  json::array list;
+  for (const auto& series : found) {
+    json::object labels;
+    for (const auto& [name, value] : series.key.labels) labels[name] = value;
+    list.push_back(json::object{{"name", series.key.name}, {"labels", std::move(labels)}, {"unit", series.unit}});
+  }
+  return json_response(json::object{{"series", std::move(list)}});
+}
+
+Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request) {
+  const auto list_of = [&](std::string_view name) {
+    std::vector<std::string> list;
+    const auto text = request.query_value(name).value_or("");
+    if (text.empty()) return list;
+    for (const auto part : split(text, ',')) list.emplace_back(trim(part));
+    return list;
+  };
+  LiveFilter filter{.metrics = list_of("metrics"), .nodes = list_of("nodes")};
+  if (filter.metrics.size() > 256 || filter.nodes.size() > 4096) {
+    return Error{.kind = ErrorKind::usage, .message = "more than 256 metrics or 4096 nodes were named"};
+  }
+  auto stream = leader.live().subscribe(std::move(filter));
+  if (!stream) return error_response(503, stream.error());
+  return HttpResponse::streaming(stream->stream(), "text/event-stream");
+}
+
+}  // namespace
+
+void add_series_endpoints(ApiTable& table, Leader& leader) {
+  table.add({.path = "/api/v1/series",
+             .summary = "Which series there are",
+             .parameters = {kQuestion},
+             .handle = [&leader](const HttpRequest& request, const Caller&) { return list_series(leader, request); }});
+  table.add({.path = "/api/v1/query",
+             .summary = "Telemetry over a time, in buckets of minimum, maximum, mean and count",
+             .parameters = {kQuestion},
+             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+               ASSAY_TRY(const auto query, question_of(leader, request));
+               ASSAY_TRY(const auto answer, leader.series().query(query));
+               return HttpResponse::json(200, answer_json(answer));
+             }});
+  table.add({.method = "DELETE",
+             .path = "/api/v1/series",
+             .role = Role::admin,
+             .summary = "Erase telemetry: the points of the series in a time; with all=true the series themselves",
+             .parameters = {kQuestion, {.name = "all", .description = "true: whatever the time", .type = "boolean"}},
+             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+               ASSAY_TRY(const auto query, question_of(leader, request));
+               if (query.selector.name.empty() && query.selector.labels.empty()) {
+                 return Error{.kind = ErrorKind::usage,
+                              .message = "this would erase everything; name a metric or a label"};
+               }
+               const TimeRange range = request.query_value("all") == "true" ? TimeRange{} : query.range;
+               ASSAY_TRY(const auto erased, leader.series().erase(query.selector, range));
+               return json_response(json::object{{"series", erased}});
+             }});
+  table.add({.path = "/api/v1/live",
+             .summary = "A stream of server-sent events: a snapshot, then what is new, at most five times a second",
+             .parameters = {{.name = "metrics", .description = "Names, or beginnings with a final '*', with commas"},
+                            {.name = "nodes", .description = "Names, with commas"}},
+             .answer = "text/event-stream",
+             .handle = [&leader](const HttpRequest& request, const Caller&) { return watch_live(leader, request); }});
+}
+
+}  // namespace assay

@@ -1,0 +1,263 @@
+#include "leader/alert_desk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/ids.h"
+#include "base/log.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kAlert = "alert";
+constexpr std::string_view kSilence = "silence";
+constexpr Nanos kLongestSilence = std::chrono::hours(24 * 366);
+constexpr std::size_t kMaxSilences = 1000;
+
+Result<AlertRecord> record_from(const json::value& value) {
+  AlertRecord record;
+  ASSAY_TRY(record.alert, alert_from(value));
+  JsonFields fields(value, "alert");
+  const std::string at = fields.text_or("acknowledged_at", "");
+  record.acknowledged_by = fields.text_or("acknowledged_by", "");
+  record.note = fields.text_or("note", "");
+  record.told = fields.boolean_or("told", true);
+  ASSAY_CHECK(fields.finish());
+  if (!at.empty()) {
+    ASSAY_TRY(record.acknowledged_at, parse_iso8601(at));
+  }
+  return record;
+}
+
+Result<Silence> silence_from(const json::value& value) {
+  JsonFields fields(value, "silence");
+  Silence silence{.id = fields.text("id"),
+                  .rule = fields.text_or("rule", ""),
+                  .node = fields.text_or("node", ""),
+                  .about = fields.text_or("about", ""),
+                  .by = fields.text_or("by", ""),
+                  .reason = fields.text_or("reason", "")};
+  const std::string until = fields.text("until");
+  ASSAY_CHECK(fields.finish());
+  ASSAY_TRY(silence.until, parse_iso8601(until));
+  return silence;
+}
+
+}  // namespace
+
+json::object to_json(const AlertRecord& record) {
+  json::object object = json_of(record.alert).as_object();
+  object["acknowledged_at"] = record.acknowledged_at ? iso8601(*record.acknowledged_at) : "";
+  object["acknowledged_by"] = record.acknowledged_by;
+  object["note"] = record.note;
+  object["silenced"] = record.silenced;
+  object["told"] = record.told;
+  return object;
+}
+
+json::object to_json(const Silence& silence) {
+  return {{"id", silence.id},        {"rule", silence.rule}, {"node", silence.node},
+          {"about", silence.about},  {"by", silence.by},     {"until", iso8601(silence.until)},
+          {"reason", silence.reason}};
+}
+
+bool Silence::covers(const Alert& alert, WallTime now) const {
+  return now < until && (rule.empty() || rule == alert.rule) && (node.empty() || node == alert.node) &&
+         (about.empty() || about == alert.about);
+}
+
+Result<std::unique_ptr<AlertDesk>> AlertDesk::load(ClusterStore& store, WatchRules rules, OutletOptions outlets,
+                                                   const Clock& clock) {
+  std::unique_ptr<AlertDesk> desk(new AlertDesk(store, clock));
+  ASSAY_TRY(desk->outlets_, Outlets::start(std::move(outlets)));
+  ASSAY_TRY(const auto documents, store.list({.kind = std::string(kAlert), .open_only = true}));
+  std::vector<Alert> open;
+  for (const auto& document : documents) {
+    auto record = record_from(document.content);
+    if (!record) {
+      log_warning("Alert '{}' cannot be read and is left out: {}", document.id, record.error().text());
+      continue;
+    }
+    open.push_back(record->alert);
+    desk->open_[record->alert.id] = std::move(*record);
+  }
+  ASSAY_CHECK(desk->load_silences());
+  desk->watch_.emplace(std::move(rules), std::move(open));
+  return desk;
+}
+
+Result<void> AlertDesk::load_silences() {
+  ASSAY_TRY(const auto documents, store_.list({.kind = std::string(kSilence)}));
+  for (const auto& document : documents) {
+    auto silence = silence_from(document.content);
+    if (silence) silences_[silence->id] = std::move(*silence);
+  }
+  return {};
+}
+
+void AlertDesk::look(const ClusterView& view) {
+  const std::lock_guard lock(mutex_);
+  take_changes(watch_->look(view, clock_.wall()));
+  tell_what_is_no_longer_silenced();
+}
+
+void AlertDesk::note_event(std::string_view node, const TelemetryEvent& event) {
+  const std::lock_guard lock(mutex_);
+  watch_->note_event(node, event);
+}
+
+bool AlertDesk::is_silenced(const Alert& alert) const {
+  const WallTime now = clock_.wall();
+  return std::any_of(silences_.begin(), silences_.end(),
+                     [&](const auto& entry) { return entry.second.covers(alert, now); });
+}
+
+Result<void> AlertDesk::save(const AlertRecord& record) {
+  return store_.put(kAlert, {.id = record.alert.id, .time = record.alert.since, .content = to_json(record)},
+                    record.alert.state == AlertState::open);
+}
+
+void AlertDesk::save_or_log(const AlertRecord& record) {
+  if (const auto saved = save(record); !saved) {
+    log_error("An alert could not be written down: {}", saved.error().text());
+  }
+}
+
+void AlertDesk::tell_what_is_no_longer_silenced() {
+  for (auto& [id, record] : open_) {
+    if (record.told || is_silenced(record.alert)) continue;
+    record.told = true;
+    record.silenced = false;
+    save_or_log(record);
+    outlets_->send("raised", record.alert);
+  }
+}
+
+void AlertDesk::take_changes(std::vector<AlertChange> changes) {
+  for (auto& change : changes) {
+    const bool raised = change.kind == AlertChange::Kind::raised;
+    AlertRecord record;
+    if (const auto known = open_.find(change.alert.id); known != open_.end()) record = known->second;
+    record.alert = std::move(change.alert);
+    record.silenced = is_silenced(record.alert);
+    // Who was told that it is on fire is also told that it is out; who never was, is not.
+    if (raised) record.told = !record.silenced;
+    save_or_log(record);
+    if (publish_) publish_(json::serialize(to_json(record)));
+    if (record.told) outlets_->send(raised ? "raised" : "resolved", record.alert);
+    if (raised) {
+      open_[record.alert.id] = std::move(record);
+    } else {
+      open_.erase(record.alert.id);
+    }
+  }
+}
+
+Result<std::vector<AlertRecord>> AlertDesk::list(const Query& query) const {
+  std::vector<AlertRecord> records;
+  const std::lock_guard lock(mutex_);
+  const auto wanted = [&](const Alert& alert) { return query.node.empty() || alert.node == query.node; };
+  for (const auto& [id, record] : open_) {
+    if (wanted(record.alert)) records.push_back(record);
+  }
+  std::sort(records.begin(), records.end(), [](const AlertRecord& a, const AlertRecord& b) {
+    return std::tie(b.alert.severity, b.alert.since) < std::tie(a.alert.severity, a.alert.since);
+  });
+  if (!query.open_only) {
+    // Those of one node may lie far back.
+    ClusterDocumentQuery documents_query{.kind = std::string(kAlert)};
+    if (query.node.empty()) documents_query.limit = query.limit;
+    ASSAY_TRY(const auto documents, store_.list(documents_query));
+    for (const auto& document : documents) {
+      if (open_.contains(document.id)) continue;
+      auto record = record_from(document.content);
+      if (record && wanted(record->alert)) records.push_back(std::move(*record));
+    }
+  }
+  if (records.size() > query.limit) records.resize(query.limit);
+  for (auto& record : records) record.silenced = record.alert.state == AlertState::open && is_silenced(record.alert);
+  return records;
+}
+
+Result<AlertRecord> AlertDesk::find(std::string_view id) const {
+  const std::lock_guard lock(mutex_);
+  return find_locked(id);
+}
+
+Result<AlertRecord> AlertDesk::find_locked(std::string_view id) const {
+  const auto first = open_.lower_bound(id);
+  if (first != open_.end() && first->first.starts_with(id) && !id.empty()) {
+    const auto second = std::next(first);
+    if (first->first != id && second != open_.end() && second->first.starts_with(id)) {
+      return Error{.kind = ErrorKind::usage, .message = fmt::format("several alerts begin with '{}'", id)};
+    }
+    AlertRecord record = first->second;
+    record.silenced = is_silenced(record.alert);
+    return record;
+  }
+  auto document = store_.find(kAlert, id);
+  if (!document) return std::move(document).error();
+  return record_from(document->content);
+}
+
+Result<AlertRecord> AlertDesk::acknowledge(std::string_view id, std::string by, std::string note) {
+  // One lock for both: what is resolved in between must not be open again.
+  const std::lock_guard lock(mutex_);
+  ASSAY_TRY(auto record, find_locked(id));
+  if (record.alert.state != AlertState::open) {
+    return Error{.kind = ErrorKind::usage, .message = fmt::format("alert '{}' is resolved already", record.alert.id)};
+  }
+  record.acknowledged_at = clock_.wall();
+  record.acknowledged_by = std::move(by);
+  record.note = std::move(note);
+  ASSAY_CHECK(save(record));
+  open_[record.alert.id] = record;
+  if (publish_) publish_(json::serialize(to_json(record)));
+  return record;
+}
+
+Result<Silence> AlertDesk::silence(Silence silence) {
+  const WallTime now = clock_.wall();
+  if (silence.until <= now || silence.until > now + kLongestSilence) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = "a silence must end in the future, and within a year",
+                 .hint = "For example: for 2h."};
+  }
+  const std::lock_guard lock(mutex_);
+  for (auto entry = silences_.begin(); entry != silences_.end();) {
+    const bool over = entry->second.until <= now;
+    if (over && !store_.remove(kSilence, entry->first)) log_warning("A silence that is over could not be deleted.");
+    entry = over ? silences_.erase(entry) : std::next(entry);
+  }
+  if (silences_.size() >= kMaxSilences) {
+    return Error{.kind = ErrorKind::busy, .message = fmt::format("there are {} silences already", silences_.size())};
+  }
+  silence.id = new_id();
+  ASSAY_CHECK(store_.put(kSilence, {.id = silence.id, .time = now, .content = to_json(silence)}, true));
+  silences_[silence.id] = silence;
+  return silence;
+}
+
+std::vector<Silence> AlertDesk::silences() const {
+  const std::lock_guard lock(mutex_);
+  const WallTime now = clock_.wall();
+  std::vector<Silence> list;
+  for (const auto& [id, silence] : silences_) {
+    if (now < silence.until) list.push_back(silence);
+  }
+  return list;
+}
+
+Result<void> AlertDesk::end_silence(std::string_view id) {
+  const std::lock_guard lock(mutex_);
+  const auto found = silences_.find(id);
+  if (found == silences_.end()) {
+    return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no silence '{}'", id)};
+  }
+  ASSAY_CHECK(store_.remove(kSilence, id));
+  silences_.erase(found);
+  return {};
+}
+
+}  // namespace assay

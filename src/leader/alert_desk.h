@@ -1,0 +1,97 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "leader/outlets.h"
+#include "store/cluster/cluster_store.h"
+#include "telemetry/metric_source.h"
+#include "watch/watch.h"
+
+namespace assay {
+
+/// An alert and what people did about it.
+struct AlertRecord {
+  Alert alert;
+  std::optional<WallTime> acknowledged_at;
+  std::string acknowledged_by;
+  std::string note;
+  bool silenced = false;  ///< a silence covers it now
+  bool told = false;      ///< the outlets were told that it was raised
+};
+json::object to_json(const AlertRecord& record);
+
+/// Alerts that nobody is told about for a while. Empty fields cover everything.
+struct Silence {
+  std::string id;
+  std::string rule;
+  std::string node;
+  std::string about;
+  WallTime until;
+  std::string by;
+  std::string reason;
+
+  bool covers(const Alert& alert, WallTime now) const;
+};
+json::object to_json(const Silence& silence);
+
+/// Looks at the cluster by the rules, keeps the alerts that come of it, and tells the outside. Any thread.
+class AlertDesk {
+ public:
+  /// Takes up the alerts that were open when the leader was stopped.
+  static Result<std::unique_ptr<AlertDesk>> load(ClusterStore& store, WatchRules rules, OutletOptions outlets,
+                                                 const Clock& clock);
+
+  /// `publish` gets each change as JSON: for clients that watch live. Set once, before the first look.
+  void on_change(std::function<void(std::string)> publish) { publish_ = std::move(publish); }
+
+  void look(const ClusterView& view);
+  void note_event(std::string_view node, const TelemetryEvent& event);
+
+  struct Query {
+    bool open_only = true;
+    std::string node;
+    std::size_t limit = 1000;
+  };
+  /// Open ones first, then newest first.
+  Result<std::vector<AlertRecord>> list(const Query& query) const;
+  /// By id, or by a unique beginning of one. `not_found`, `usage` (several).
+  Result<AlertRecord> find(std::string_view id) const;
+  Result<AlertRecord> acknowledge(std::string_view id, std::string by, std::string note);
+
+  /// `usage` where it would be over already, or beyond a year.
+  Result<Silence> silence(Silence silence);
+  std::vector<Silence> silences() const;
+  Result<void> end_silence(std::string_view id);
+
+ private:
+  AlertDesk(ClusterStore& store, const Clock& clock) : store_(store), clock_(clock) {}
+  Result<void> load_silences();
+  void take_changes(std::vector<AlertChange> changes);
+  /// Raised under a silence that has ended: now the outlets are told.
+  void tell_what_is_no_longer_silenced();
+  Result<AlertRecord> find_locked(std::string_view id) const;
+  bool is_silenced(const Alert& alert) const;
+  void save_or_log(const AlertRecord& record);
+  Result<void> save(const AlertRecord& record);
+
+  ClusterStore& store_;
+  const Clock& clock_;
+  std::unique_ptr<Outlets> outlets_;
+  std::function<void(std::string)> publish_;
+  mutable std::mutex mutex_;
+  std::optional<Watch> watch_;
+  std::map<std::string, AlertRecord, std::less<>> open_;
+  std::map<std::string, Silence, std::less<>> silences_;
+};
+
+}  // namespace assay

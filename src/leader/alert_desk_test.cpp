@@ -1,0 +1,249 @@
+#include "leader/alert_desk.h"
+
+#include "leader/leader_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A desk over a store of its own, whose outlet appends what it is told to a file.
+class AlertDeskTest : public testing::Test {
+ protected:
+  AlertDeskTest() {
+    auto store = open_cluster_store(folder_.path() / "cluster.db");
+    EXPECT_TRUE(store.ok());
+    store_ = std::move(*store);
+    open();
+  }
+
+  void open() {
+    desk_.reset();
+    // A shell is quick enough here, and what it wrote is complete once the desk is gone.
+    auto desk = AlertDesk::load(
+        *store_, {}, {.command = {"/bin/sh", "-c", "cat >> " + told_.string() + "; echo >> " + told_.string()}},
+        clock_);
+    ASSERT_TRUE(desk.ok()) << desk.error().text();
+    desk_ = std::move(*desk);
+    desk_->on_change([this](std::string text) { changes_.push_back(parsed(text)); });
+  }
+
+  /// Looks at one node that is lost, or not, for a while.
+  void look(bool lost, Nanos time, const std::string& node = "gpu01") {
+    const WallTime end = clock_.wall() + time;
+    do {
+      clock_.advance(std::chrono::seconds(5));
+      if (!lost) last_seen_ = clock_.wall();
+      ClusterView view;
+      view.nodes.push_back(
+          {.name = node, .state = lost ? NodeState::offline : NodeState::online, .last_seen = last_seen_});
+      desk_->look(view);
+    } while (clock_.wall() < end);
+  }
+  void raise(const std::string& node = "gpu01") { look(true, std::chrono::minutes(5), node); }
+  void resolve() { look(false, std::chrono::minutes(10)); }
+
+  std::vector<AlertRecord> list(AlertDesk::Query query = {}) {
+    auto records = desk_->list(query);
+    EXPECT_TRUE(records.ok());
+    return *records;
+  }
+  /// "raised node_lost", in order. Ends the desk, since its outlet works on its own time.
+  std::vector<std::string> told(std::size_t expected) {
+    std::vector<std::string> texts;
+    for (int attempt = 0; attempt < 1000 && texts.size() < expected; ++attempt) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      texts = told_now();
+    }
+    desk_.reset();
+    return told_now();
+  }
+  std::vector<std::string> told_now() const {
+    std::vector<std::string> texts;
+    const auto text = read_file(told_);
+    if (!text) return texts;
+    for (std::size_t start = 0, end = 0; (end = text->find('\n', start)) != std::string::npos; start = end + 1) {
+      const auto body = parsed(text->substr(start, end - start));
+      texts.push_back(std::string(body.at("change").as_string()) + " " +
+                      std::string(body.at("alert").at("rule").as_string()));
+    }
+    return texts;
+  }
+
+  TemporaryFolder folder_;
+  const fs::path told_ = folder_.path() / "told";
+  ManualClock clock_;
+  WallTime last_seen_ = clock_.wall();
+  std::vector<json::object> changes_;
+  std::unique_ptr<ClusterStore> store_;
+  std::unique_ptr<AlertDesk> desk_;
+};
+
+TEST_F(AlertDeskTest, RaisedKeptResolved) {
+  look(false, std::chrono::minutes(1));
+  EXPECT_THAT(list(), IsEmpty());
+  raise();
+  const auto open_now = list();
+  ASSERT_THAT(open_now, SizeIs(1));
+  EXPECT_EQ(open_now[0].alert.rule, "node_lost");
+  EXPECT_EQ(open_now[0].alert.node, "gpu01");
+  EXPECT_FALSE(open_now[0].silenced);
+  ASSERT_THAT(changes_, SizeIs(1));
+  EXPECT_EQ(changes_[0].at("state").as_string(), "open");
+  resolve();
+  EXPECT_THAT(list(), IsEmpty());
+  ASSERT_THAT(list({.open_only = false}), SizeIs(1));
+  EXPECT_EQ(list({.open_only = false})[0].alert.state, AlertState::resolved);
+  EXPECT_THAT(changes_, SizeIs(2));
+  EXPECT_THAT(told(2), ElementsAre("raised node_lost", "resolved node_lost"));
+}
+
+TEST_F(AlertDeskTest, WhatWasOpenIsOpenAfterARestartAndResolvedInTime) {
+  raise();
+  const std::string id = list()[0].alert.id;
+  ASSERT_TRUE(desk_->acknowledge(id, "alice", "on my way").ok());
+  open();
+  ASSERT_THAT(list(), SizeIs(1));
+  EXPECT_EQ(list()[0].alert.id, id);
+  EXPECT_EQ(list()[0].acknowledged_by, "alice");
+  EXPECT_EQ(list()[0].note, "on my way");
+  EXPECT_EQ(list()[0].acknowledged_at, clock_.wall());
+  changes_.clear();
+  raise();
+  EXPECT_THAT(changes_, IsEmpty()) << "it is not raised again";
+  resolve();
+  EXPECT_THAT(list(), IsEmpty());
+  open();
+  EXPECT_THAT(list(), IsEmpty());
+}
+
+TEST_F(AlertDeskTest, AcknowledgedOnceItIsOpen) {
+  EXPECT_EQ(desk_->acknowledge("nothing", "alice", "").error().kind, ErrorKind::not_found);
+  EXPECT_EQ(desk_->acknowledge("", "alice", "").error().kind, ErrorKind::not_found);
+  raise();
+  const std::string id = list()[0].alert.id;
+  changes_.clear();
+  const auto record = desk_->acknowledge(id.substr(0, id.size() - 1), "alice", "a note");
+  ASSERT_TRUE(record.ok()) << record.error().text();
+  EXPECT_EQ(record->acknowledged_by, "alice");
+  ASSERT_THAT(changes_, SizeIs(1));
+  EXPECT_EQ(changes_[0].at("acknowledged_by").as_string(), "alice");
+  resolve();
+  const auto late = desk_->acknowledge(id, "bob", "");
+  ASSERT_FALSE(late.ok());
+  EXPECT_EQ(late.error().kind, ErrorKind::usage);
+  EXPECT_THAT(late.error().message, HasSubstr("resolved already"));
+  EXPECT_EQ(desk_->find(id)->acknowledged_by, "alice") << "what was said is kept with the resolved one";
+}
+
+TEST_F(AlertDeskTest, FoundByABeginningThatIsUnique) {
+  for (const char* node : {"gpu01", "gpu02"}) raise(node);
+  // The second look had another cluster: only the alert of gpu02 is about a node that is still in it.
+  const auto all = list({.open_only = false});
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_EQ(desk_->find(all[0].alert.id)->alert.id, all[0].alert.id);
+  EXPECT_EQ(desk_->find("").error().kind, ErrorKind::not_found);
+  EXPECT_EQ(desk_->find("zzz").error().kind, ErrorKind::not_found);
+}
+
+TEST_F(AlertDeskTest, SeveralWithOneBeginningAreAMistake) {
+  ClusterView view;
+  for (int i = 0; i < 40; ++i) {
+    view.nodes.push_back({.name = "gpu" + std::to_string(i), .state = NodeState::offline, .last_seen = last_seen_});
+  }
+  for (int i = 0; i < 60; ++i) {
+    clock_.advance(std::chrono::seconds(5));
+    desk_->look(view);
+  }
+  const auto records = list();
+  ASSERT_THAT(records, SizeIs(40));
+  // Ids begin with one of sixteen or so characters: of forty, two begin alike.
+  std::map<char, int> beginnings;
+  for (const auto& record : records) ++beginnings[record.alert.id[0]];
+  const auto shared =
+      std::find_if(beginnings.begin(), beginnings.end(), [](const auto& one) { return one.second > 1; });
+  ASSERT_NE(shared, beginnings.end());
+  const auto found = desk_->find(std::string(1, shared->first));
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().kind, ErrorKind::usage);
+  EXPECT_THAT(list({.node = "gpu7"}), SizeIs(1));
+  EXPECT_THAT(list({.limit = 5}), SizeIs(5));
+}
+
+TEST_F(AlertDeskTest, ASilenceCoversWhatItNames) {
+  const Alert alert{.rule = "xid", .node = "gpu01", .about = "GPU-1"};
+  const WallTime now = clock_.wall();
+  const WallTime later = now + std::chrono::hours(1);
+  EXPECT_TRUE((Silence{.until = later}).covers(alert, now));
+  EXPECT_TRUE((Silence{.rule = "xid", .node = "gpu01", .about = "GPU-1", .until = later}).covers(alert, now));
+  EXPECT_FALSE((Silence{.rule = "ecc", .until = later}).covers(alert, now));
+  EXPECT_FALSE((Silence{.node = "gpu02", .until = later}).covers(alert, now));
+  EXPECT_FALSE((Silence{.about = "GPU-2", .until = later}).covers(alert, now));
+  EXPECT_FALSE((Silence{.until = later}).covers(alert, later));
+}
+
+TEST_F(AlertDeskTest, NobodyIsToldOfASilencedAlertNorThatItIsOver) {
+  ASSERT_TRUE(desk_->silence({.node = "gpu01", .until = clock_.wall() + std::chrono::hours(2)}).ok());
+  raise();
+  ASSERT_THAT(list(), SizeIs(1));
+  EXPECT_TRUE(list()[0].silenced);
+  EXPECT_THAT(changes_, SizeIs(1)) << "who looks sees it all the same";
+  resolve();
+  EXPECT_THAT(told(0), IsEmpty());
+}
+
+TEST_F(AlertDeskTest, WhatIsStillOpenWhenItsSilenceEndsIsTold) {
+  const auto silence = desk_->silence({.until = clock_.wall() + std::chrono::hours(1)});
+  ASSERT_TRUE(silence.ok());
+  raise();
+  ASSERT_THAT(list(), SizeIs(1));
+  look(true, std::chrono::hours(1));
+  EXPECT_THAT(told(1), ElementsAre("raised node_lost"));
+}
+
+TEST_F(AlertDeskTest, WhoWasToldOfAnAlertIsToldThatItIsOver) {
+  raise();
+  open();  // also after a restart
+  ASSERT_TRUE(desk_->silence({.until = clock_.wall() + std::chrono::hours(2)}).ok());
+  resolve();
+  EXPECT_THAT(told(2), ElementsAre("raised node_lost", "resolved node_lost"));
+}
+
+TEST_F(AlertDeskTest, SilencesEndAndOutliveARestart) {
+  const auto made = desk_->silence(
+      {.rule = "node_lost", .until = clock_.wall() + std::chrono::hours(1), .by = "alice", .reason = "moving"});
+  ASSERT_TRUE(made.ok());
+  open();
+  ASSERT_THAT(desk_->silences(), SizeIs(1));
+  EXPECT_EQ(desk_->silences()[0].by, "alice");
+  EXPECT_EQ(desk_->silences()[0].reason, "moving");
+  EXPECT_EQ(desk_->silences()[0].until, clock_.wall() + std::chrono::hours(1));
+  ASSERT_TRUE(desk_->end_silence(made->id).ok());
+  EXPECT_THAT(desk_->silences(), IsEmpty());
+  EXPECT_EQ(desk_->end_silence(made->id).error().kind, ErrorKind::not_found);
+  ASSERT_TRUE(desk_->silence({.until = clock_.wall() + std::chrono::hours(1)}).ok());
+  clock_.advance(std::chrono::hours(1));
+  EXPECT_THAT(desk_->silences(), IsEmpty());
+}
+
+TEST_F(AlertDeskTest, ASilenceHasALength) {
+  for (const Nanos length : {Nanos(0), Nanos(-1), Nanos(std::chrono::hours(24 * 400))}) {
+    const auto refused = desk_->silence({.until = clock_.wall() + length});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  }
+}
+
+TEST_F(AlertDeskTest, AnAlertThatCannotBeReadIsLeftOut) {
+  ASSERT_TRUE(store_->put("alert", {.id = "bad", .time = clock_.wall(), .content = {{"id", 7}}}, true).ok());
+  open();
+  EXPECT_THAT(list(), IsEmpty());
+  raise();
+  EXPECT_THAT(list(), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,328 @@
+#include "leader/leader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "base/version.h"
+#include "leader/cluster_watch.h"
+#include "leader/readable.h"
+
+namespace assay {
+namespace {
+
+constexpr Nanos kUpkeepPeriod = std::chrono::seconds(1);
+constexpr Nanos kStatePeriod = std::chrono::milliseconds(500);
+constexpr int kStatesPerLook = 10;  // rules are looked at every five seconds
+constexpr int kStatesPerSave = 60;  // when nodes were last heard of, every half minute
+constexpr int kStatesPerForget = 7200;
+/// A browser redraws at most five times a second.
+constexpr Nanos kLivePeriod = std::chrono::milliseconds(200);
+constexpr Nanos kCrowdedPause = std::chrono::seconds(2);
+constexpr double kCrowdedShare = 0.8;
+/// The driver's numbers have three digits.
+constexpr double kLargestXid = 1e6;
+
+/// Sleeps unless told to stop: false then.
+bool pause_for(const std::stop_token& stop, Nanos period) {
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any().wait_for(lock, stop, period, [] { return false; });
+  return !stop.stop_requested();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, const Clock& clock) {
+  std::unique_ptr<Leader> leader(new Leader(std::move(options), clock));
+  ASSAY_CHECK(leader->open_all());
+  return leader;
+}
+
+Result<void> Leader::open_all() {
+  ASSAY_CHECK(make_folders(options_.folder));
+  ASSAY_TRY(auto series, SeriesStore::open(options_.folder / "series", options_.series));
+  series_.emplace(std::move(series));
+  ASSAY_TRY(cluster_, open_cluster_store(options_.folder / "cluster.db"));
+  ASSAY_TRY(nodes_, NodeRegistry::load(*cluster_, clock_));
+  ASSAY_TRY(alerts_, AlertDesk::load(*cluster_, options_.rules, options_.outlets, clock_));
+  live_ = std::make_unique<LiveHub>(*nodes_, clock_);
+  alerts_->on_change([this](std::string alert) { live_->publish_alert(std::move(alert)); });
+  commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);
+  run_copies_ = std::make_unique<RunCopies>(options_.folder / "incoming", options_.publish_run);
+  started_ = clock_.now();
+  return {};
+}
+
+Leader::~Leader() { stop(); }
+
+void Leader::start() {
+  threads_.emplace_back([this](const std::stop_token& stop) { keep_store(stop); });
+  threads_.emplace_back([this](const std::stop_token& stop) { keep_watch(stop); });
+  threads_.emplace_back([this](const std::stop_token& stop) { keep_telling(stop); });
+}
+
+void Leader::stop() {
+  if (threads_.empty()) return;
+  for (auto& thread : threads_) thread.request_stop();
+  threads_.clear();
+  live_->finish();
+  commands_->finish();
+  note_problem("writing down the nodes", nodes_->save_all());
+  note_problem("syncing telemetry", series_->sync());
+}
+
+Result<void> Leader::hello(std::string_view name, const AgentHello& hello) {
+  ASSAY_TRY(const auto node, nodes_->find_or_make(name));
+  const auto intake = node->begin_intake();
+  note_changes(*node, node->say_hello(hello, {.at = clock_.now(), .wall = clock_.wall()}));
+  return nodes_->save(*node);
+}
+
+Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_view body,
+                                             std::optional<std::int64_t> sent_ns) {
+  const auto node = nodes_->find(name);
+  Receipt receipt;
+  if (!node) {
+    receipt.outcome = Receipt::Outcome::needs_hello;
+    return receipt;
+  }
+  const Heartbeat heartbeat{.at = clock_.now(), .wall = clock_.wall()};
+  std::optional<double> skew;
+  // No clock shows a time before 1970; without it, the difference might not fit.
+  if (sent_ns) skew = seconds_of(Nanos(std::max(*sent_ns, std::int64_t{0})) - heartbeat.wall.time_since_epoch());
+  const auto intake = node->begin_intake();
+  node->heard(heartbeat, skew);
+  while (const auto frame = take_framed(body)) {
+    auto batch = decode_batch(*frame);
+    if (!batch) return std::move(batch).error();
+    make_readable(*batch);
+    ASSAY_TRY(receipt.outcome, take(*node, *batch));
+    receipt.sequence = node->last_sequence(batch->stream);
+    if (receipt.outcome != Receipt::Outcome::taken) return receipt;
+    if (batch->devices) {
+      note_changes(*node, node->set_devices(std::move(*batch->devices)));
+      ASSAY_CHECK(nodes_->save(*node));
+    }
+    if (batch->processes) node->set_processes(std::move(*batch->processes));
+    ASSAY_CHECK(take_events(*node, std::move(batch->events)));
+  }
+  if (!body.empty()) return Error{.kind = ErrorKind::usage, .message = "the body ends in the middle of a batch"};
+  if (crowded_) receipt.pause = kCrowdedPause;
+  return receipt;
+}
+
+Result<Leader::Receipt::Outcome> Leader::take(Node& node, const Batch& batch) {
+  switch (node.stream_state(batch)) {
+    case Node::StreamState::unknown_stream: return Receipt::Outcome::needs_hello;
+    case Node::StreamState::unknown_series: return Receipt::Outcome::needs_names;
+    case Node::StreamState::ready: break;
+  }
+  ASSAY_CHECK(name_series(node, batch));
+  // What comes twice is written once; its names may be the reason that it came again.
+  if (batch.sequence != 0 && batch.sequence <= node.last_sequence(batch.stream)) return Receipt::Outcome::taken;
+  const auto samples = node.resolve(batch);
+  auto appended = series_->append(samples);
+  if (!appended && appended.error().kind == ErrorKind::not_found) {
+    // Erased, or forgotten since nothing had come for long.
+    node.forget_series();
+    return Receipt::Outcome::needs_names;
+  }
+  if (!appended) {
+    note_problem("storing telemetry", appended.error());
+    return std::move(appended).error();
+  }
+  node.remember(batch);
+  ++batches_;
+  samples_ += appended->accepted;
+  refused_ += batch.samples.size() - appended->accepted;
+  return Receipt::Outcome::taken;
+}
+
+Result<void> Leader::name_series(Node& node, const Batch& batch) {
+  const std::size_t known = node.known_series(batch.stream);
+  const std::size_t named = batch.first_series + batch.series.size();
+  if (named <= known) return {};
+  std::vector<SeriesName> added(batch.series.end() - static_cast<std::ptrdiff_t>(named - known), batch.series.end());
+  // Whatever an agent says: these are its own node's.
+  for (auto& series : added) series.key.labels["node"] = node.name();
+  // Most nodes have so few that nobody needs to look which of them are new.
+  const std::size_t count = node.series_count();
+  const bool too_many = count + added.size() > kMaxSeriesPerNode && count + node.count_new(added) > kMaxSeriesPerNode;
+  if (too_many || named > kMaxSeriesPerNode) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("node '{}' has more than {} series", node.name(), kMaxSeriesPerNode)};
+  }
+  std::vector<std::optional<SeriesInfo>> infos;
+  for (auto& series : added) {
+    auto id = series_->intern(series.key, series.unit);
+    if (!id) {
+      if (id.error().kind != ErrorKind::usage) return std::move(id).error();
+      log_warning("A series of node '{}' is left out: {}", node.name(), id.error().text());
+      infos.emplace_back();
+      continue;
+    }
+    infos.emplace_back(SeriesInfo{.id = *id, .key = std::move(series.key), .unit = std::move(series.unit)});
+  }
+  node.name_series(batch.stream, infos);
+  return {};
+}
+
+Result<void> Leader::take_events(Node& node, std::vector<TelemetryEvent> events) {
+  if (events.empty()) return {};
+  const std::string name = node.name();
+  const std::size_t admitted = node.admit_events(events.size(), clock_.now());
+  if (admitted < events.size()) {
+    log_warning("Node '{}' reports more events than are kept: {} of {} were dropped.", name, events.size() - admitted,
+                events.size());
+    events.resize(admitted);
+  }
+  std::vector<ClusterEvent> kept;
+  for (auto& event : events) {
+    kept.push_back({.time = event.time,
+                    .node = name,
+                    .kind = event.kind,
+                    .about = event.about,
+                    .message = event.message,
+                    .values = event.values});
+  }
+  auto added = cluster_->append_events(kept);
+  if (!added) {
+    note_problem("writing down events", added.error());
+    return std::move(added).error();
+  }
+  note_problem("writing down events", {});
+  for (auto& event : *added) {
+    const auto xid = event.values.find("xid");
+    if (event.kind == "xid" && xid != event.values.end() && xid->second >= 0 && xid->second <= kLargestXid) {
+      node.count_xid(event.about, static_cast<int>(xid->second));
+    }
+    alerts_->note_event(name, {.time = event.time,
+                               .kind = std::move(event.kind),
+                               .about = std::move(event.about),
+                               .message = std::move(event.message),
+                               .values = std::move(event.values)});
+  }
+  return {};
+}
+
+void Leader::note_cluster_event(const std::string& node, std::string kind, std::string message) {
+  const ClusterEvent event{.time = clock_.wall(), .node = node, .kind = std::move(kind), .message = std::move(message)};
+  const auto added = cluster_->append_events(std::span(&event, 1));
+  if (!added) note_problem("writing down events", added.error());
+}
+
+void Leader::note_changes(Node& node, std::vector<std::string> changes) {
+  const std::string name = node.name();
+  // An agent whose facts change all the time is as much a flood as one with too many faults.
+  changes.resize(node.admit_events(changes.size(), clock_.now()));
+  for (auto& change : changes) {
+    log_info("Node {}: {}", name, change);
+    note_cluster_event(name, "inventory", std::move(change));
+  }
+}
+
+void Leader::keep_store(const std::stop_token& stop) {
+  while (pause_for(stop, kUpkeepPeriod)) {
+    // Not for ever in one go: what is left is done after the next second.
+    for (int slice = 0; slice < 64 && !stop.stop_requested(); ++slice) {
+      const auto upkeep = series_->maintain(clock_.wall());
+      if (!upkeep) {
+        note_problem("storing telemetry", upkeep.error());
+        break;
+      }
+      note_problem("storing telemetry", {});
+      if (!upkeep->more) break;
+    }
+    crowded_ = static_cast<double>(series_->stats().head_bytes) >
+               kCrowdedShare * static_cast<double>(options_.series.max_head_bytes);
+  }
+}
+
+void Leader::look_at_states() {
+  for (const auto& change : nodes_->look_at_states()) {
+    if (change.to == NodeState::offline) {
+      note_cluster_event(change.node, "node_offline", "the node is silent");
+    } else if (change.from == NodeState::offline) {
+      note_cluster_event(change.node, "node_online", "the node is heard of again");
+    }
+  }
+}
+
+void Leader::keep_watch(const std::stop_token& stop) {
+  for (int round = 1; pause_for(stop, kStatePeriod); ++round) {
+    look_at_states();
+    commands_->expire();
+    if (round % kStatesPerLook == 0) alerts_->look(view_of(*nodes_, clock_));
+    if (round % kStatesPerSave == 0) note_problem("writing down the nodes", nodes_->save_all());
+    if (round % kStatesPerForget == 0) {
+      note_problem("forgetting old events", cluster_->forget_before(clock_.wall() - options_.keep_events, "alert"));
+    }
+  }
+}
+
+void Leader::keep_telling(const std::stop_token& stop) {
+  while (pause_for(stop, kLivePeriod)) live_->tick();
+}
+
+void Leader::note_problem(const std::string& what, const Result<void>& outcome) {
+  const std::lock_guard lock(problems_mutex_);
+  if (outcome) {
+    if (problems_.erase(what) > 0) log_warning("{}: works again", what);
+  } else if (auto& known = problems_[what]; known != outcome.error().text()) {
+    known = outcome.error().text();
+    log_error("{}: {}", what, known);
+  }
+}
+
+Result<void> Leader::set_draining(std::string_view name, bool draining, std::string reason, std::string_view by) {
+  const auto node = nodes_->find(name);
+  if (!node) return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no node '{}'", name)};
+  note_cluster_event(std::string(name), draining ? "node_drained" : "node_resumed",
+                     reason.empty() ? fmt::format("by {}", by) : fmt::format("by {}: {}", by, reason));
+  node->set_draining(draining, std::move(reason));
+  return nodes_->save(*node);
+}
+
+Result<void> Leader::forget(std::string_view node, bool erase) {
+  ASSAY_CHECK(nodes_->forget(node));
+  if (!erase) return {};
+  ASSAY_TRY(const auto erased, series_->erase({.labels = {{.label = "node", .value = std::string(node)}}}));
+  log_info("{} series of node '{}' were erased.", erased, node);
+  return {};
+}
+
+Result<void> Leader::backup_to(const fs::path& folder) {
+  ASSAY_CHECK(make_folders(folder));
+  ASSAY_CHECK(series_->backup_to(folder / "series"));
+  return cluster_->backup_to(folder / "cluster.db");
+}
+
+json::object Leader::status() const {
+  json::object by_state{{"online", 0}, {"late", 0}, {"offline", 0}, {"draining", 0}};
+  for (const auto& node : nodes_->all()) {
+    auto& count = by_state[name_of(node->state(clock_.now()))];
+    count = count.to_number<std::int64_t>() + 1;
+  }
+  json::array problems;
+  {
+    const std::lock_guard lock(problems_mutex_);
+    for (const auto& [what, message] : problems_) problems.emplace_back(what + ": " + message);
+  }
+  for (const auto& problem : series_->problems()) problems.emplace_back(problem);
+  const auto stats = series_->stats();
+  return {{"version", version()},
+          {"uptime_s", seconds_of(clock_.now() - started_)},
+          {"nodes", std::move(by_state)},
+          {"samples", samples_.load()},
+          {"samples_refused", refused_.load()},
+          {"batches", batches_.load()},
+          {"series", stats.series},
+          {"head_points", stats.head_points},
+          {"head_bytes", stats.head_bytes},
+          {"live_clients", live_->clients()},
+          {"problems", std::move(problems)}};
+}
+
+}  // namespace assay

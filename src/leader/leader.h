@@ -1,0 +1,130 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/json.h"
+#include "base/result.h"
+#include "leader/alert_desk.h"
+#include "leader/command_desk.h"
+#include "leader/hello.h"
+#include "leader/live_hub.h"
+#include "leader/node_registry.h"
+#include "leader/run_copies.h"
+#include "store/cluster/cluster_store.h"
+#include "store/series/series_store.h"
+
+namespace assay {
+
+struct LeaderOptions {
+  fs::path folder;  ///< telemetry, what is known of the cluster, copies of runs under way
+  SeriesStoreOptions series;
+  WatchRules rules;
+  OutletOptions outlets;
+  RunCopies::Publish publish_run;
+  Nanos keep_events = std::chrono::hours(24 * 730);
+};
+
+/// The head of a cluster: takes in what agents send, keeps it, watches over it and tells whoever looks. Knows nothing
+/// of HTTP. Any thread may call anything between `start` and `stop`.
+class Leader {
+ public:
+  /// Errors are those of the stores: `busy` if another leader has the folder.
+  static Result<std::unique_ptr<Leader>> open(LeaderOptions options, const Clock& clock);
+  ~Leader();
+
+  /// Begins with upkeep, watching and telling.
+  void start();
+  /// Ends streams and threads, writes down what is known. Twice is fine.
+  void stop();
+
+  // --- agents ---
+
+  Result<void> hello(std::string_view node, const AgentHello& hello);
+  struct Receipt {
+    enum class Outcome {
+      taken,
+      needs_hello,  ///< the stream is not known
+      needs_names,  ///< a series is not known
+    };
+    Outcome outcome = Outcome::taken;
+    std::uint64_t sequence = 0;  ///< up to which all is taken
+    Nanos pause{};               ///< before sending more
+  };
+  /// Takes the batches of a request in order, up to the first that cannot be. `usage`: bytes that are no batches;
+  /// `not_found`: a node that never said hello; `io` …: the store cannot take them now, and nothing is lost that the
+  /// agent still has.
+  Result<Receipt> take_batches(std::string_view node, std::string_view body, std::optional<std::int64_t> sent_ns);
+
+  // --- everybody else ---
+
+  NodeRegistry& nodes() { return *nodes_; }
+  LiveHub& live() { return *live_; }
+  AlertDesk& alerts() { return *alerts_; }
+  CommandDesk& commands() { return *commands_; }
+  RunCopies& run_copies() { return *run_copies_; }
+  SeriesStore& series() { return *series_; }
+  ClusterStore& cluster() { return *cluster_; }
+  const Clock& clock() const { return clock_; }
+
+  Result<void> set_draining(std::string_view node, bool draining, std::string reason, std::string_view by);
+  /// Forgets the node itself; its telemetry stays unless `erase`.
+  Result<void> forget(std::string_view node, bool erase);
+  /// Telemetry and cluster into a new or empty folder, while everything goes on.
+  Result<void> backup_to(const fs::path& folder);
+
+  /// Writes down which nodes went silent or came back since the last time. A thread of the leader does it twice a
+  /// second once it was started; before, whoever owns the time.
+  void look_at_states();
+
+  /// How the leader itself is doing.
+  json::object status() const;
+
+  static constexpr std::size_t kMaxSeriesPerNode = 16'384;
+
+ private:
+  Leader(LeaderOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
+  Result<void> open_all();
+
+  Result<Receipt::Outcome> take(Node& node, const Batch& batch);
+  Result<void> name_series(Node& node, const Batch& batch);
+  Result<void> take_events(Node& node, std::vector<TelemetryEvent> events);
+  void note_changes(Node& node, std::vector<std::string> changes);
+  void note_cluster_event(const std::string& node, std::string kind, std::string message);
+
+  void keep_store(const std::stop_token& stop);
+  void keep_watch(const std::stop_token& stop);
+  void keep_telling(const std::stop_token& stop);
+  /// Says a problem once until it is over.
+  void note_problem(const std::string& what, const Result<void>& outcome);
+
+  const LeaderOptions options_;
+  const Clock& clock_;
+  std::optional<SeriesStore> series_;
+  std::unique_ptr<ClusterStore> cluster_;
+  std::unique_ptr<NodeRegistry> nodes_;
+  std::unique_ptr<LiveHub> live_;
+  std::unique_ptr<AlertDesk> alerts_;
+  std::unique_ptr<CommandDesk> commands_;
+  std::unique_ptr<RunCopies> run_copies_;
+
+  SteadyTime started_;
+  std::atomic<std::uint64_t> samples_ = 0;
+  std::atomic<std::uint64_t> refused_ = 0;
+  std::atomic<std::uint64_t> batches_ = 0;
+  std::atomic<bool> crowded_ = false;  ///< memory for what is not in chunks yet runs out
+  mutable std::mutex problems_mutex_;
+  std::map<std::string, std::string> problems_;  ///< what was tried: what went wrong
+  std::vector<std::jthread> threads_;
+};
+
+}  // namespace assay

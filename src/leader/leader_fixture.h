@@ -1,0 +1,151 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leader/leader.h"
+#include "net/sse.h"
+#include "telemetry/codec/batch.h"
+
+namespace assay {
+
+/// A value of the host, or of a GPU where one is named.
+inline Sample sample_of(std::string metric, double value, std::string gpu = "", std::string unit = "ratio") {
+  Sample sample{.key = {.name = std::move(metric)}, .unit = std::move(unit), .value = value};
+  if (!gpu.empty()) sample.key.labels["gpu"] = std::move(gpu);
+  return sample;
+}
+
+/// The body of a request with these batches.
+inline std::string body_of(const std::vector<Batch>& batches) {
+  std::string body;
+  for (const auto& batch : batches) append_framed(body, encode_batch(batch));
+  return body;
+}
+
+/// What was sent on a stream since the last call.
+inline std::vector<ServerEvent> events_of(const EventStream& stream) {
+  std::string bytes;
+  stream.stream()->take(bytes);
+  std::vector<ServerEvent> events;
+  SseParser parser({.line_bytes = std::size_t{64} << 20, .event_bytes = std::size_t{64} << 20});
+  for (std::string_view rest = bytes;;) {
+    auto event = parser.next(rest);
+    EXPECT_TRUE(event.ok()) << event.error().text();
+    if (!event || !*event) return events;
+    events.push_back(std::move(**event));
+  }
+}
+
+inline json::object parsed(std::string_view text) {
+  auto value = parse_json(text);
+  EXPECT_TRUE(value.ok()) << text;
+  return value && value->is_object() ? value->as_object() : json::object{};
+}
+
+/// An agent's side of one stream, as tests steer it.
+class TestAgent {
+ public:
+  explicit TestAgent(std::string node = "gpu01", std::string stream = "stream-1")
+      : node_(std::move(node)), builder_(std::move(stream)) {}
+
+  AgentHello hello() const {
+    return {.stream = builder_.stream(), .version = "0.4.0", .facts = {{"kernel", "6.1.0"}}, .allow = {"doctor"}};
+  }
+  Batch batch(WallTime time, std::vector<Sample> samples) {
+    Reading reading;
+    reading.samples = std::move(samples);
+    return batch(time, std::move(reading));
+  }
+  Batch batch(WallTime time, Reading reading) {
+    builder_.add(time, std::move(reading));
+    return builder_.take();
+  }
+  /// As an agent sends again what a leader has forgotten: with every series named.
+  Batch with_all_names(Batch batch) const {
+    batch.first_series = 0;
+    batch.series = builder_.names();
+    return batch;
+  }
+  const std::string& node() const { return node_; }
+
+ private:
+  std::string node_;
+  BatchBuilder builder_;
+};
+
+/// A leader without threads in a folder of its own; the test owns the time.
+class LeaderTest : public testing::Test {
+ protected:
+  LeaderTest() { open(); }
+
+  /// Opens the leader again, as after a restart.
+  void open() {
+    leader_.reset();
+    LeaderOptions options{.folder = folder_.path() / "leader"};
+    options.series.clock = &clock_;
+    options.publish_run = [this](const std::string& run, const fs::path& copy) { return publish(run, copy); };
+    auto leader = Leader::open(std::move(options), clock_);
+    ASSERT_TRUE(leader.ok()) << leader.error().text();
+    leader_ = std::move(*leader);
+  }
+  virtual Result<void> publish(const std::string& run, const fs::path& copy) {
+    published_.push_back(run);
+    std::error_code code;
+    fs::rename(copy, folder_.path() / run, code);
+    return code ? Result<void>(Error{.kind = ErrorKind::io, .message = code.message()}) : Result<void>();
+  }
+
+  void hello(const TestAgent& agent) {
+    const auto said = leader_->hello(agent.node(), agent.hello());
+    ASSERT_TRUE(said.ok()) << said.error().text();
+  }
+  Result<Leader::Receipt> take(const TestAgent& agent, const std::vector<Batch>& batches) {
+    return leader_->take_batches(agent.node(), body_of(batches), std::nullopt);
+  }
+  Leader::Receipt taken(const TestAgent& agent, const std::vector<Batch>& batches) {
+    const auto receipt = take(agent, batches);
+    EXPECT_TRUE(receipt.ok()) << receipt.error().text();
+    return receipt ? *receipt : Leader::Receipt{};
+  }
+
+  /// The stored values of every series of that name, by its labels.
+  std::map<std::string, std::vector<double>> stored(const std::string& metric) {
+    std::map<std::string, std::vector<double>> values;
+    const auto found = leader_->series().list({.name = metric});
+    EXPECT_TRUE(found.ok());
+    for (const auto& series : *found) {
+      std::string labels;
+      for (const auto& [name, value] : series.key.labels) labels += name + "=" + value + " ";
+      const auto points = leader_->series().points(series.id, {}, 1000);
+      EXPECT_TRUE(points.ok());
+      for (const auto& point : points->points) values[labels].push_back(point.value);
+    }
+    return values;
+  }
+  /// "kind: message", oldest first.
+  std::vector<std::string> event_texts(const std::string& node = "") {
+    std::vector<std::string> texts;
+    const auto events = leader_->cluster().events({.node = node, .limit = 10'000});
+    EXPECT_TRUE(events.ok());
+    for (const auto& event : *events) texts.insert(texts.begin(), event.kind + ": " + event.message);
+    return texts;
+  }
+  NodeStatus status_of(const std::string& node) {
+    const auto found = leader_->nodes().find(node);
+    EXPECT_NE(found, nullptr);
+    return found ? found->status(clock_.now()) : NodeStatus{};
+  }
+
+  TemporaryFolder folder_;
+  ManualClock clock_;
+  std::vector<std::string> published_;
+  std::unique_ptr<Leader> leader_;
+};
+
+}  // namespace assay

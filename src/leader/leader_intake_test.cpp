@@ -1,0 +1,387 @@
+#include <sys/resource.h>
+
+#include <csignal>
+#include <limits>
+#include <thread>
+
+#include "leader/leader_fixture.h"
+
+namespace assay {
+namespace {
+
+using Outcome = Leader::Receipt::Outcome;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+class LeaderIntake : public LeaderTest {
+ protected:
+  /// A batch with one value of each of so many series, named anew.
+  static Batch many_series(const std::string& stream, std::size_t count, const std::string& prefix) {
+    Batch batch{.stream = stream, .sequence = 1};
+    for (std::size_t i = 0; i < count; ++i) {
+      batch.series.push_back({.key = {.name = "x", .labels = {{"n", prefix + std::to_string(i)}}}, .unit = "count"});
+    }
+    return batch;
+  }
+};
+
+TEST_F(LeaderIntake, StoresBatchesInOrder) {
+  TestAgent agent;
+  hello(agent);
+  const auto first = agent.batch(clock_.wall(), {sample_of("host.cpu_util", 0.5), sample_of("gpu.util", 0.9, "GPU-1")});
+  clock_.advance(std::chrono::seconds(1));
+  const auto second = agent.batch(clock_.wall(), {sample_of("host.cpu_util", 0.75)});
+  const auto receipt = taken(agent, {first, second});
+  EXPECT_EQ(receipt.outcome, Outcome::taken);
+  EXPECT_EQ(receipt.sequence, 2u);
+  EXPECT_EQ(receipt.pause, Nanos{});
+  EXPECT_THAT(stored("host.cpu_util"), ElementsAre(Pair("node=gpu01 ", ElementsAre(0.5, 0.75))));
+  EXPECT_THAT(stored("gpu.util"), ElementsAre(Pair("gpu=GPU-1 node=gpu01 ", ElementsAre(0.9))));
+  EXPECT_EQ(leader_->status().at("samples").to_number<int>(), 3);
+  EXPECT_EQ(status_of("gpu01").series, 2u);
+}
+
+TEST_F(LeaderIntake, AnEmptyBodyIsAHeartbeat) {
+  TestAgent agent;
+  hello(agent);
+  clock_.advance(std::chrono::seconds(10));
+  ASSERT_EQ(status_of("gpu01").state, NodeState::offline);
+  EXPECT_EQ(taken(agent, {}).outcome, Outcome::taken);
+  EXPECT_EQ(status_of("gpu01").state, NodeState::online);
+}
+
+TEST_F(LeaderIntake, WhatComesTwiceIsTakenOnce) {
+  TestAgent agent;
+  hello(agent);
+  Batch batch = agent.batch(clock_.wall(), {sample_of("host.cpu_util", 0.5)});
+  taken(agent, {batch});
+  // The same number with another value: had it been stored again, the value would show.
+  batch.samples[0].value = 0.1;
+  EXPECT_EQ(taken(agent, {batch}).sequence, 1u);
+  EXPECT_THAT(stored("host.cpu_util"), ElementsAre(Pair("node=gpu01 ", ElementsAre(0.5))));
+  EXPECT_EQ(leader_->status().at("batches").to_number<int>(), 1);
+}
+
+TEST_F(LeaderIntake, AnUnknownNodeOrStreamMustSayHello) {
+  TestAgent agent;
+  const auto batch = agent.batch(clock_.wall(), {sample_of("host.cpu_util", 0.5)});
+  EXPECT_EQ(taken(agent, {batch}).outcome, Outcome::needs_hello);
+  EXPECT_EQ(leader_->nodes().find("gpu01"), nullptr);
+  hello(TestAgent("gpu01", "another"));
+  EXPECT_EQ(taken(agent, {batch}).outcome, Outcome::needs_hello);
+  hello(agent);
+  EXPECT_EQ(taken(agent, {batch}).outcome, Outcome::taken);
+}
+
+TEST_F(LeaderIntake, UnknownSeriesMustBeNamedAgain) {
+  TestAgent agent;
+  hello(agent);
+  const auto first = agent.batch(clock_.wall(), {sample_of("host.cpu_util", 0.5)});
+  clock_.advance(std::chrono::seconds(1));
+  const auto second = agent.batch(clock_.wall(), {sample_of("host.cpu_util", 0.6), sample_of("host.load", 3)});
+  // The first one is lost: the second counts on a name that the leader has never heard.
+  EXPECT_EQ(taken(agent, {second}).outcome, Outcome::needs_names);
+  EXPECT_THAT(stored("host.load"), IsEmpty());
+  EXPECT_EQ(taken(agent, {agent.with_all_names(first), second}).outcome, Outcome::taken);
+  EXPECT_THAT(stored("host.cpu_util"), ElementsAre(Pair("node=gpu01 ", ElementsAre(0.5, 0.6))));
+  EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu01 ", ElementsAre(3))));
+}
+
+TEST_F(LeaderIntake, AfterARestartTheAgentGoesOn) {
+  TestAgent agent;
+  hello(agent);
+  taken(agent, {agent.batch(clock_.wall(), {sample_of("host.cpu_util", 0.5)})});
+  open();
+  clock_.advance(std::chrono::seconds(1));
+  const auto next = agent.batch(clock_.wall(), {sample_of("host.cpu_util", 0.6)});
+  EXPECT_EQ(taken(agent, {next}).outcome, Outcome::needs_hello);
+  hello(agent);
+  EXPECT_EQ(taken(agent, {next}).outcome, Outcome::needs_names);
+  EXPECT_EQ(taken(agent, {agent.with_all_names(next)}).outcome, Outcome::taken);
+  EXPECT_THAT(stored("host.cpu_util"), ElementsAre(Pair("node=gpu01 ", ElementsAre(0.5, 0.6))));
+}
+
+TEST_F(LeaderIntake, ALiveStreamAndASpooledOneTakeTurns) {
+  TestAgent old_life("gpu01", "old");
+  TestAgent new_life("gpu01", "new");
+  hello(new_life);
+  hello(old_life);
+  const WallTime past = clock_.wall() - std::chrono::minutes(5);
+  // The same numbers mean other series in the other stream.
+  taken(new_life, {new_life.batch(clock_.wall(), {sample_of("host.load", 2)})});
+  taken(old_life, {old_life.batch(past, {sample_of("host.cpu_util", 0.1), sample_of("host.load", 1)})});
+  clock_.advance(std::chrono::seconds(1));
+  taken(new_life, {new_life.batch(clock_.wall(), {sample_of("host.load", 3)})});
+  EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu01 ", ElementsAre(1, 2, 3))));
+  EXPECT_THAT(stored("host.cpu_util"), ElementsAre(Pair("node=gpu01 ", ElementsAre(0.1))));
+  // What is filled in later is not what is shown as the newest.
+  std::map<std::string, double> newest;
+  leader_->nodes().find("gpu01")->for_each_value(
+      0, [&](const LiveValue& live) { newest[live.series.key.name] = live.value; });
+  EXPECT_EQ(newest["host.load"], 3);
+}
+
+TEST_F(LeaderIntake, OfManyStreamsTheLongestUnusedIsForgotten) {
+  std::vector<TestAgent> lives;
+  for (const char* stream : {"a", "b", "c", "d"}) {
+    lives.emplace_back("gpu01", stream);
+    hello(lives.back());
+    clock_.advance(std::chrono::seconds(1));
+    if (lives.size() == 3) taken(lives[0], {lives[0].batch(clock_.wall(), {sample_of("x", 1)})});
+  }
+  EXPECT_EQ(taken(lives[0], {lives[0].batch(clock_.wall(), {sample_of("x", 1)})}).outcome, Outcome::taken);
+  EXPECT_EQ(taken(lives[1], {lives[1].batch(clock_.wall(), {sample_of("x", 1)})}).outcome, Outcome::needs_hello);
+  EXPECT_EQ(taken(lives[3], {lives[3].batch(clock_.wall(), {sample_of("x", 1)})}).outcome, Outcome::taken);
+}
+
+TEST_F(LeaderIntake, AnAgentCannotWriteAnothersSeries) {
+  TestAgent honest("gpu01", "one");
+  TestAgent forger("gpu02", "two");
+  hello(honest);
+  hello(forger);
+  taken(honest, {honest.batch(clock_.wall(), {sample_of("host.load", 1)})});
+  Sample forged = sample_of("host.load", 99);
+  forged.key.labels["node"] = "gpu01";
+  taken(forger, {forger.batch(clock_.wall(), {forged})});
+  EXPECT_THAT(stored("host.load"),
+              UnorderedElementsAre(Pair("node=gpu01 ", ElementsAre(1)), Pair("node=gpu02 ", ElementsAre(99))));
+}
+
+TEST_F(LeaderIntake, ASeriesWithAnotherUnitIsSkippedAlone) {
+  TestAgent before("gpu01", "before");
+  hello(before);
+  taken(before, {before.batch(clock_.wall(), {sample_of("host.load", 1)})});
+  TestAgent after("gpu01", "after");
+  hello(after);
+  clock_.advance(std::chrono::seconds(1));
+  const auto receipt = taken(
+      after, {after.batch(clock_.wall(), {sample_of("host.load", 2, "", "percent"), sample_of("host.cpu_util", 0.5)})});
+  EXPECT_EQ(receipt.outcome, Outcome::taken);
+  EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu01 ", ElementsAre(1))));
+  EXPECT_THAT(stored("host.cpu_util"), ElementsAre(Pair("node=gpu01 ", ElementsAre(0.5))));
+  EXPECT_EQ(leader_->status().at("samples_refused").to_number<int>(), 1);
+}
+
+TEST_F(LeaderIntake, ANodeHasAMostOfSeries) {
+  TestAgent agent;
+  hello(agent);
+  ASSERT_EQ(taken(agent, {many_series("stream-1", Leader::kMaxSeriesPerNode, "a")}).outcome, Outcome::taken);
+  Batch more = many_series("stream-1", 1, "b");
+  more.first_series = Leader::kMaxSeriesPerNode;
+  const auto refused = take(agent, {more});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("16384"));
+  EXPECT_EQ(leader_->series().stats().series, Leader::kMaxSeriesPerNode) << "nor is it made in the store";
+}
+
+TEST_F(LeaderIntake, ARestartedAgentMayNameAllItsSeriesAgain) {
+  const std::size_t most_of_them = Leader::kMaxSeriesPerNode - 1;
+  hello(TestAgent("gpu01", "before"));
+  ASSERT_EQ(taken(TestAgent(), {many_series("before", most_of_them, "a")}).outcome, Outcome::taken);
+  hello(TestAgent("gpu01", "after"));
+  const auto receipt = take(TestAgent(), {many_series("after", most_of_them, "a")});
+  ASSERT_TRUE(receipt.ok()) << receipt.error().text();
+  EXPECT_EQ(status_of("gpu01").series, most_of_them);
+}
+
+TEST_F(LeaderIntake, SeriesThatAreRefusedCountAgainstTheMost) {
+  TestAgent agent;
+  hello(agent);
+  Batch batch = many_series("stream-1", Leader::kMaxSeriesPerNode, "a");
+  for (auto& series : batch.series) series.key = {.name = "x"};  // all but the first clash with its unit
+  for (std::size_t i = 1; i < batch.series.size(); ++i) batch.series[i].unit = "other";
+  ASSERT_EQ(taken(agent, {batch}).outcome, Outcome::taken);
+  batch.first_series = static_cast<std::uint32_t>(batch.series.size());
+  batch.sequence = 2;
+  EXPECT_FALSE(take(agent, {batch}).ok());
+}
+
+TEST_F(LeaderIntake, GarbageAndCutBodiesAreRefused) {
+  TestAgent agent;
+  hello(agent);
+  const auto first = agent.batch(clock_.wall(), {sample_of("host.load", 1)});
+  clock_.advance(std::chrono::seconds(1));
+  const auto second = agent.batch(clock_.wall(), {sample_of("host.load", 2)});
+  const std::string body = body_of({first, second});
+  const auto refused = leader_->take_batches("gpu01", body.substr(0, body.size() - 3), std::nullopt);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
+  // What came whole is kept: it was taken before the cut was found.
+  EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu01 ", ElementsAre(1))));
+  for (const std::string_view garbage :
+       {"\x05hello", "\x01", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "GET / HTTP"}) {
+    EXPECT_FALSE(leader_->take_batches("gpu01", garbage, std::nullopt).ok()) << garbage;
+  }
+  EXPECT_EQ(taken(agent, {second}).outcome, Outcome::taken);
+}
+
+TEST_F(LeaderIntake, SamplesOfAWrongClockAreCountedNotStored) {
+  TestAgent agent;
+  hello(agent);
+  const WallTime tomorrow = clock_.wall() + std::chrono::hours(24);
+  taken(agent, {agent.batch(tomorrow, {sample_of("host.load", 7)})});
+  EXPECT_EQ(leader_->status().at("samples_refused").to_number<int>(), 1);
+  // The clock was put right: the newest value is that of today.
+  taken(agent, {agent.batch(clock_.wall(), {sample_of("host.load", 1)})});
+  double newest = 0;
+  leader_->nodes().find("gpu01")->for_each_value(0, [&](const LiveValue& live) { newest = live.value; });
+  EXPECT_EQ(newest, 1);
+}
+
+TEST_F(LeaderIntake, EventsAreKeptOnceAndAFloodIsLimited) {
+  TestAgent agent;
+  hello(agent);
+  Reading reading;
+  for (int i = 0; i < 1000; ++i) {
+    reading.events.push_back({.time = clock_.wall() + Nanos(i),
+                              .kind = "xid",
+                              .about = "GPU-1",
+                              .message = "a fault",
+                              .values = {{"xid", 79}}});
+  }
+  const Batch flood = agent.batch(clock_.wall(), reading);
+  taken(agent, {flood});
+  EXPECT_THAT(event_texts("gpu01"), SizeIs(600));
+  EXPECT_EQ((status_of("gpu01").xids[{"GPU-1", 79}]), 600u);
+  clock_.advance(std::chrono::minutes(1));
+  taken(agent, {flood});  // the answer was lost: those that are known are not counted again
+  EXPECT_THAT(event_texts("gpu01"), SizeIs(600));
+  EXPECT_EQ((status_of("gpu01").xids[{"GPU-1", 79}]), 600u);
+}
+
+TEST_F(LeaderIntake, AFloodOfInventoryChangesIsLimitedToo) {
+  TestAgent agent;
+  hello(agent);
+  for (int round = 0; round < 100; ++round) {
+    Reading reading;
+    reading.devices.emplace();
+    for (int gpu = 0; gpu < 16; ++gpu) {
+      reading.devices->push_back({.id = "GPU-" + std::to_string(gpu), .facts = {{"driver", std::to_string(round)}}});
+    }
+    clock_.advance(std::chrono::milliseconds(10));
+    taken(agent, {agent.batch(clock_.wall(), reading)});
+  }
+  EXPECT_LE(event_texts("gpu01").size(), 600u);
+}
+
+TEST_F(LeaderIntake, AFaultWithoutANumberIsNoFault) {
+  TestAgent agent;
+  hello(agent);
+  Reading reading;
+  for (const double number : {std::numeric_limits<double>::quiet_NaN(), 1e300, -1.0}) {
+    reading.events.push_back({.time = clock_.wall() + Nanos(reading.events.size()),
+                              .kind = "xid",
+                              .about = "GPU-1",
+                              .message = "a fault",
+                              .values = {{"xid", number}}});
+  }
+  taken(agent, {agent.batch(clock_.wall(), reading)});
+  EXPECT_THAT(event_texts("gpu01"), SizeIs(3));
+  EXPECT_THAT(status_of("gpu01").xids, IsEmpty());
+}
+
+/// No file of this process may grow while this stands.
+class FullDisk {
+ public:
+  FullDisk() {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    signal_ = ::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, signal_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  sighandler_t signal_ = SIG_DFL;
+};
+
+TEST_F(LeaderIntake, WhatTheStoreCannotTakeIsNotAcknowledged) {
+  TestAgent agent;
+  hello(agent);
+  taken(agent, {agent.batch(clock_.wall(), {sample_of("host.load", 1)})});
+  clock_.advance(std::chrono::seconds(1));
+  Reading reading;
+  reading.samples = {sample_of("host.load", 2)};
+  reading.events = {{.time = clock_.wall(), .kind = "throttle", .message = "too hot"}};
+  const auto batch = agent.batch(clock_.wall(), std::move(reading));
+  {
+    const FullDisk full;
+    const auto receipt = take(agent, {batch});
+    ASSERT_FALSE(receipt.ok());
+    EXPECT_NE(receipt.error().kind, ErrorKind::usage) << "the agent would give it up";
+    EXPECT_NE(receipt.error().kind, ErrorKind::bad_file);
+  }
+  EXPECT_FALSE(leader_->status().at("problems").as_array().empty());
+  EXPECT_EQ(taken(agent, {batch}).sequence, 2u);
+  EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu01 ", ElementsAre(1, 2))));
+  EXPECT_THAT(event_texts("gpu01"), ElementsAre("throttle: too hot"));
+}
+
+TEST_F(LeaderIntake, EventsThatCannotBeKeptAreNotAcknowledgedEither) {
+  TestAgent agent;
+  hello(agent);
+  Reading reading;
+  reading.events = {{.time = clock_.wall(), .kind = "throttle", .message = "too hot"}};
+  const auto batch = agent.batch(clock_.wall(), std::move(reading));
+  {
+    const FullDisk full;
+    EXPECT_FALSE(take(agent, {batch}).ok());
+  }
+  EXPECT_TRUE(take(agent, {batch}).ok());
+  EXPECT_THAT(event_texts("gpu01"), ElementsAre("throttle: too hot"));
+}
+
+TEST_F(LeaderIntake, RequestsOfOneNodeAtTheSameTimeDoNotMixUpItsSeries) {
+  // An agent that gave up waiting sends again while the leader is still at the first request.
+  for (int round = 0; round < 10; ++round) {
+    TestAgent agent("gpu01", "stream-" + std::to_string(round));
+    hello(agent);
+    std::vector<Sample> samples;
+    for (int i = 0; i < 50; ++i) samples.push_back(sample_of("x" + std::to_string(i), i));
+    const auto first = agent.batch(clock_.wall() + Nanos(2 * round), samples);
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] { EXPECT_TRUE(leader_->take_batches("gpu01", body_of({first}), std::nullopt).ok()); });
+      }
+    }
+    taken(agent, {agent.batch(clock_.wall() + Nanos(2 * round + 1), samples)});
+  }
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_THAT(stored("x" + std::to_string(i)), ElementsAre(Pair("node=gpu01 ", testing::Each(i)))) << i;
+  }
+}
+
+TEST_F(LeaderIntake, TextThatIsNoTextIsMadeReadable) {
+  TestAgent agent;
+  hello(agent);
+  Reading reading;
+  reading.samples.push_back(sample_of("host.load", 1));
+  reading.samples[0].key.labels["device"] = "nvme\xff";
+  reading.devices = {{.id = "GPU-\xfe", .facts = {{"name", "H\xc3\x28"}}}};
+  reading.processes = {{.gpu = "GPU-\xfe", .pid = 1}};
+  reading.events.push_back({.time = clock_.wall(), .kind = "xid", .about = "GPU-\xfe", .message = "\xf0\x28"});
+  auto watching = leader_->live().subscribe({});
+  ASSERT_TRUE(watching.ok());
+  taken(agent, {agent.batch(clock_.wall(), reading)});
+  leader_->live().tick();
+  for (const auto& event : events_of(*watching)) parsed(event.data);
+  parsed(json::serialize(json::object{{"events", json::value_from(event_texts("gpu01"))}}));
+  // Above all, the node must be known after a restart.
+  open();
+  ASSERT_NE(leader_->nodes().find("gpu01"), nullptr);
+  EXPECT_THAT(status_of("gpu01").record.devices, SizeIs(1));
+}
+
+}  // namespace
+}  // namespace assay

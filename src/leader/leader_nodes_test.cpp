@@ -1,0 +1,242 @@
+#include <limits>
+
+#include "leader/leader_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+class LeaderNodes : public LeaderTest {
+ protected:
+  static Reading devices(std::vector<DeviceFacts> list) {
+    Reading reading;
+    reading.devices = std::move(list);
+    return reading;
+  }
+};
+
+TEST_F(LeaderNodes, HelloMakesANodeAndRemembersWhatItSaid) {
+  AgentHello said = TestAgent().hello();
+  said.simulated = true;
+  said.sources = {"procfs", "nvml"};
+  said.period_ms = 500;
+  ASSERT_TRUE(leader_->hello("gpu01", said).ok());
+  open();
+  const auto record = status_of("gpu01").record;
+  EXPECT_EQ(record.facts.at("kernel"), "6.1.0");
+  EXPECT_EQ(record.version, "0.4.0");
+  EXPECT_TRUE(record.simulated);
+  EXPECT_THAT(record.sources, ElementsAre("procfs", "nvml"));
+  EXPECT_EQ(record.period_ms, 500);
+  EXPECT_EQ(record.first_seen, clock_.wall());
+  EXPECT_EQ(status_of("gpu01").state, NodeState::offline) << "nobody has heard of it since the restart";
+}
+
+TEST_F(LeaderNodes, ChangesOfTheInventoryAreEvents) {
+  TestAgent agent;
+  hello(agent);
+  EXPECT_THAT(event_texts(), IsEmpty()) << "the first facts are no change";
+  AgentHello changed = agent.hello();
+  changed.version = "0.5.0";
+  changed.facts = {{"kernel", "6.1.7"}, {"os", "Debian 12"}};
+  ASSERT_TRUE(leader_->hello("gpu01", changed).ok());
+  clock_.advance(std::chrono::seconds(1));
+  changed.facts.erase("os");
+  ASSERT_TRUE(leader_->hello("gpu01", changed).ok());
+  EXPECT_THAT(event_texts("gpu01"),
+              ElementsAre("inventory: kernel: 6.1.0 → 6.1.7", "inventory: os: now Debian 12",
+                          "inventory: agent: 0.4.0 → 0.5.0", "inventory: os: no longer known (was Debian 12)"));
+}
+
+TEST_F(LeaderNodes, ChangesOfTheGpusAreEvents) {
+  TestAgent agent;
+  hello(agent);
+  const DeviceFacts one{.id = "GPU-1", .facts = {{"name", "NVIDIA H200"}, {"driver", "550"}}};
+  const DeviceFacts two{.id = "GPU-2", .facts = {{"name", "NVIDIA H200"}}};
+  taken(agent, {agent.batch(clock_.wall(), devices({one}))});
+  EXPECT_THAT(event_texts(), IsEmpty());
+  DeviceFacts newer = one;
+  newer.facts["driver"] = "570";
+  taken(agent, {agent.batch(clock_.wall(), devices({newer, two}))});
+  taken(agent, {agent.batch(clock_.wall(), devices({two}))});
+  EXPECT_THAT(event_texts("gpu01"),
+              ElementsAre("inventory: GPU-1 driver: 550 → 570", "inventory: NVIDIA H200 GPU-2 was added",
+                          "inventory: NVIDIA H200 GPU-1 is gone"));
+  open();
+  ASSERT_EQ(status_of("gpu01").record.devices.size(), 1u);
+  EXPECT_EQ(status_of("gpu01").record.devices[0].id, "GPU-2");
+}
+
+TEST_F(LeaderNodes, ASilentNodeIsLateThenOfflineThenBack) {
+  TestAgent agent;
+  hello(agent);
+  leader_->look_at_states();
+  EXPECT_EQ(status_of("gpu01").state, NodeState::online);
+  clock_.advance(std::chrono::milliseconds(1499));
+  EXPECT_EQ(status_of("gpu01").state, NodeState::online);
+  clock_.advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(status_of("gpu01").state, NodeState::late);
+  leader_->look_at_states();
+  clock_.advance(std::chrono::milliseconds(1499));
+  EXPECT_EQ(status_of("gpu01").state, NodeState::late);
+  clock_.advance(std::chrono::milliseconds(1));
+  EXPECT_EQ(status_of("gpu01").state, NodeState::offline);
+  leader_->look_at_states();
+  leader_->look_at_states();
+  taken(agent, {});
+  leader_->look_at_states();
+  EXPECT_THAT(event_texts("gpu01"),
+              ElementsAre(HasSubstr("node_online"), HasSubstr("node_offline"), HasSubstr("node_online")))
+      << "being late is no event, and what has not changed is said once";
+}
+
+TEST_F(LeaderNodes, NodesAreCountedByState) {
+  hello(TestAgent("gpu01", "a"));
+  clock_.advance(std::chrono::seconds(5));
+  hello(TestAgent("gpu02", "b"));
+  hello(TestAgent("gpu03", "c"));
+  ASSERT_TRUE(leader_->set_draining("gpu03", true, "", "alice").ok());
+  const auto status = leader_->status();
+  const auto& nodes = status.at("nodes").as_object();
+  EXPECT_EQ(nodes.at("online").to_number<int>(), 1);
+  EXPECT_EQ(nodes.at("offline").to_number<int>(), 1);
+  EXPECT_EQ(nodes.at("draining").to_number<int>(), 1);
+  EXPECT_EQ(nodes.at("late").to_number<int>(), 0);
+}
+
+TEST_F(LeaderNodes, DrainingIsRememberedAndWrittenDown) {
+  TestAgent agent;
+  hello(agent);
+  ASSERT_TRUE(leader_->set_draining("gpu01", true, "a new fan", "alice").ok());
+  EXPECT_EQ(status_of("gpu01").state, NodeState::draining);
+  hello(agent);
+  EXPECT_EQ(status_of("gpu01").state, NodeState::draining) << "an agent cannot end it";
+  open();
+  hello(agent);
+  EXPECT_EQ(status_of("gpu01").state, NodeState::draining);
+  EXPECT_EQ(status_of("gpu01").record.drain_reason, "a new fan");
+  ASSERT_TRUE(leader_->set_draining("gpu01", false, "", "bob").ok());
+  EXPECT_EQ(status_of("gpu01").state, NodeState::online);
+  EXPECT_THAT(event_texts("gpu01"), ElementsAre("node_drained: by alice: a new fan", "node_resumed: by bob"));
+  EXPECT_EQ(leader_->set_draining("gpu99", true, "", "bob").error().kind, ErrorKind::not_found);
+}
+
+TEST_F(LeaderNodes, OnlyASilentNodeIsForgotten) {
+  TestAgent agent;
+  hello(agent);
+  taken(agent, {agent.batch(clock_.wall(), {sample_of("host.load", 1)})});
+  EXPECT_EQ(leader_->forget("gpu99", false).error().kind, ErrorKind::not_found);
+  EXPECT_EQ(leader_->forget("gpu01", false).error().kind, ErrorKind::busy);
+  clock_.advance(std::chrono::seconds(3));
+  ASSERT_TRUE(leader_->forget("gpu01", false).ok());
+  EXPECT_EQ(leader_->nodes().find("gpu01"), nullptr);
+  EXPECT_EQ(stored("host.load").size(), 1u) << "its telemetry stays";
+  open();
+  EXPECT_EQ(leader_->nodes().find("gpu01"), nullptr);
+}
+
+TEST_F(LeaderNodes, ForgettingMayEraseItsTelemetryAndNoOthers) {
+  for (const char* name : {"gpu01", "gpu02"}) {
+    TestAgent agent(name, name);
+    hello(agent);
+    taken(agent, {agent.batch(clock_.wall(), {sample_of("host.load", 1)})});
+  }
+  clock_.advance(std::chrono::seconds(3));
+  ASSERT_TRUE(leader_->forget("gpu01", true).ok());
+  EXPECT_THAT(stored("host.load"), ElementsAre(testing::Key("node=gpu02 ")));
+  // It may come back, under new ids of the store.
+  TestAgent again("gpu01", "again");
+  hello(again);
+  EXPECT_EQ(taken(again, {again.batch(clock_.wall(), {sample_of("host.load", 2)})}).outcome,
+            Leader::Receipt::Outcome::taken);
+  EXPECT_EQ(stored("host.load")["node=gpu01 "], std::vector<double>{2});
+}
+
+TEST_F(LeaderNodes, TelemetryThatWasErasedBelowANodeComesBackWithItsNames) {
+  TestAgent agent;
+  hello(agent);
+  taken(agent, {agent.batch(clock_.wall(), {sample_of("host.load", 1)})});
+  ASSERT_TRUE(leader_->series().erase({.name = "host.load"}).ok());
+  clock_.advance(std::chrono::seconds(1));
+  const auto next = agent.batch(clock_.wall(), {sample_of("host.load", 2)});
+  auto receipt = taken(agent, {next});
+  for (int attempt = 0; attempt < 3 && receipt.outcome != Leader::Receipt::Outcome::taken; ++attempt) {
+    if (receipt.outcome == Leader::Receipt::Outcome::needs_hello) hello(agent);
+    receipt = taken(agent, {agent.with_all_names(next)});
+  }
+  EXPECT_THAT(stored("host.load"), ElementsAre(testing::Pair("node=gpu01 ", ElementsAre(2))));
+}
+
+TEST_F(LeaderNodes, TheDifferenceOfClocksIsKnownAndSmoothed) {
+  TestAgent agent;
+  hello(agent);
+  EXPECT_TRUE(std::isnan(status_of("gpu01").clock_skew_s));
+  const auto say = [&](double ahead_s) {
+    const auto sent = clock_.wall().time_since_epoch().count() + static_cast<std::int64_t>(ahead_s * 1e9);
+    EXPECT_TRUE(leader_->take_batches("gpu01", "", sent).ok());
+    return status_of("gpu01").clock_skew_s;
+  };
+  EXPECT_DOUBLE_EQ(say(10), 10);
+  EXPECT_DOUBLE_EQ(say(0), 8) << "one request that waited does not count for all";
+  for (int i = 0; i < 100; ++i) say(-2);
+  EXPECT_NEAR(say(-2), -2, 1e-6);
+}
+
+TEST_F(LeaderNodes, NoClockIsTooWrong) {
+  for (const char* name : {"gpu01", "gpu02"}) hello(TestAgent(name, name));
+  EXPECT_TRUE(leader_->take_batches("gpu01", "", std::numeric_limits<std::int64_t>::min()).ok());
+  EXPECT_TRUE(leader_->take_batches("gpu02", "", std::numeric_limits<std::int64_t>::max()).ok());
+  EXPECT_LT(status_of("gpu01").clock_skew_s, -1e9);
+  EXPECT_GT(status_of("gpu02").clock_skew_s, 1e9);
+}
+
+TEST_F(LeaderNodes, WhenNodesWereHeardOfIsWrittenDown) {
+  TestAgent agent;
+  hello(agent);
+  clock_.advance(std::chrono::minutes(1));
+  taken(agent, {});
+  ASSERT_TRUE(leader_->nodes().save_all().ok());
+  const WallTime heard = clock_.wall();
+  clock_.advance(std::chrono::minutes(1));
+  open();
+  EXPECT_EQ(status_of("gpu01").record.last_seen, heard);
+}
+
+TEST_F(LeaderNodes, ABackupOpensAsALeader) {
+  TestAgent agent;
+  hello(agent);
+  taken(agent, {agent.batch(clock_.wall(), {sample_of("host.load", 1)})});
+  ASSERT_TRUE(leader_->backup_to(folder_.path() / "backup").ok());
+  LeaderOptions options{.folder = folder_.path() / "backup"};
+  options.series.clock = &clock_;
+  const auto copy = Leader::open(std::move(options), clock_);
+  ASSERT_TRUE(copy.ok()) << copy.error().text();
+  EXPECT_NE((*copy)->nodes().find("gpu01"), nullptr);
+  EXPECT_EQ((*copy)->series().list({.name = "host.load"})->size(), 1u);
+}
+
+TEST_F(LeaderNodes, ASecondLeaderIsTurnedAway) {
+  const auto second = Leader::open({.folder = folder_.path() / "leader"}, clock_);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().kind, ErrorKind::busy);
+}
+
+TEST_F(LeaderNodes, ThreadsStartAndStop) {
+  // The clock stands still while they run.
+  TestAgent agent;
+  hello(agent);
+  leader_->start();
+  auto watching = leader_->live().subscribe({});
+  ASSERT_TRUE(watching.ok());
+  leader_->stop();
+  leader_->stop();
+  EXPECT_FALSE(watching->open());
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,274 @@
+#include "leader/node.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace assay {
+namespace {
+
+/// How much one more request moves the known difference of clocks: rides out a request that waited in a queue.
+constexpr double kSkewWeight = 0.2;
+
+/// A value from further ahead than this was read by a wrong clock; whatever comes after it counts as newer.
+constexpr Nanos kClockSlack = std::chrono::seconds(5);
+
+constexpr std::size_t kMaxEventsPerMinute = 600;
+/// Kinds of faults that are told apart; there are some two hundred.
+constexpr std::size_t kMaxXids = 1024;
+
+using Facts = std::map<std::string, std::string>;
+
+/// "kernel: 6.1.0 → 6.1.7"; facts that come and go are said as such.
+void compare_facts(const std::string& prefix, const Facts& before, const Facts& after, std::vector<std::string>& out) {
+  for (const auto& [name, value] : after) {
+    const auto old = before.find(name);
+    if (old == before.end()) {
+      if (!before.empty()) out.push_back(fmt::format("{}{}: now {}", prefix, name, value));
+    } else if (old->second != value) {
+      out.push_back(fmt::format("{}{}: {} → {}", prefix, name, old->second, value));
+    }
+  }
+  for (const auto& [name, value] : before) {
+    if (!after.contains(name)) out.push_back(fmt::format("{}{}: no longer known (was {})", prefix, name, value));
+  }
+}
+
+std::string title_of(const NodeRecord::Device& device) {
+  const auto name = device.facts.find("name");
+  return name == device.facts.end() ? device.id : fmt::format("{} {}", name->second, device.id);
+}
+
+}  // namespace
+
+std::vector<std::string> Node::say_hello(const AgentHello& hello, Heartbeat heartbeat) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> changes;
+  compare_facts("", record_.facts, hello.facts, changes);
+  if (!record_.version.empty() && record_.version != hello.version) {
+    changes.push_back(fmt::format("agent: {} → {}", record_.version, hello.version));
+  }
+  record_.facts = hello.facts;
+  record_.version = hello.version;
+  record_.simulated = hello.simulated;
+  record_.allow = hello.allow;
+  record_.sources = hello.sources;
+  record_.period_ms = hello.period_ms;
+  record_.last_seen = heartbeat.wall;
+  last_heard_ = heartbeat;
+  if (find_stream(hello.stream) == nullptr) {
+    if (streams_.size() == kMaxStreams) {
+      streams_.erase(std::min_element(streams_.begin(), streams_.end(),
+                                      [](const Stream& a, const Stream& b) { return a.used < b.used; }));
+    }
+    streams_.push_back({.id = hello.stream, .used = heartbeat.at});
+  }
+  return changes;
+}
+
+std::vector<std::string> Node::set_devices(std::vector<DeviceFacts> devices) {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> changes;
+  std::vector<NodeRecord::Device> now;
+  now.reserve(devices.size());
+  for (auto& device : devices) now.push_back({.id = std::move(device.id), .facts = std::move(device.facts)});
+  const auto find = [](const std::vector<NodeRecord::Device>& list, const std::string& id) {
+    return std::find_if(list.begin(), list.end(), [&](const auto& device) { return device.id == id; });
+  };
+  for (const auto& device : now) {
+    const auto before = find(record_.devices, device.id);
+    if (before != record_.devices.end()) {
+      compare_facts(device.id + " ", before->facts, device.facts, changes);
+    } else if (!record_.devices.empty()) {
+      changes.push_back(fmt::format("{} was added", title_of(device)));
+    }
+  }
+  for (const auto& device : record_.devices) {
+    if (find(now, device.id) == now.end()) changes.push_back(fmt::format("{} is gone", title_of(device)));
+  }
+  record_.devices = std::move(now);
+  return changes;
+}
+
+void Node::set_processes(std::vector<GpuProcess> processes) {
+  const std::lock_guard lock(mutex_);
+  processes_ = std::move(processes);
+}
+
+void Node::heard(Heartbeat heartbeat, std::optional<double> clock_skew_s) {
+  const std::lock_guard lock(mutex_);
+  last_heard_ = heartbeat;
+  record_.last_seen = heartbeat.wall;
+  if (!clock_skew_s) return;
+  clock_skew_s_ = skew_known_ ? clock_skew_s_ + kSkewWeight * (*clock_skew_s - clock_skew_s_) : *clock_skew_s;
+  skew_known_ = true;
+}
+
+Node::Stream* Node::find_stream(std::string_view id) {
+  const auto found = std::find_if(streams_.begin(), streams_.end(), [&](const Stream& s) { return s.id == id; });
+  return found == streams_.end() ? nullptr : &*found;
+}
+const Node::Stream* Node::find_stream(std::string_view id) const { return const_cast<Node*>(this)->find_stream(id); }
+
+Node::StreamState Node::stream_state(const Batch& batch) const {
+  const std::lock_guard lock(mutex_);
+  const Stream* stream = find_stream(batch.stream);
+  if (stream == nullptr) return StreamState::unknown_stream;
+  const std::size_t known = stream->places.size();
+  if (batch.first_series > known) return StreamState::unknown_series;
+  const std::size_t named = std::max(known, batch.first_series + batch.series.size());
+  const bool all_named = std::all_of(batch.samples.begin(), batch.samples.end(),
+                                     [&](const BatchSample& sample) { return sample.series < named; });
+  return all_named ? StreamState::ready : StreamState::unknown_series;
+}
+
+std::size_t Node::known_series(std::string_view stream) const {
+  const std::lock_guard lock(mutex_);
+  const Stream* found = find_stream(stream);
+  return found == nullptr ? 0 : found->places.size();
+}
+
+void Node::name_series(std::string_view stream, const std::vector<std::optional<SeriesInfo>>& series) {
+  const std::lock_guard lock(mutex_);
+  Stream* found = find_stream(stream);
+  if (found == nullptr) return;
+  for (const auto& info : series) {
+    if (!info) {
+      found->places.push_back(kNowhere);
+      continue;
+    }
+    const auto [place, is_new] = place_of_.try_emplace(info->id, static_cast<std::uint32_t>(live_.size()));
+    if (is_new) {
+      live_.push_back({.series = *info, .gpu_field = gpu_field_of(info->key.name, info->key.labels)});
+    }
+    found->places.push_back(place->second);
+  }
+}
+
+std::size_t Node::count_new(std::span<const SeriesName> series) const {
+  const std::lock_guard lock(mutex_);
+  std::set<SeriesKey> known;
+  for (const auto& live : live_) known.insert(live.series.key);
+  return static_cast<std::size_t>(
+      std::count_if(series.begin(), series.end(), [&](const SeriesName& name) { return known.insert(name.key).second; }));
+}
+
+void Node::forget_series() {
+  const std::lock_guard lock(mutex_);
+  for (auto& stream : streams_) stream.places.clear();
+  live_.clear();
+  place_of_.clear();
+}
+
+std::vector<SeriesSample> Node::resolve(const Batch& batch) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SeriesSample> samples;
+  const Stream* stream = find_stream(batch.stream);
+  if (stream == nullptr) return samples;
+  samples.reserve(batch.samples.size());
+  for (const auto& sample : batch.samples) {
+    const std::uint32_t place = sample.series < stream->places.size() ? stream->places[sample.series] : kNowhere;
+    if (place == kNowhere) continue;
+    samples.push_back({.series = live_[place].series.id, .time_ns = sample.time_ns, .value = sample.value});
+  }
+  return samples;
+}
+
+void Node::remember(const Batch& batch) {
+  const std::lock_guard lock(mutex_);
+  Stream* stream = find_stream(batch.stream);
+  if (stream == nullptr) return;
+  stream->last_sequence = std::max(stream->last_sequence, batch.sequence);
+  std::int64_t latest = INT64_MAX;
+  if (last_heard_) {
+    stream->used = last_heard_->at;
+    latest = (last_heard_->wall + kClockSlack).time_since_epoch().count();
+  }
+  ++changes_;
+  samples_ += batch.samples.size();
+  for (const auto& sample : batch.samples) {
+    const std::uint32_t place = sample.series < stream->places.size() ? stream->places[sample.series] : kNowhere;
+    if (place == kNowhere) continue;
+    LiveValue& live = live_[place];
+    // What is filled in later is not news.
+    if (sample.time_ns < live.time_ns && live.time_ns <= latest) continue;
+    live.time_ns = sample.time_ns;
+    live.value = sample.value;
+    live.changed = changes_;
+  }
+}
+
+std::uint64_t Node::last_sequence(std::string_view stream) const {
+  const std::lock_guard lock(mutex_);
+  const Stream* found = find_stream(stream);
+  return found == nullptr ? 0 : found->last_sequence;
+}
+
+std::size_t Node::admit_events(std::size_t count, SteadyTime now) {
+  const std::lock_guard lock(mutex_);
+  if (now - events_since_ >= std::chrono::minutes(1)) {
+    events_since_ = now;
+    events_admitted_ = 0;
+  }
+  const std::size_t admitted = std::min(count, kMaxEventsPerMinute - events_admitted_);
+  events_admitted_ += admitted;
+  return admitted;
+}
+
+void Node::count_xid(const std::string& gpu, int xid) {
+  const std::lock_guard lock(mutex_);
+  const std::pair key(gpu, xid);
+  if (xids_.size() < kMaxXids || xids_.contains(key)) ++xids_[key];
+}
+
+std::size_t Node::series_count() const {
+  const std::lock_guard lock(mutex_);
+  return live_.size();
+}
+
+std::string Node::name() const {
+  const std::lock_guard lock(mutex_);
+  return record_.name;
+}
+
+NodeOutline Node::outline(SteadyTime now) const {
+  const std::lock_guard lock(mutex_);
+  return {.state = state_locked(now), .simulated = record_.simulated, .gpus = record_.devices.size()};
+}
+
+NodeRecord Node::record() const {
+  const std::lock_guard lock(mutex_);
+  return record_;
+}
+
+NodeState Node::state(SteadyTime now) const {
+  const std::lock_guard lock(mutex_);
+  return state_locked(now);
+}
+
+NodeState Node::state_locked(SteadyTime now) const {
+  if (!last_heard_ || now - last_heard_->at >= kMissedHeartbeats * kHeartbeat) return NodeState::offline;
+  if (now - last_heard_->at >= kHeartbeat + kHeartbeat / 2) return NodeState::late;
+  return record_.draining ? NodeState::draining : NodeState::online;
+}
+
+NodeStatus Node::status(SteadyTime now) const {
+  const std::lock_guard lock(mutex_);
+  return {.record = record_,
+          .state = state_locked(now),
+          .clock_skew_s = skew_known_ ? clock_skew_s_ : std::numeric_limits<double>::quiet_NaN(),
+          .processes = processes_,
+          .samples = samples_,
+          .series = live_.size(),
+          .xids = xids_};
+}
+
+void Node::set_draining(bool draining, std::string reason) {
+  const std::lock_guard lock(mutex_);
+  record_.draining = draining;
+  record_.drain_reason = std::move(reason);
+}
+
+}  // namespace assay

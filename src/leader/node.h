@@ -1,0 +1,152 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "leader/hello.h"
+#include "model/node.h"
+#include "store/series/series_types.h"
+#include "telemetry/codec/batch.h"
+#include "watch/cluster_view.h"
+
+namespace assay {
+
+/// The newest value of one series of a node.
+struct LiveValue {
+  SeriesInfo series;
+  std::optional<GpuField> gpu_field;  ///< what it is to the rules
+  double value = 0;
+  std::int64_t time_ns = 0;   ///< 0: none yet
+  std::uint64_t changed = 0;  ///< the count of changes of its node when it came
+};
+
+/// What is known of a node now. Plain values: a copy for whoever asks.
+struct NodeStatus {
+  NodeRecord record;
+  NodeState state = NodeState::offline;
+  double clock_skew_s = 0;                           ///< its clock less ours; NaN: not known
+  std::optional<std::vector<GpuProcess>> processes;  ///< absent: nobody looked
+  std::uint64_t samples = 0;                         ///< since the leader started
+  std::size_t series = 0;
+  std::map<std::pair<std::string, int>, std::uint64_t>
+      xids;  ///< by GPU and number: how often, since the leader started
+};
+
+/// The little of it that a list shows.
+struct NodeOutline {
+  NodeState state = NodeState::offline;
+  bool simulated = false;
+  std::size_t gpus = 0;
+};
+
+/// How often an agent must be heard of.
+inline constexpr Nanos kHeartbeat = std::chrono::seconds(1);
+/// After how many it is offline.
+inline constexpr int kMissedHeartbeats = 3;
+
+struct Heartbeat {
+  SteadyTime at;
+  WallTime wall;
+};
+
+/// One node as the leader sees it: what its agent said of it, the names of its series, their newest values. Any thread.
+class Node {
+ public:
+  explicit Node(NodeRecord record) : record_(std::move(record)) {}
+
+  // --- its agent ---
+
+  /// Takes the facts of a hello. Gives back what has changed, in words.
+  std::vector<std::string> say_hello(const AgentHello& hello, Heartbeat heartbeat);
+  /// Takes the devices that a batch brought. Gives back what has changed, in words.
+  std::vector<std::string> set_devices(std::vector<DeviceFacts> devices);
+  void set_processes(std::vector<GpuProcess> processes);
+  void heard(Heartbeat heartbeat, std::optional<double> clock_skew_s);
+
+  // --- streams of batches: series are numbered within one ---
+
+  /// Held while a request of its agent is taken in: what was named in one must stand before the next one is looked at.
+  [[nodiscard]] std::unique_lock<std::mutex> begin_intake() { return std::unique_lock(intake_mutex_); }
+  enum class StreamState { ready, unknown_stream, unknown_series };
+  /// Whether a batch can be taken: its stream said hello, and every series that it counts on was named.
+  StreamState stream_state(const Batch& batch) const;
+  /// How many series of the stream are known.
+  std::size_t known_series(std::string_view stream) const;
+  /// Appends to the numbered series of a stream. An id of nothing: the store refused it, and its samples are skipped.
+  void name_series(std::string_view stream, const std::vector<std::optional<SeriesInfo>>& series);
+  /// How many of these are series that the node does not have yet.
+  std::size_t count_new(std::span<const SeriesName> series) const;
+  /// The store no longer has some of them: all must be named again. Sequences stay.
+  void forget_series();
+  /// The samples of a batch by the store's ids.
+  std::vector<SeriesSample> resolve(const Batch& batch) const;
+  /// Remembers the newest values. `sequence` counts as received.
+  void remember(const Batch& batch);
+  std::uint64_t last_sequence(std::string_view stream) const;
+  /// How many of `count` events may be kept: a machine that reports errors without end must not fill the disk.
+  std::size_t admit_events(std::size_t count, SteadyTime now);
+  /// Counts a fault that the driver reported.
+  void count_xid(const std::string& gpu, int xid);
+  std::size_t series_count() const;
+
+  // --- for everybody else ---
+
+  std::string name() const;
+  NodeStatus status(SteadyTime now) const;
+  NodeState state(SteadyTime now) const;
+  NodeOutline outline(SteadyTime now) const;
+  NodeRecord record() const;
+  void set_draining(bool draining, std::string reason);
+  /// Calls `take` for every value that changed after the given count, and returns the count now.
+  template <typename Take>
+  std::uint64_t for_each_value(std::uint64_t changed_after, Take&& take) const {
+    const std::lock_guard lock(mutex_);
+    if (changes_ <= changed_after) return changes_;
+    for (const auto& value : live_) {
+      if (value.time_ns != 0 && value.changed > changed_after) take(value);
+    }
+    return changes_;
+  }
+
+ private:
+  struct Stream {
+    std::string id;
+    std::vector<std::uint32_t> places;  ///< in `live_`, by number; kNowhere where the store refused the series
+    std::uint64_t last_sequence = 0;
+    SteadyTime used;
+  };
+  static constexpr std::uint32_t kNowhere = UINT32_MAX;
+  /// The live one, and one that is sent from a spool; one more while they change.
+  static constexpr std::size_t kMaxStreams = 3;
+
+  NodeState state_locked(SteadyTime now) const;
+  Stream* find_stream(std::string_view id);
+  const Stream* find_stream(std::string_view id) const;
+
+  std::mutex intake_mutex_;  ///< taken before the other one
+  mutable std::mutex mutex_;
+  NodeRecord record_;
+  std::optional<Heartbeat> last_heard_;
+  double clock_skew_s_ = 0;
+  bool skew_known_ = false;
+  std::optional<std::vector<GpuProcess>> processes_;
+  std::vector<Stream> streams_;
+  std::deque<LiveValue> live_;
+  std::unordered_map<SeriesId, std::uint32_t> place_of_;
+  std::uint64_t changes_ = 0;
+  std::uint64_t samples_ = 0;
+  std::map<std::pair<std::string, int>, std::uint64_t> xids_;
+  SteadyTime events_since_;
+  std::size_t events_admitted_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "leader/node.h"
+#include "store/cluster/cluster_store.h"
+
+namespace assay {
+
+/// Every node that the leader has ever heard of, until it is forgotten. Any thread.
+class NodeRegistry {
+ public:
+  /// Reads what was known when the leader was stopped; all are offline until they are heard of.
+  static Result<std::unique_ptr<NodeRegistry>> load(ClusterStore& store, const Clock& clock);
+
+  /// Null if there is none.
+  std::shared_ptr<Node> find(std::string_view name) const;
+  /// `busy` beyond the most nodes that a leader has room for.
+  Result<std::shared_ptr<Node>> find_or_make(std::string_view name);
+  /// By name.
+  std::vector<std::shared_ptr<Node>> all() const;
+
+  /// Writes down what is known of the node.
+  Result<void> save(const Node& node);
+  /// Writes down when each node was heard of last.
+  Result<void> save_all();
+  /// `not_found`; `busy` while it is online.
+  Result<void> forget(std::string_view name);
+
+  struct StateChange {
+    std::string node;
+    NodeState from;
+    NodeState to;
+  };
+  /// What has changed since the last call: a node went offline or came back. One thread.
+  std::vector<StateChange> look_at_states();
+
+  static constexpr std::size_t kMaxNodes = 10'000;
+
+ private:
+  NodeRegistry(ClusterStore& store, const Clock& clock) : store_(store), clock_(clock) {}
+
+  ClusterStore& store_;
+  const Clock& clock_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Node>, std::less<>> nodes_;
+  std::map<std::string, NodeState> last_states_;  ///< of `look_at_states` alone
+};
+
+}  // namespace assay

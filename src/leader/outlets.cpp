@@ -1,0 +1,110 @@
+#include "leader/outlets.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/subprocess.h"
+#include "net/http_client.h"
+#include "net/url.h"
+
+namespace assay {
+namespace {
+
+Result<void> post(const std::string& address, const std::string& body, Nanos deadline) {
+  ASSAY_TRY(auto url, parse_url(address));
+  ClientOptions options;
+  options.server = url.place();
+  options.request_time = deadline;
+  // A client's URL has no query, a webhook's may: path and query belong to the request.
+  std::string target = std::exchange(url.target, "/");
+  ASSAY_TRY(auto client, HttpClient::create(std::move(url), std::move(options)));
+  ASSAY_TRY(const auto response, client->send({.method = "POST",
+                                               .target = std::move(target),
+                                               .headers = {{"Content-Type", "application/json"}},
+                                               .body = body}));
+  if (auto failure = failure_of(response, address)) return *failure;
+  return {};
+}
+
+}  // namespace
+
+std::string outlet_body(std::string_view change, const Alert& alert) {
+  const std::string text = change == "resolved" ? fmt::format("Resolved on {}: {}", alert.node, alert.what)
+                                                : fmt::format("{} on {}: {} {}", name_of(alert.severity), alert.node,
+                                                              alert.what, alert.remedy);
+  return json::serialize(json::object{{"change", change}, {"text", text}, {"alert", json_of(alert)}});
+}
+
+Result<std::unique_ptr<Outlets>> Outlets::start(OutletOptions options) {
+  for (const auto& webhook : options.webhooks) {
+    ASSAY_TRY(const auto url, parse_url(webhook));
+    if (url.scheme == Url::Scheme::unix_socket) {
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("'{}' cannot be a webhook", webhook),
+                   .hint = "Give a URL that begins with http:// or https://."};
+    }
+  }
+  return std::unique_ptr<Outlets>(new Outlets(std::move(options)));
+}
+
+Outlets::Outlets(OutletOptions options)
+    : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Outlets::~Outlets() {
+  thread_.request_stop();
+  wake_.notify_all();
+}
+
+void Outlets::send(std::string_view change, const Alert& alert) {
+  if (options_.webhooks.empty() && options_.command.empty()) return;
+  std::string body = outlet_body(change, alert);
+  const std::lock_guard lock(mutex_);
+  if (waiting_.size() >= kMaxWaiting) {
+    log_warning("An alert was not sent on, since {} others wait already: {}", waiting_.size(), alert.what);
+    return;
+  }
+  waiting_.push_back(std::move(body));
+  wake_.notify_one();
+}
+
+void Outlets::run(const std::stop_token& stop) {
+  while (true) {
+    std::string body;
+    {
+      std::unique_lock lock(mutex_);
+      if (!wake_.wait(lock, stop, [&] { return !waiting_.empty(); })) return;
+      body = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    deliver(body, stop);
+  }
+}
+
+void Outlets::deliver(const std::string& body, const std::stop_token& stop) const {
+  for (const auto& webhook : options_.webhooks) {
+    Nanos pause = options_.first_pause;
+    for (int attempt = 1; !stop.stop_requested(); ++attempt) {
+      const auto sent = post(webhook, body, options_.deadline);
+      if (sent) break;
+      if (attempt == options_.attempts) {
+        log_warning("An alert did not reach {}: {}", webhook, sent.error().text());
+        break;
+      }
+      std::mutex alone;
+      std::unique_lock lock(alone);
+      std::condition_variable_any().wait_for(lock, stop, pause, [] { return false; });
+      pause *= 2;
+    }
+  }
+  if (options_.command.empty() || stop.stop_requested()) return;
+  const auto output = run_command(options_.command, {.deadline = options_.deadline, .input = body});
+  if (!output) {
+    log_warning("The command for alerts failed: {}", output.error().text());
+  } else if (output->exit_code != 0) {
+    log_warning("The command for alerts ended with exit code {}: {}", output->exit_code.value_or(-1), output->error);
+  }
+}
+
+}  // namespace assay

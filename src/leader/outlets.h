@@ -1,0 +1,54 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "watch/alert.h"
+
+namespace assay {
+
+/// Where alerts go besides the API.
+struct OutletOptions {
+  std::vector<std::string> webhooks;  ///< URLs that get each alert as a POST with a JSON body
+  std::vector<std::string> command;   ///< a program and its arguments, which gets the same JSON on its standard input
+  Nanos deadline = std::chrono::seconds(10);
+  int attempts = 3;  ///< of a webhook
+  Nanos first_pause = std::chrono::seconds(1);
+};
+
+/// Hands alerts to the outside, one after the other, on a thread of its own: a slow outlet holds up nothing but the
+/// next alert. What waits beyond `kMaxWaiting` is dropped, with a line in the log.
+class Outlets {
+ public:
+  /// `usage` for a URL that is none.
+  static Result<std::unique_ptr<Outlets>> start(OutletOptions options);
+  /// Waits for the one under way; what still waits then is dropped.
+  ~Outlets();
+
+  /// `change` is "raised" or "resolved". Never blocks; any thread.
+  void send(std::string_view change, const Alert& alert);
+
+  static constexpr std::size_t kMaxWaiting = 256;
+
+ private:
+  explicit Outlets(OutletOptions options);
+  void run(const std::stop_token& stop);
+  void deliver(const std::string& body, const std::stop_token& stop) const;
+
+  const OutletOptions options_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::deque<std::string> waiting_;
+  std::jthread thread_;
+};
+
+/// {"change", "text", "alert"}: `text` is what chat systems show.
+std::string outlet_body(std::string_view change, const Alert& alert);
+
+}  // namespace assay

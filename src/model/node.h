@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace assay {
+
+enum class NodeState {
+  online,
+  late,      ///< a heartbeat is overdue
+  offline,   ///< silent for three heartbeats
+  draining,  ///< online, but gets no new work: an administrator said so
+};
+std::string_view name_of(NodeState state);
+
+/// What is kept of a node for as long as it is known.
+struct NodeRecord {
+  std::string name;
+  WallTime first_seen;
+  WallTime last_seen;
+  bool simulated = false;  ///< by `assay fleet-sim`
+  bool draining = false;
+  std::string drain_reason;
+  std::string version;                       ///< of its agent
+  std::map<std::string, std::string> facts;  ///< host, os, kernel, cpu, …
+  struct Device {
+    std::string id;                            ///< a GPU's UUID
+    std::map<std::string, std::string> facts;  ///< name, driver, index, …
+    bool operator==(const Device&) const = default;
+  };
+  std::vector<Device> devices;
+  std::vector<std::string> allow;    ///< commands that its agent executes
+  std::vector<std::string> sources;  ///< of metrics
+  std::int64_t period_ms = 1000;     ///< between two readings
+  bool operator==(const NodeRecord&) const = default;
+};
+
+json::object to_json(const NodeRecord& record);
+Result<NodeRecord> node_record_from_json(const json::value& value);
+
+}  // namespace assay

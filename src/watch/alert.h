@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace assay {
+
+enum class AlertSeverity { info, warning, critical };
+std::string_view name_of(AlertSeverity severity);
+std::optional<AlertSeverity> severity_from(std::string_view name);
+
+enum class AlertState { open, resolved };
+std::string_view name_of(AlertState state);
+
+/// Something that somebody should know. One per rule, node and thing at a time.
+struct Alert {
+  std::string id;
+  std::string rule;
+  AlertSeverity severity = AlertSeverity::warning;
+  std::string node;
+  std::string about;   ///< a GPU's UUID, where a file system is mounted, a source of telemetry; or empty: the node
+  std::string what;    ///< one sentence, with the values of the moment when it was raised
+  std::string remedy;  ///< what to do
+  WallTime since;
+  double last_value = 0;                 ///< the newest, in the unit of the rule
+  double threshold = 0;                  ///< NaN for rules without one
+  std::map<std::string, double> values;  ///< what else was known when it was raised
+  AlertState state = AlertState::open;
+  std::optional<WallTime> resolved_at;
+};
+
+/// An alert that was just raised or resolved.
+struct AlertChange {
+  enum class Kind { raised, resolved };
+  Kind kind = Kind::raised;
+  Alert alert;
+};
+
+/// `{"id": …, "rule": …, "severity": "warning", "since_ns": …, …}`; what is not known is null.
+json::value json_of(const Alert& alert);
+/// Reads what `json_of` writes: alerts that were open when the program ended. `bad_file` for all else.
+Result<Alert> alert_from(const json::value& value);
+
+}  // namespace assay

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <optional>
+
+#include "telemetry/metric_source.h"
+#include "watch/rules.h"
+
+namespace assay {
+
+/// What an event means for the alerts: which rule, and whether it raises or ends one.
+struct EventMeaning {
+  RuleId rule = RuleId::count;
+  bool ends = false;
+};
+
+/// Nothing for events that no rule is about.
+std::optional<EventMeaning> meaning_of(const TelemetryEvent& event);
+
+}  // namespace assay

@@ -1,0 +1,270 @@
+#include "watch/watch.h"
+
+#include <cmath>
+
+#include "base/random.h"
+#include "watch/watch_fixture.h"
+
+namespace assay {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+class EventRules : public WatchTest {
+ protected:
+  const std::string uuid_ = "gpu01-GPU-3";
+};
+
+TEST_F(EventRules, ALostGpuIsRaisedAtOnceAndOverWhenItIsFound) {
+  watch_.note_event("gpu01", event("gpu_lost", uuid_, {{"nvml_code", 15}}));
+  look();
+  ASSERT_THAT(changes_, SizeIs(1));
+  EXPECT_EQ(changes_.front().alert.what, "GPU 3 of gpu01: gpu_lost happened.");
+  EXPECT_EQ(changes_.front().alert.values.at("nvml_code"), 15);
+  EXPECT_TRUE(std::isnan(changes_.front().alert.threshold));
+  EXPECT_THAT(changes(), ElementsAre("+gpu_lost gpu01 " + uuid_));
+  look_for(hours(2));
+  watch_.note_event("gpu01", event("gpu_found", uuid_));
+  look();
+  EXPECT_THAT(changes(), ElementsAre("-gpu_lost gpu01 " + uuid_));
+}
+
+TEST_F(EventRules, FaultsOfTheHardwareCountThoseOfProgramsDoNot) {
+  for (const double xid : {13.0, 31.0, 43.0, 45.0}) watch_.note_event("gpu01", event("xid", uuid_, {{"xid", xid}}));
+  watch_.note_event("gpu01", event("throttle", uuid_, {{"active", 1}}));
+  watch_.note_event("gpu01", event("ecc", uuid_, {{"increase", 1}}));
+  watch_.note_event("gpu01", event("row_remap", uuid_, {{"increase", 1}, {"total", 1}}));
+  look();
+  EXPECT_THAT(changes(), IsEmpty());
+  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 79}}));
+  watch_.note_event("gpu01", event("ecc_uncorrected", uuid_, {{"increase", 1}}));
+  look();
+  EXPECT_THAT(changes(), UnorderedElementsAre("+xid gpu01 " + uuid_, "+ecc_uncorrected gpu01 " + uuid_));
+}
+
+TEST_F(EventRules, AreOverAfterADayOfQuiet) {
+  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 48}}));
+  look_for(hours(20));
+  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 48}}));
+  look_for(hours(20));
+  EXPECT_THAT(changes(), ElementsAre("+xid gpu01 " + uuid_)) << "the second one keeps it open";
+  look_for(hours(5));
+  EXPECT_THAT(changes(), ElementsAre("-xid gpu01 " + uuid_));
+}
+
+TEST_F(EventRules, ThatComeTwiceOrLateCountOnceOrNotAtAll) {
+  const TelemetryEvent lost = event("gpu_lost", uuid_);
+  watch_.note_event("gpu01", lost);
+  look();
+  const TelemetryEvent found = event("gpu_found", uuid_);
+  watch_.note_event("gpu01", found);
+  look();
+  EXPECT_THAT(changes(), SizeIs(2));
+  watch_.note_event("gpu01", lost);
+  watch_.note_event("gpu01", found);
+  look();
+  EXPECT_THAT(changes(), IsEmpty());
+  TelemetryEvent old = event("xid", uuid_, {{"xid", 79}});
+  old.time -= hours(25);
+  watch_.note_event("gpu01", old);
+  watch_.note_event("nobody", event("xid", uuid_, {{"xid", 79}}));
+  look();
+  EXPECT_THAT(changes(), IsEmpty());
+}
+
+TEST_F(EventRules, ANodeWhoseClockIsAheadDoesNotKeepItsAlertsLonger) {
+  TelemetryEvent early = event("xid", uuid_, {{"xid", 79}});
+  early.time += hours(24 * 365);
+  watch_.note_event("gpu01", early);
+  look_for(hours(25));
+  EXPECT_THAT(changes(), ElementsAre("+xid gpu01 " + uuid_, "-xid gpu01 " + uuid_));
+}
+
+TEST_F(EventRules, AreHeardFromANodeThatIsGone) {
+  node().state = NodeState::offline;
+  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 79}}));
+  look_for(seconds(30));
+  EXPECT_THAT(changes(), ElementsAre("+xid gpu01 " + uuid_, "+node_lost gpu01"));
+}
+
+TEST_F(EventRules, ARowThatWaitsIsSeenByEventOrFieldAndOverAfterTheReset) {
+  watch_.note_event("gpu01", event("row_remap", uuid_));
+  set(gpu(5), GpuField::row_remap_failed, 1);
+  look_for(minutes(1));
+  EXPECT_THAT(changes(), UnorderedElementsAre("+row_remap gpu01 " + uuid_, "+row_remap gpu01 gpu01-GPU-5"));
+  set(gpu(3), GpuField::row_remap_pending, 1);
+  look_for(hours(48));
+  EXPECT_THAT(changes(), IsEmpty()) << "it still waits";
+  set(gpu(3), GpuField::row_remap_pending, 0);
+  look_for(minutes(3));
+  EXPECT_THAT(changes(), ElementsAre("-row_remap gpu01 " + uuid_));
+}
+
+TEST_F(EventRules, ASourceThatFailsIsNamed) {
+  watch_.note_event("gpu01", event("source_failing", "nvml"));
+  look();
+  EXPECT_EQ(changes_.front().alert.what, "nvml of gpu01: source_failing happened.");
+  watch_.note_event("gpu01", event("source_recovered", "nvml"));
+  look();
+  EXPECT_THAT(changes(), ElementsAre("+source_failing gpu01 nvml", "-source_failing gpu01 nvml"));
+}
+
+TEST_F(EventRules, AFloodIsBounded) {
+  for (std::size_t i = 0; i < 3 * Watch::kMostEvents; ++i) {
+    watch_.note_event("gpu01", event("xid", "GPU-" + std::to_string(i), {{"xid", 79}}));
+  }
+  look();
+  EXPECT_LE(changes().size(), 256U);
+}
+
+class Restart : public WatchTest {
+ protected:
+  /// The program ends and starts again with the alerts that it had written down.
+  void restart(const WatchRules& rules = WatchRules()) {
+    std::vector<Alert> kept;
+    for (const Alert& alert : watch_.open_alerts()) {
+      const auto read = alert_from(parse_json(json::serialize(json_of(alert))).value());
+      ASSERT_TRUE(read.ok()) << read.error().text();
+      kept.push_back(*read);
+    }
+    watch_ = Watch(rules, kept);
+  }
+};
+
+TEST_F(Restart, OpenAlertsAreNotRaisedTwiceAndResolvedInTime) {
+  everything_works();
+  set(gpu(), GpuField::temperature_c, 95);
+  node().clock_skew_s = 3;
+  node().file_systems.front().available_bytes = 1;
+  watch_.note_event("gpu01", event("xid", "gpu01-GPU-3", {{"xid", 79}}));
+  look_for(minutes(8));
+  EXPECT_THAT(changes(), SizeIs(4));
+  const auto before = watch_.open_alerts();
+  restart();
+  look_for(minutes(8));
+  EXPECT_THAT(changes(), IsEmpty());
+  ASSERT_THAT(watch_.open_alerts(), SizeIs(4));
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(watch_.open_alerts()[i].id, before[i].id);
+  rest(gpu());
+  node().clock_skew_s = 0;
+  node().file_systems.front().available_bytes = 50 * kGiB;
+  look_for(hours(25));
+  EXPECT_THAT(changes(), SizeIs(4)) << "all are resolved";
+  EXPECT_THAT(watch_.open_alerts(), IsEmpty());
+}
+
+TEST_F(Restart, WhatHasBecomeGoodMeanwhileIsResolvedInItsUsualTime) {
+  everything_works();
+  set(gpu(), GpuField::temperature_c, 95);
+  node().file_systems.front().available_bytes = 1;
+  look_for(minutes(8));
+  EXPECT_THAT(changes(), SizeIs(2));
+  restart();
+  set(gpu(), GpuField::temperature_c, 60);
+  node().file_systems.front().available_bytes = 50 * kGiB;
+  look_for(minutes(6));
+  EXPECT_THAT(changes(), ElementsAre("-overheating gpu01 gpu01-GPU-3", "-disk_almost_full gpu01 /"));
+}
+
+TEST_F(Restart, ANodeThatWasLostStaysLostUntilItIsBack) {
+  node().state = NodeState::offline;
+  look_for(minutes(1));
+  restart();
+  look_for(hours(3));
+  EXPECT_THAT(changes(), ElementsAre("+node_lost gpu01"));
+  node().state = NodeState::online;
+  look_for(minutes(1));
+  EXPECT_THAT(changes(), ElementsAre("-node_lost gpu01"));
+}
+
+TEST_F(Restart, AlertsOfNodesThatDoNotComeBackEndAfterAnHour) {
+  node().clock_skew_s = 3;
+  look_for(minutes(1));
+  restart();
+  cluster_.nodes.clear();
+  look_for(minutes(59));
+  EXPECT_THAT(changes(), ElementsAre("+clock_skew gpu01"));
+  look_for(minutes(3));
+  EXPECT_THAT(changes(), ElementsAre("-clock_skew gpu01"));
+}
+
+TEST_F(Restart, RulesThatWereSwitchedOffEndTheirAlerts) {
+  node().clock_skew_s = 3;
+  look_for(minutes(1));
+  WatchRules rules;
+  rules[RuleId::clock_skew].enabled = false;
+  restart(rules);
+  look_for(minutes(5));
+  EXPECT_THAT(changes(), ElementsAre("+clock_skew gpu01", "-clock_skew gpu01"));
+}
+
+using WatchPauses = WatchTest;
+
+TEST_F(WatchPauses, AfterAPauseOfTheWatchEveryWaitStartsAnew) {
+  everything_works();
+  set(gpu(), GpuField::temperature_c, 95);
+  look_for(seconds(30));
+  now_ += minutes(10);
+  look_for(seconds(60));
+  EXPECT_THAT(changes(), IsEmpty()) << "nobody knows what was in between";
+  look();
+  EXPECT_THAT(changes(), ElementsAre("+overheating gpu01 gpu01-GPU-3"));
+}
+
+TEST_F(WatchPauses, OneMomentDoesNotStandForAMinuteThatNobodySaw) {
+  everything_works();
+  set(gpu(), GpuField::throttle_thermal, 1);
+  look();
+  now_ += minutes(10);
+  look();
+  look();
+  set(gpu(), GpuField::throttle_thermal, 0);
+  look();
+  set(gpu(), GpuField::throttle_thermal, 1);
+  look_for(seconds(30));
+  set(gpu(), GpuField::throttle_thermal, 0);
+  look_for(minutes(5));
+  EXPECT_THAT(changes(), IsEmpty());
+}
+
+TEST_F(WatchPauses, AClockThatIsSetBackHarmsNothing) {
+  everything_works();
+  set(gpu(), GpuField::temperature_c, 95);
+  look_for(seconds(30));
+  now_ -= hours(5);
+  look_for(seconds(70));
+  EXPECT_THAT(changes(), ElementsAre("+overheating gpu01 gpu01-GPU-3"));
+}
+
+TEST(WatchAlerts, ComeBackAsTheyWereWritten) {
+  const Alert alert{.id = "a1",
+                    .rule = "xid",
+                    .severity = AlertSeverity::critical,
+                    .node = "gpu01",
+                    .about = "GPU-1",
+                    .what = "x",
+                    .remedy = "y",
+                    .since = WallTime(seconds(5)),
+                    .last_value = std::nan(""),
+                    .threshold = 3,
+                    .values = {{"xid", 79}},
+                    .state = AlertState::resolved,
+                    .resolved_at = WallTime(seconds(9))};
+  const auto again = alert_from(json_of(alert));
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(json::serialize(json_of(*again)), json::serialize(json_of(alert)));
+  EXPECT_TRUE(std::isnan(again->last_value));
+  EXPECT_EQ(again->values.at("xid"), 79);
+  EXPECT_EQ(alert_from(json::value("x")).error().kind, ErrorKind::bad_file);
+  EXPECT_EQ(alert_from(json::value({{"id", "a"}, {"severity", "bad"}})).error().kind, ErrorKind::bad_file);
+}
+
+}  // namespace
+}  // namespace assay

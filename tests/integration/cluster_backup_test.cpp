@@ -1,0 +1,81 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "cluster_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+class ClusterBackup : public ClusterTest {
+ protected:
+  static json::array names_of_nodes(const json::object& answer) {
+    json::array names;
+    for (const auto& node : answer.at("result").at("nodes").as_array()) names.push_back(node.at("name"));
+    return names;
+  }
+};
+
+TEST_F(ClusterBackup, MadeWhileTheLeaderRunsAnswersAsItDid) {
+  leader_.start();
+  AssayCli& cli = leader_.cli();
+  auto fleet = leader_.start_fleet(3, {"--gpus", "2"});
+  ASSERT_TRUE(eventually([&] { return leader_.seconds_of("sim003", "gpu.power_w").size() >= 2; }));
+  EXPECT_EQ(cli.run({"exec", "--", "true"}).exit_code, 0);
+  const auto before = cli.json({"query", "gpu.power_w", "last=10min", "width=1s"});
+  const auto seconds = leader_.seconds_of("sim003", "gpu.power_w");
+
+  const std::string copy = (cli.folder() / "copy").string();
+  const auto made = cli.run({"backup", copy});
+  ASSERT_EQ(made.exit_code, 0) << made.error;
+  const auto twice = cli.run({"backup", copy});
+  EXPECT_EQ(twice.exit_code, 2);
+  EXPECT_THAT(twice.error, HasSubstr("is not empty"));
+  EXPECT_EQ(cli.run({"backup", (cli.data() / "inside").string()}).exit_code, 2);
+  EXPECT_EQ(fleet.terminate(), 0) << "the backup was in the way of the agents";
+  const auto nodes = names_of_nodes(cli.json({"nodes"}));
+
+  const fs::path restored = cli.folder() / "restored";
+  const std::map<std::string, std::string> there = {{"ASSAY_DATA", restored.string()}};
+  EXPECT_EQ(cli.run({"restore", cli.folder().string()}, there).exit_code, 2);
+  const auto done = cli.run({"restore", copy}, there);
+  ASSERT_EQ(done.exit_code, 0) << done.error;
+  EXPECT_EQ(cli.run({"restore", copy}, there).exit_code, 2) << "a folder with data in it was overwritten";
+  EXPECT_EQ(cli.json({"runs"}, nullptr, there).at("result").at("runs").as_array().size(), 1U);
+
+  // Without a leader, then with one.
+  const auto series = cli.json({"query", "gpu.power_w", "last=10min"}, nullptr, there).at("result").at("series");
+  EXPECT_EQ(series.as_array().size(), before.at("result").at("series").as_array().size());
+  AssayProcess second({"serve", "--listen", "127.0.0.1:0"}, cli.folder() / "second.log", there);
+  ASSERT_TRUE(eventually([&] { return fs::exists(restored / "leader" / "endpoint.json"); })) << second.said();
+  EXPECT_EQ(names_of_nodes(cli.json({"nodes"}, nullptr, there)), nodes);
+  const auto after = cli.json({"query", "gpu.power_w", "node=sim003", "last=10min", "width=1s"}, nullptr, there);
+  std::set<std::int64_t> kept;
+  for (const auto& row : after.at("result").at("series").as_array()) {
+    for (const auto& bucket : row.at("buckets").as_array()) kept.insert(bucket.at(0).to_number<std::int64_t>() / 1000);
+  }
+  EXPECT_TRUE(std::includes(kept.begin(), kept.end(), seconds.begin(), seconds.end()));
+  EXPECT_EQ(second.terminate(), 0);
+}
+
+TEST_F(ClusterBackup, OfALeaderThatDoesNotRunIsTheSame) {
+  leader_.start();
+  AssayCli& cli = leader_.cli();
+  auto agent = leader_.start_agent("n1");
+  ASSERT_TRUE(eventually([&] { return leader_.seconds_of("n1").size() >= 2; }));
+  const auto seconds = leader_.seconds_of("n1");
+  // Killed: its address is still there.
+  leader_.process().kill_now();
+  const auto made = cli.run({"backup", (cli.folder() / "copy").string()});
+  EXPECT_EQ(made.exit_code, 0) << made.error;
+  const std::map<std::string, std::string> there = {{"ASSAY_DATA", (cli.folder() / "restored").string()}};
+  EXPECT_EQ(cli.run({"restore", (cli.folder() / "copy").string()}, there).exit_code, 0);
+  const auto answer = cli.json({"query", "host.cpu_util", "last=10min", "width=1s"}, nullptr, there);
+  ASSERT_EQ(answer.at("result").at("series").as_array().size(), 1U);
+  EXPECT_GE(answer.at("result").at("series").at(0).at("buckets").as_array().size(), seconds.size());
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,68 @@
+#include <gmock/gmock.h>
+
+#include "cluster_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+class ClusterCommands : public ClusterTest {
+ protected:
+  std::string state_of_command(const std::string& id) {
+    const auto command = leader_.get("/api/v1/commands/" + id);
+    const auto* state = command.if_contains("state");
+    return state == nullptr ? "" : std::string(state->as_string());
+  }
+};
+
+TEST_F(ClusterCommands, AreRefusedUnlessTheAgentAllowsThem) {
+  leader_.start();
+  auto agent = leader_.start_agent("n1");
+  leader_.expect_state("n1", "online");
+  int exit_code = -1;
+  const auto doctor = leader_.cli().json({"nodes", "doctor", "n1"}, &exit_code);
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_EQ(doctor.at("result").at("state").as_string(), "done");
+  EXPECT_THAT(std::string(doctor.at("result").at("output").as_string()), HasSubstr("\"command\": \"doctor\""));
+
+  const std::string spec = leader_.cli().write("small.yaml", "kind: null\nsteps: 10\n");
+  const auto refused = leader_.cli().run({"nodes", "run", "n1", spec});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.error, HasSubstr("--allow run"));
+  EXPECT_EQ(leader_.cli().run({"nodes", "run", "n1", "no-such-file"}).exit_code, 2);
+  EXPECT_NE(leader_.cli().run({"nodes", "doctor", "nobody"}).exit_code, 0);
+}
+
+TEST_F(ClusterCommands, RunAndStopWhereTheAgentAllowsRuns) {
+  leader_.start();
+  auto agent = leader_.start_agent("n1", {"--allow", "run"});
+  leader_.expect_state("n1", "online");
+  AssayCli& cli = leader_.cli();
+  const std::string spec = cli.write("small.yaml", "kind: null\nsteps: 500\n");
+  const auto ran = cli.run({"nodes", "run", "n1", spec, "--name", "from-afar"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.error;
+  EXPECT_TRUE(eventually([&] { return cli.run({"runs"}).out.find("from-afar") != std::string::npos; }))
+      << "the recording of the run does not arrive: " << cli.run({"runs"}).out;
+  const auto record = cli.last_run();
+  EXPECT_EQ(record.at("state").as_string(), "ended");
+  EXPECT_EQ(cli.run({"logs", "@last"}).exit_code, 0);
+  EXPECT_EQ(cli.run({"reindex"}).exit_code, 0) << "what arrived is damaged";
+
+  const std::string marker = "86397.25";
+  const std::string endless = cli.write("endless.yaml", "kind: command\ncommand: [sleep, '" + marker + "']\n");
+  const auto sent = cli.json({"nodes", "run", "n1", endless, "--no-wait"});
+  const std::string id(sent.at("result").at("id").as_string());
+  EXPECT_TRUE(eventually([&] { return !processes_with(marker).empty(); })) << "the run does not start";
+  EXPECT_EQ(state_of_command(id), "running");
+  const auto stopped = cli.run({"nodes", "stop", "n1", id});
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.error;
+  EXPECT_TRUE(eventually([&] { return state_of_command(id) != "running"; }));
+  EXPECT_TRUE(eventually([&] { return processes_with(marker).empty(); })) << "stopped, and it goes on";
+  EXPECT_TRUE(eventually([&] { return cli.json({"runs"}).at("result").at("runs").as_array().size() == 2; }))
+      << "what was recorded until then does not arrive";
+  EXPECT_EQ(agent.terminate(), 0);
+}
+
+}  // namespace
+}  // namespace assay
