@@ -60,7 +60,8 @@ assay agent --leader "$url" --token-file "$join" 2>build/demo-agent.log & cluste
 printf '\033[1m$ assay fleet-sim 6 --gpus 8 --leader %s --token-file join.token --fault hot:node2:gpu3@5s --fault node-dead:node5@12s &\033[0m\n' "$url"
 assay fleet-sim 6 --gpus 8 --leader "$url" --token-file "$join" --fault hot:node2:gpu3@5s --fault node-dead:node5@12s \
   --quiet >build/demo-fleet.log 2>&1 & cluster+=($!)
-sleep 24
+# Rules wait before they speak: until the first alert, or a minute and a half.
+for _ in $(seq 90); do assay alerts --json | grep -q '"rule"' && break; sleep 1; done
 step assay nodes
 step assay nodes show sim002
 step assay query gpu.temperature_c node=sim002 last=1min

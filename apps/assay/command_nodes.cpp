@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cluster_view.h"
 #include "commands.h"
+#include "doctor_view.h"
 #include "leader_place.h"
 #include "net/url.h"
 #include "report/sparkline.h"
@@ -194,6 +195,20 @@ int change_node(const Context& context, LeaderClient& client, const std::string&
   return context.succeed(value->is_object() ? value->as_object() : json::object());
 }
 
+/// What a command printed; what a doctor found reads better as a table.
+void print_output(const Context& context, const std::string& output) {
+  if (const auto value = parse_json(output); value && value->is_object()) {
+    const auto* result = value->as_object().if_contains("result");
+    const auto* findings =
+        result != nullptr && result->is_object() ? result->as_object().if_contains("findings") : nullptr;
+    if (findings != nullptr && findings->is_array()) {
+      print_findings(context, findings->as_array());
+      return;
+    }
+  }
+  if (!output.empty()) print(printable(output) + "\n");
+}
+
 /// Waits until the agent has reported. A doctor takes seconds; a run as long as it takes.
 int follow_command(const Context& context, LeaderClient& client, const std::string& id, bool wait) {
   std::string last;
@@ -211,7 +226,7 @@ int follow_command(const Context& context, LeaderClient& client, const std::stri
     }
     if (context.json)
       return context.answer(state == "failed" || state == "refused" ? 1 : 0, value->as_object(), nullptr);
-    if (const std::string output = fields.text_or("output", ""); !output.empty()) print(printable(output) + "\n");
+    print_output(context, fields.text_or("output", ""));
     if (const std::string message = fields.text_or("message", ""); !message.empty())
       print_error(printable(message) + "\n");
     return state == "done" || !over ? 0 : 1;

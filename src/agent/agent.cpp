@@ -22,6 +22,7 @@ constexpr Nanos kLastWords = 2s;
 
 std::vector<std::string> names_of(const std::set<Command::Kind>& kinds) {
   std::vector<std::string> names;
+  names.reserve(kinds.size());
   for (const auto kind : kinds) names.emplace_back(name_of(kind));
   return names;
 }
@@ -40,6 +41,7 @@ Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::vector<st
   std::unique_ptr<Agent> agent(new Agent(std::move(options), std::move(failed), sources.size()));
   ASSAY_CHECK(agent->open_state());
   std::vector<std::string> names;
+  names.reserve(sources.size());
   for (const auto& source : sources) names.emplace_back(source->name());
   if (agent->options_.reporting) ASSAY_CHECK(agent->start_reporting(std::move(names)));
   agent->period_ns_ = agent->options_.period.count();

@@ -151,7 +151,7 @@ Nanos Uplink::join() {
         options_.access.node);
   }
   const bool final = never_joined_ && (response->status == 401 || response->status == 409 || response->status == 400);
-  if (final) options_.on_refused(std::move(error).within(fmt::format("joining as '{}'", options_.access.node)));
+  if (final) options_.on_refused(Error(error).within(fmt::format("joining as '{}'", options_.access.node)));
   return on_failure(error);
 }
 

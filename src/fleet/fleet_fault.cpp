@@ -40,6 +40,7 @@ const KindName& entry_of(Kind kind) {
 
 std::vector<std::string> kind_names() {
   std::vector<std::string> names;
+  names.reserve(kKinds.size());
   for (const auto& entry : kKinds) names.emplace_back(entry.name);
   return names;
 }

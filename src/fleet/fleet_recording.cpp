@@ -42,6 +42,7 @@ class NodeRecordingMaker {
     const auto of_host = std::ranges::count_if(recorded_.series, [](const auto& one) { return !is_of_gpu(one.key); });
     auto total = static_cast<std::size_t>(of_host);
     std::vector<std::size_t> of_gpus;
+    of_gpus.reserve(gpus_.size());
     for (const auto& gpu : gpus_) of_gpus.push_back(series_of(gpu.id, options.metrics).size());
     for (std::size_t gpu = 0; gpu < options.gpus; ++gpu) total += of_gpus[gpu % gpus_.size()];
     return total;

@@ -1,3 +1,5 @@
+#include <fstream>
+
 #include "http/http_fixture.h"
 
 namespace assay {
@@ -126,6 +128,17 @@ TEST_F(Access, ARevokedTokenIsRefusedAtOnce) {
   EXPECT_EQ(send("GET", "/api/v1/nodes", bearer(Role::viewer)).status, 200);
   ASSERT_TRUE(book_->revoke("the-viewer").ok());
   EXPECT_EQ(send("GET", "/api/v1/nodes", bearer(Role::viewer)).status, 401);
+}
+
+TEST_F(Access, ABookThatCannotBeReadIsNotTheCallersFault) {
+  std::ofstream(folder_.path() / "tokens.jsonl", std::ios::app) << "damaged\n";
+  EXPECT_EQ(send("GET", "/api/v1/nodes", bearer(Role::admin)).status, 503);
+  const auto agents = send("POST", "/agent/v1/batch", agent("gpu01"));
+  EXPECT_EQ(agents.status, 503) << "with 401 it would join again";
+  EXPECT_TRUE(agents.headers.find("Retry-After").has_value());
+  const std::string body = json::serialize(json::object{{"node", "gpu03"}, {"key", new_secret()}});
+  EXPECT_EQ(send("POST", "/agent/v1/join", bearer(Role::agent), body).status, 503);
+  EXPECT_EQ(send("GET", "/health", {}).status, 200);
 }
 
 TEST_F(Access, AgentRoutesAreForKeysOfNodesAlone) {

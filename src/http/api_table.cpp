@@ -113,11 +113,17 @@ HttpResponse Gatekeeper::refuse(const HttpRequest& request, int status, std::str
   return error_response(status, error);
 }
 
+HttpResponse Gatekeeper::refuse(const HttpRequest& request, const Error& error) {
+  if (error.kind == ErrorKind::denied) return refuse(request, 401, error.text());
+  log_error("Nobody can be let in: {}", error.text());
+  return error_response(503, {.kind = ErrorKind::io, .message = "the leader cannot read its tokens"});
+}
+
 std::variant<Caller, HttpResponse> Gatekeeper::admit(const HttpRequest& request, Role least) {
   const auto secret = bearer_of(request);
   if (secret.empty()) return refuse(request, 401, "it has no token");
   const auto token = book_.check(secret);
-  if (!token) return refuse(request, 401, token.error().text());
+  if (!token) return refuse(request, token.error());
   // An agent's token is for joining alone; the others are in the order of what they may do.
   if (token->role == Role::agent || token->role < least) {
     return refuse(
@@ -131,7 +137,7 @@ std::variant<std::string, HttpResponse> Gatekeeper::admit_node(const HttpRequest
   const auto node = request.headers.find("Assay-Node");
   if (!node) return refuse(request, 401, "it names no node");
   const auto checked = book_.check_node(*node, bearer_of(request));
-  if (!checked) return refuse(request, 401, checked.error().text());
+  if (!checked) return refuse(request, checked.error());
   return std::string(*node);
 }
 
@@ -148,10 +154,9 @@ HttpResponse Gatekeeper::join(const HttpRequest& request) {
     log_info("Node {} has joined from {}.", node, request.peer.host);
     return json_response(json::object{{"node", node}});
   }
-  if (joined.error().kind == ErrorKind::denied) return refuse(request, 401, joined.error().text());
-  if (joined.error().kind == ErrorKind::busy) {
-    log_warning("Refused a second key for node {} from {}.", node, request.peer.host);
-  }
+  if (joined.error().kind == ErrorKind::usage) return error_response(joined.error());
+  if (joined.error().kind != ErrorKind::busy) return refuse(request, joined.error());
+  log_warning("Refused a second key for node {} from {}.", node, request.peer.host);
   return error_response(joined.error());
 }
 

@@ -44,7 +44,8 @@ class Gatekeeper {
  public:
   explicit Gatekeeper(TokenBook& book) : book_(book) {}
 
-  /// The caller, or the response that refuses: 401 without a good token, 403 with one that is not enough.
+  /// The caller, or the response that refuses: 401 without a good token, 403 with one that is not enough, 503 where
+  /// nobody can tell.
   std::variant<Caller, HttpResponse> admit(const HttpRequest& request, Role least);
   /// The node that an agent speaks for, or the refusal.
   std::variant<std::string, HttpResponse> admit_node(const HttpRequest& request);
@@ -53,6 +54,8 @@ class Gatekeeper {
 
  private:
   HttpResponse refuse(const HttpRequest& request, int status, std::string_view why);
+  /// 401 for a secret that is not good; 503 where the book itself cannot be read, which is not the caller's fault.
+  HttpResponse refuse(const HttpRequest& request, const Error& error);
 
   TokenBook& book_;
 };

@@ -196,6 +196,12 @@ TEST_F(Endpoints, LiveThroughHttp) {
   EXPECT_EQ(send("GET", "/api/v1/live", {}).status, 401);
 }
 
+TEST_F(Endpoints, WhoAsksForTheHeadOfTheLiveStreamTakesNoPlace) {
+  EXPECT_EQ(send("HEAD", "/api/v1/live", bearer(Role::viewer)).status, 200);
+  leader_->live().tick();
+  EXPECT_EQ(leader_->live().clients(), 0u);
+}
+
 TEST_F(Endpoints, PrometheusGetsItsContentType) {
   const auto response = send("GET", "/metrics", bearer(Role::viewer));
   EXPECT_EQ(response.headers.find("Content-Type"), "text/plain; version=0.0.4; charset=utf-8");

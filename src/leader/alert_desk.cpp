@@ -44,6 +44,10 @@ Result<Silence> silence_from(const json::value& value) {
   return silence;
 }
 
+ClusterDocument document_of(const AlertRecord& record) {
+  return {.id = record.alert.id, .time = record.alert.since, .content = to_json(record)};
+}
+
 }  // namespace
 
 json::object to_json(const AlertRecord& record) {
@@ -113,45 +117,51 @@ bool AlertDesk::is_silenced(const Alert& alert) const {
                      [&](const auto& entry) { return entry.second.covers(alert, now); });
 }
 
-Result<void> AlertDesk::save(const AlertRecord& record) {
-  return store_.put(kAlert, {.id = record.alert.id, .time = record.alert.since, .content = to_json(record)},
-                    record.alert.state == AlertState::open);
-}
-
-void AlertDesk::save_or_log(const AlertRecord& record) {
-  if (const auto saved = save(record); !saved) {
-    log_error("An alert could not be written down: {}", saved.error().text());
+void AlertDesk::save_all(const std::vector<AlertRecord>& records) {
+  for (const bool open : {true, false}) {
+    std::vector<ClusterDocument> documents;
+    for (const auto& record : records) {
+      if ((record.alert.state == AlertState::open) == open) documents.push_back(document_of(record));
+    }
+    if (documents.empty()) continue;
+    if (const auto saved = store_.put_all(kAlert, documents, open); !saved) {
+      log_error("{} alerts could not be written down: {}", documents.size(), saved.error().text());
+    }
   }
 }
 
 void AlertDesk::tell_what_is_no_longer_silenced() {
+  std::vector<AlertRecord> records;
   for (auto& [id, record] : open_) {
     if (record.told || is_silenced(record.alert)) continue;
     record.told = true;
     record.silenced = false;
-    save_or_log(record);
+    records.push_back(record);
     outlets_->send("raised", record.alert);
   }
+  save_all(records);
 }
 
 void AlertDesk::take_changes(std::vector<AlertChange> changes) {
+  std::vector<AlertRecord> records;
   for (auto& change : changes) {
     const bool raised = change.kind == AlertChange::Kind::raised;
-    AlertRecord record;
+    AlertRecord& record = records.emplace_back();
     if (const auto known = open_.find(change.alert.id); known != open_.end()) record = known->second;
     record.alert = std::move(change.alert);
     record.silenced = is_silenced(record.alert);
     // Who was told that it is on fire is also told that it is out; who never was, is not.
     if (raised) record.told = !record.silenced;
-    save_or_log(record);
     if (publish_) publish_(json::serialize(to_json(record)));
     if (record.told) outlets_->send(raised ? "raised" : "resolved", record.alert);
     if (raised) {
-      open_[record.alert.id] = std::move(record);
+      open_[record.alert.id] = record;
     } else {
       open_.erase(record.alert.id);
     }
   }
+  // In one go: those who report events wait for this look to end.
+  save_all(records);
 }
 
 Result<std::vector<AlertRecord>> AlertDesk::list(const Query& query) const {
@@ -211,7 +221,7 @@ Result<AlertRecord> AlertDesk::acknowledge(std::string_view id, std::string by, 
   record.acknowledged_at = clock_.wall();
   record.acknowledged_by = std::move(by);
   record.note = std::move(note);
-  ASSAY_CHECK(save(record));
+  ASSAY_CHECK(store_.put(kAlert, document_of(record), true));
   open_[record.alert.id] = record;
   if (publish_) publish_(json::serialize(to_json(record)));
   return record;

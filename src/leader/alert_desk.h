@@ -81,8 +81,8 @@ class AlertDesk {
   void tell_what_is_no_longer_silenced();
   Result<AlertRecord> find_locked(std::string_view id) const;
   bool is_silenced(const Alert& alert) const;
-  void save_or_log(const AlertRecord& record);
-  Result<void> save(const AlertRecord& record);
+  /// What cannot be written down is in the log, and in memory all the same.
+  void save_all(const std::vector<AlertRecord>& records);
 
   ClusterStore& store_;
   const Clock& clock_;

@@ -101,11 +101,13 @@ Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_
     ASSAY_TRY(receipt.outcome, take(*node, *batch));
     receipt.sequence = node->last_sequence(batch->stream);
     if (receipt.outcome != Receipt::Outcome::taken) return receipt;
-    if (batch->devices) {
+    const bool of_machine = batch->devices || batch->processes;
+    const bool is_news = of_machine && node->is_news(*batch);
+    if (batch->devices && is_news) {
       note_changes(*node, node->set_devices(std::move(*batch->devices)));
       ASSAY_CHECK(nodes_->save(*node));
     }
-    if (batch->processes) node->set_processes(std::move(*batch->processes));
+    if (batch->processes && is_news) node->set_processes(std::move(*batch->processes));
     ASSAY_CHECK(take_events(*node, std::move(batch->events)));
   }
   if (!body.empty()) return Error{.kind = ErrorKind::usage, .message = "the body ends in the middle of a batch"};
@@ -207,9 +209,10 @@ Result<void> Leader::take_events(Node& node, std::vector<TelemetryEvent> events)
   return {};
 }
 
-void Leader::note_cluster_event(const std::string& node, std::string kind, std::string message) {
-  const ClusterEvent event{.time = clock_.wall(), .node = node, .kind = std::move(kind), .message = std::move(message)};
-  const auto added = cluster_->append_events(std::span(&event, 1));
+void Leader::note_cluster_events(std::vector<ClusterEvent> events) {
+  if (events.empty()) return;
+  for (auto& event : events) event.time = clock_.wall();
+  const auto added = cluster_->append_events(events);
   if (!added) note_problem("writing down events", added.error());
 }
 
@@ -217,10 +220,12 @@ void Leader::note_changes(Node& node, std::vector<std::string> changes) {
   const std::string name = node.name();
   // An agent whose facts change all the time is as much a flood as one with too many faults.
   changes.resize(node.admit_events(changes.size(), clock_.now()));
+  std::vector<ClusterEvent> events;
   for (auto& change : changes) {
     log_info("Node {}: {}", name, change);
-    note_cluster_event(name, "inventory", std::move(change));
+    events.push_back({.node = name, .kind = "inventory", .message = std::move(change)});
   }
+  note_cluster_events(std::move(events));
 }
 
 void Leader::keep_store(const std::stop_token& stop) {
@@ -241,13 +246,16 @@ void Leader::keep_store(const std::stop_token& stop) {
 }
 
 void Leader::look_at_states() {
+  // All at once: when a switch fails, a thousand nodes are gone in the same moment.
+  std::vector<ClusterEvent> events;
   for (const auto& change : nodes_->look_at_states()) {
     if (change.to == NodeState::offline) {
-      note_cluster_event(change.node, "node_offline", "the node is silent");
+      events.push_back({.node = change.node, .kind = "node_offline", .message = "the node is silent"});
     } else if (change.from == NodeState::offline) {
-      note_cluster_event(change.node, "node_online", "the node is heard of again");
+      events.push_back({.node = change.node, .kind = "node_online", .message = "the node is heard of"});
     }
   }
+  note_cluster_events(std::move(events));
 }
 
 void Leader::keep_watch(const std::stop_token& stop) {
@@ -279,8 +287,9 @@ void Leader::note_problem(const std::string& what, const Result<void>& outcome) 
 Result<void> Leader::set_draining(std::string_view name, bool draining, std::string reason, std::string_view by) {
   const auto node = nodes_->find(name);
   if (!node) return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no node '{}'", name)};
-  note_cluster_event(std::string(name), draining ? "node_drained" : "node_resumed",
-                     reason.empty() ? fmt::format("by {}", by) : fmt::format("by {}: {}", by, reason));
+  note_cluster_events({{.node = std::string(name),
+                        .kind = draining ? "node_drained" : "node_resumed",
+                        .message = reason.empty() ? fmt::format("by {}", by) : fmt::format("by {}: {}", by, reason)}});
   node->set_draining(draining, std::move(reason));
   return nodes_->save(*node);
 }

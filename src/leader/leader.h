@@ -99,7 +99,8 @@ class Leader {
   Result<void> name_series(Node& node, const Batch& batch);
   Result<void> take_events(Node& node, std::vector<TelemetryEvent> events);
   void note_changes(Node& node, std::vector<std::string> changes);
-  void note_cluster_event(const std::string& node, std::string kind, std::string message);
+  /// What the leader itself has seen, now.
+  void note_cluster_events(std::vector<ClusterEvent> events);
 
   void keep_store(const std::stop_token& stop);
   void keep_watch(const std::stop_token& stop);

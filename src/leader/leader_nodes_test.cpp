@@ -72,6 +72,49 @@ TEST_F(LeaderNodes, ChangesOfTheGpusAreEvents) {
   EXPECT_EQ(status_of("gpu01").record.devices[0].id, "GPU-2");
 }
 
+TEST_F(LeaderNodes, ASpoolDoesNotBringBackThePast) {
+  const WallTime yesterday = clock_.wall() - std::chrono::hours(24);
+  TestAgent now("gpu01", "now");
+  TestAgent past("gpu01", "past");
+  hello(now);
+  hello(past);
+  const auto reading = [](const char* driver, std::int64_t pid) {
+    Reading made = devices({{.id = "GPU-1", .facts = {{"driver", driver}}}});
+    made.samples = {sample_of("host.load", 1)};
+    made.processes = {{.gpu = "GPU-1", .pid = pid}};
+    return made;
+  };
+  taken(now, {now.batch(clock_.wall(), reading("570", 2))});
+  taken(past, {past.batch(yesterday, reading("550", 1))});
+  EXPECT_EQ(status_of("gpu01").record.devices[0].facts.at("driver"), "570");
+  EXPECT_EQ(status_of("gpu01").processes->at(0).pid, 2);
+  EXPECT_THAT(event_texts(), IsEmpty());
+  clock_.advance(std::chrono::seconds(1));
+  taken(now, {now.batch(clock_.wall(), reading("575", 3))});
+  EXPECT_EQ(status_of("gpu01").record.devices[0].facts.at("driver"), "575");
+}
+
+TEST_F(LeaderNodes, AClockThatWasAheadDoesNotHoldUpTheInventory) {
+  TestAgent agent;
+  hello(agent);
+  Reading reading = devices({{.id = "GPU-1"}});
+  reading.samples = {sample_of("host.load", 1)};
+  taken(agent, {agent.batch(clock_.wall() + std::chrono::hours(5), reading)});
+  reading.devices->push_back({.id = "GPU-2"});
+  taken(agent, {agent.batch(clock_.wall(), reading)});
+  EXPECT_EQ(status_of("gpu01").record.devices.size(), 2u);
+}
+
+TEST_F(LeaderNodes, WhatIsForgottenIsNotWrittenDownAgain) {
+  hello(TestAgent());
+  const auto node = leader_->nodes().find("gpu01");
+  clock_.advance(std::chrono::seconds(3));
+  ASSERT_TRUE(leader_->forget("gpu01", false).ok());
+  ASSERT_TRUE(leader_->nodes().save(*node).ok());  // a request that was under way
+  open();
+  EXPECT_EQ(leader_->nodes().find("gpu01"), nullptr);
+}
+
 TEST_F(LeaderNodes, ASilentNodeIsLateThenOfflineThenBack) {
   TestAgent agent;
   hello(agent);

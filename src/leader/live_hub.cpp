@@ -141,7 +141,8 @@ bool LiveHub::send(Client& client, const char* event, const std::vector<std::str
   };
   const auto nodes = registry_.all();
   // Who could not be told of all nodes the last time hears of the others first.
-  const auto first = std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node->name() >= client.resume; });
+  const auto first =
+      std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node->name() >= client.resume; });
   const auto start = static_cast<std::size_t>(first - nodes.begin());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto& node = nodes[(start + i) % nodes.size()];

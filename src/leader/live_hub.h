@@ -27,7 +27,8 @@ struct LiveFilter {
 /// Tells clients what is new, by server-sent events: `snapshot` once, then `delta` with each `tick`. Both are
 /// {"time_ms", "nodes": […], "series": […], "values": [[series, time_ms, value], …], "alerts": […]}: only what is new.
 /// Of a large cluster the snapshot has the first nodes, and deltas bring the others: no event is much larger than
-/// `kEventBytes`, no tick than `kTickBytes`. A client that does not keep up is cut off, since it holds what nobody else can use. Any thread.
+/// `kEventBytes`, no tick than `kTickBytes`. A client that does not keep up is cut off, since it holds what nobody else
+/// can use. Any thread.
 class LiveHub {
  public:
   LiveHub(const NodeRegistry& registry, const Clock& clock) : registry_(registry), clock_(clock) {}

@@ -97,6 +97,15 @@ void Node::set_processes(std::vector<GpuProcess> processes) {
   processes_ = std::move(processes);
 }
 
+bool Node::is_news(const Batch& batch) {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t now = last_heard_ ? last_heard_->wall.time_since_epoch().count() : 0;
+  const std::int64_t time = batch.samples.empty() ? now : batch.samples.back().time_ns;
+  if (time < machine_time_ns_ && machine_time_ns_ <= now + kClockSlack.count()) return false;
+  machine_time_ns_ = time;
+  return true;
+}
+
 void Node::heard(Heartbeat heartbeat, std::optional<double> clock_skew_s) {
   const std::lock_guard lock(mutex_);
   last_heard_ = heartbeat;
@@ -151,8 +160,8 @@ std::size_t Node::count_new(std::span<const SeriesName> series) const {
   const std::lock_guard lock(mutex_);
   std::set<SeriesKey> known;
   for (const auto& live : live_) known.insert(live.series.key);
-  return static_cast<std::size_t>(
-      std::count_if(series.begin(), series.end(), [&](const SeriesName& name) { return known.insert(name.key).second; }));
+  return static_cast<std::size_t>(std::count_if(series.begin(), series.end(),
+                                                [&](const SeriesName& name) { return known.insert(name.key).second; }));
 }
 
 void Node::forget_series() {

@@ -71,6 +71,9 @@ class Node {
   std::vector<std::string> set_devices(std::vector<DeviceFacts> devices);
   void set_processes(std::vector<GpuProcess> processes);
   void heard(Heartbeat heartbeat, std::optional<double> clock_skew_s);
+  /// Whether what a batch says of the machine is at least as new as what is known of it: one from a spool tells of a
+  /// time that is over, and devices are told again only when they change. From then on, the older is not news.
+  bool is_news(const Batch& batch);
 
   // --- streams of batches: series are numbered within one ---
 
@@ -139,6 +142,7 @@ class Node {
   double clock_skew_s_ = 0;
   bool skew_known_ = false;
   std::optional<std::vector<GpuProcess>> processes_;
+  std::int64_t machine_time_ns_ = 0;  ///< of what is known of devices and processes
   std::vector<Stream> streams_;
   std::deque<LiveValue> live_;
   std::unordered_map<SeriesId, std::uint32_t> place_of_;

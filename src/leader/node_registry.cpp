@@ -59,27 +59,34 @@ std::vector<std::shared_ptr<Node>> NodeRegistry::all() const {
   return nodes;
 }
 
-Result<void> NodeRegistry::save(const Node& node) { return store_.put(kKind, document_of(node.record()), true); }
+Result<void> NodeRegistry::save(const Node& node) {
+  const std::lock_guard saving(saving_mutex_);
+  if (find(node.name()).get() != &node) return {};
+  return store_.put(kKind, document_of(node.record()), true);
+}
 
 Result<void> NodeRegistry::save_all() {
+  const std::lock_guard saving(saving_mutex_);
   std::vector<ClusterDocument> documents;
   for (const auto& node : all()) documents.push_back(document_of(node->record()));
   return store_.put_all(kKind, documents, true);
 }
 
 Result<void> NodeRegistry::forget(std::string_view name) {
-  const std::lock_guard lock(mutex_);
-  const auto found = nodes_.find(name);
-  if (found == nodes_.end()) {
+  // Who only looks does not wait for the disk.
+  const std::lock_guard saving(saving_mutex_);
+  const auto node = find(name);
+  if (!node) {
     return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no node '{}'", name)};
   }
-  if (found->second->state(clock_.now()) != NodeState::offline) {
+  if (node->state(clock_.now()) != NodeState::offline) {
     return Error{.kind = ErrorKind::busy,
                  .message = fmt::format("node '{}' is online and would be back at once", name),
                  .hint = "Stop its agent first."};
   }
   ASSAY_CHECK(store_.remove(kKind, name));
-  nodes_.erase(found);
+  const std::lock_guard lock(mutex_);
+  nodes_.erase(nodes_.find(name));
   return {};
 }
 

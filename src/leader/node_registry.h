@@ -27,7 +27,7 @@ class NodeRegistry {
   /// By name.
   std::vector<std::shared_ptr<Node>> all() const;
 
-  /// Writes down what is known of the node.
+  /// Writes down what is known of the node, unless it was forgotten meanwhile.
   Result<void> save(const Node& node);
   /// Writes down when each node was heard of last.
   Result<void> save_all();
@@ -49,6 +49,7 @@ class NodeRegistry {
 
   ClusterStore& store_;
   const Clock& clock_;
+  std::mutex saving_mutex_;  ///< taken before the other one: what is forgotten must not be written down again
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Node>, std::less<>> nodes_;
   std::map<std::string, NodeState> last_states_;  ///< of `look_at_states` alone

@@ -22,7 +22,9 @@ TEST_F(ClusterBackup, MadeWhileTheLeaderRunsAnswersAsItDid) {
   leader_.start();
   AssayCli& cli = leader_.cli();
   auto fleet = leader_.start_fleet(3, {"--gpus", "2"});
-  ASSERT_TRUE(eventually([&] { return leader_.seconds_of("sim003", "gpu.power_w").size() >= 2; }));
+  for (const char* node : {"sim001", "sim002", "sim003"}) {
+    ASSERT_TRUE(eventually([&] { return leader_.seconds_of(node, "gpu.power_w").size() >= 2; })) << node;
+  }
   EXPECT_EQ(cli.run({"exec", "--", "true"}).exit_code, 0);
   const auto before = cli.json({"query", "gpu.power_w", "last=10min", "width=1s"});
   const auto seconds = leader_.seconds_of("sim003", "gpu.power_w");

@@ -90,5 +90,26 @@ TEST_F(ClusterDiskFull, IsSaidRiddenOutAndLeavesNoGap) {
   EXPECT_EQ(agent.terminate(), 0);
 }
 
+TEST_F(ClusterDiskFull, IsNoLongerAProblemOnceThereIsRoomAgain) {
+  const SmallDisk disk(leader_.cli().data());
+  if (!disk.mounted()) GTEST_SKIP() << "needs a file system of its own, and may not mount one: " << disk.why_not();
+  leader_.start();
+  auto agent = leader_.start_agent("n1", {"--period", "50ms"});
+  ASSERT_TRUE(eventually([&] { return !leader_.seconds_of("n1").empty(); }));
+  disk.fill();
+  EXPECT_TRUE(eventually([&] {
+    disk.fill();
+    return !leader_.problems().empty();
+  }));
+  // That the node goes is something to write down, too, and nobody sends it a second time.
+  agent.kill_now();
+  EXPECT_TRUE(eventually([&] {
+    disk.fill();
+    return leader_.state_of("n1") == "offline";
+  }));
+  disk.free();
+  EXPECT_TRUE(eventually([&] { return leader_.problems().empty(); })) << testing::PrintToString(leader_.problems());
+}
+
 }  // namespace
 }  // namespace assay

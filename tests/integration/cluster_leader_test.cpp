@@ -13,7 +13,9 @@ class ClusterLeader : public ClusterTest {
   void start_with_fleet() {
     leader_.start();
     fleet_.emplace(leader_.start_fleet(2, {"--gpus", "2"}));
-    ASSERT_TRUE(eventually([&] { return !leader_.seconds_of("sim002", "gpu.util").empty(); }));
+    for (const char* node : {"sim001", "sim002"}) {
+      ASSERT_TRUE(eventually([&] { return !leader_.seconds_of(node, "gpu.util").empty(); })) << node;
+    }
   }
 
   std::optional<AssayProcess> fleet_;
