@@ -1,6 +1,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <latch>
 #include <limits>
 #include <thread>
 
@@ -347,16 +348,24 @@ TEST_F(LeaderIntake, RequestsOfOneNodeAtTheSameTimeDoNotMixUpItsSeries) {
     TestAgent agent("gpu01", "stream-" + std::to_string(round));
     hello(agent);
     std::vector<Sample> samples;
-    for (int i = 0; i < 50; ++i) samples.push_back(sample_of("x" + std::to_string(i), i));
+    for (int i = 0; i < 400; ++i) samples.push_back(sample_of("x" + std::to_string(i), i));
     const auto first = agent.batch(clock_.wall() + Nanos(2 * round), samples);
+    const std::string body = body_of({first});
     {
+      std::latch start(4);
       std::vector<std::jthread> threads;
       for (int i = 0; i < 4; ++i) {
-        threads.emplace_back([&] { EXPECT_TRUE(leader_->take_batches("gpu01", body_of({first}), std::nullopt).ok()); });
+        threads.emplace_back([&] {
+          start.arrive_and_wait();
+          EXPECT_TRUE(leader_->take_batches("gpu01", body, std::nullopt).ok());
+        });
       }
     }
+    // A number that was given twice shows in what is named next.
+    samples.push_back(sample_of("named_later", 1000));
     taken(agent, {agent.batch(clock_.wall() + Nanos(2 * round + 1), samples)});
   }
+  EXPECT_THAT(stored("named_later"), ElementsAre(Pair("node=gpu01 ", testing::Each(1000))));
   for (int i = 0; i < 50; ++i) {
     EXPECT_THAT(stored("x" + std::to_string(i)), ElementsAre(Pair("node=gpu01 ", testing::Each(i)))) << i;
   }
