@@ -31,7 +31,7 @@ std::filesystem::path Context::data_folder() const {
 Result<std::unique_ptr<Store>> Context::open_store() const {
   if (!leader_option.empty()) {
     return Error{.kind = ErrorKind::unsupported,
-                 .message = "runs are not kept by leaders in this version of assay",
+                 .message = "runs are not kept by leaders yet",
                  .hint = "Leave out --leader and ASSAY_LEADER: runs are kept in a folder of this machine (--data)."};
   }
   return open_local_store(data_folder()).within("opening the data folder");

@@ -29,13 +29,27 @@ bool is_derived(const std::string& name) {
          name == kLabel;
 }
 
+Error cannot(std::string_view what, const fs::path& path, const std::error_code& code) {
+  return {.kind = ErrorKind::io, .message = fmt::format("cannot {} '{}': {}", what, path.string(), code.message())};
+}
+
+/// File by file: one that is deleted meanwhile is no part of the copy, and ends nothing.
 Result<void> copy_tree(const fs::path& from, const fs::path& to) {
   std::error_code code;
-  fs::copy(from, to, fs::copy_options::recursive | fs::copy_options::copy_symlinks, code);
-  // A run that was deleted meanwhile is no part of the copy.
-  if (code && code != std::errc::no_such_file_or_directory) {
-    return Error{.kind = ErrorKind::io,
-                 .message = fmt::format("cannot copy '{}' to '{}': {}", from.string(), to.string(), code.message())};
+  const auto status = fs::symlink_status(from, code);
+  if (status.type() == fs::file_type::not_found) return {};
+  if (!fs::is_directory(status)) {
+    fs::copy(from, to, fs::copy_options::copy_symlinks, code);
+    if (code && fs::exists(from)) return cannot("copy", from, code);
+    return {};
+  }
+  ASSAY_CHECK(make_folders(to));
+  auto entry = fs::directory_iterator(from, code);
+  if (code) return cannot("read", from, code);
+  for (; entry != fs::directory_iterator(); entry.increment(code)) {
+    if (code) return cannot("read", from, code);
+    const std::string name = entry->path().filename();
+    if (!name.ends_with(".lock")) ASSAY_CHECK(copy_tree(entry->path(), to / name));
   }
   return {};
 }
@@ -43,10 +57,12 @@ Result<void> copy_tree(const fs::path& from, const fs::path& to) {
 /// Everything in a data folder but what is derived and what the leader copies itself.
 Result<void> copy_runs(const fs::path& from, const fs::path& to) {
   std::error_code code;
-  for (const auto& entry : fs::directory_iterator(from, code)) {
-    const std::string name = entry.path().filename();
-    if (is_derived(name)) continue;
-    ASSAY_CHECK(copy_tree(entry.path(), to / name));
+  auto entry = fs::directory_iterator(from, code);
+  if (code) return cannot("read", from, code);
+  for (; entry != fs::directory_iterator(); entry.increment(code)) {
+    if (code) return cannot("read", from, code);
+    const std::string name = entry->path().filename();
+    if (!is_derived(name)) ASSAY_CHECK(copy_tree(entry->path(), to / name));
   }
   return {};
 }
@@ -55,17 +71,20 @@ Result<void> copy_runs(const fs::path& from, const fs::path& to) {
 
 Result<void> back_up(const fs::path& data, Leader& leader, const fs::path& folder) {
   ASSAY_CHECK(check_empty(folder));
-  const auto inside = fs::weakly_canonical(folder).lexically_relative(fs::weakly_canonical(data));
+  std::error_code code;
+  const auto inside = fs::weakly_canonical(folder, code).lexically_relative(fs::weakly_canonical(data, code));
+  if (code) return cannot("look at", folder, code);
   if (!inside.empty() && *inside.begin() != "..") {
     return Error{.kind = ErrorKind::usage, .message = fmt::format("'{}' lies inside the data folder", folder.string())};
   }
   const LeaderPlace from(data);
   const LeaderPlace to(folder);
   ASSAY_CHECK(make_folders(to.folder));
-  fs::permissions(folder, fs::perms::owner_all);
+  fs::permissions(folder, fs::perms::owner_all, code);
+  if (code) return cannot("protect", folder, code);
   ASSAY_CHECK(leader.backup_to(to.folder));
-  if (fs::exists(from.tokens())) ASSAY_CHECK(copy_tree(from.tokens(), to.tokens()));
-  if (fs::exists(from.tls())) ASSAY_CHECK(copy_tree(from.tls(), to.tls()));
+  ASSAY_CHECK(copy_tree(from.tokens(), to.tokens()));
+  ASSAY_CHECK(copy_tree(from.tls(), to.tls()));
   ASSAY_CHECK(copy_runs(data, folder));
   // Written last: a backup that was broken off is told by its absence.
   return write_file_atomically(folder / kLabel, pretty_json(json::object{{"schema", 1}, {"assay", version()}}));
@@ -82,8 +101,7 @@ Result<void> restore(const fs::path& backup, const fs::path& data) {
   ASSAY_CHECK(check_schema(value, 1, kLabel));
   ASSAY_CHECK(check_empty(data));
   ASSAY_CHECK(make_folders(data));
-  if (fs::exists(LeaderPlace(backup).folder))
-    ASSAY_CHECK(copy_tree(LeaderPlace(backup).folder, LeaderPlace(data).folder));
+  ASSAY_CHECK(copy_tree(LeaderPlace(backup).folder, LeaderPlace(data).folder));
   ASSAY_CHECK(copy_runs(backup, data));
   ASSAY_TRY(const auto store, open_local_store(data));
   const auto indexed = store->reindex();

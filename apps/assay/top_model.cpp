@@ -77,9 +77,9 @@ Result<void> TopModel::apply(std::string_view data, bool snapshot) {
   for (const auto& series : fields.array_or_empty("series")) take_series(series);
   for (const auto& alert : fields.array_or_empty("alerts")) take_alert(alert);
   for (const auto& entry : fields.array_or_empty("values")) {
-    if (!entry.is_array() || entry.as_array().size() != 3 || !entry.as_array()[0].is_number()) continue;
+    if (!entry.is_array() || entry.as_array().size() != 3 || !entry.as_array()[0].is_int64()) continue;
     const auto& triple = entry.as_array();
-    const auto place = places_.find(triple[0].to_number<std::int64_t>());
+    const auto place = places_.find(triple[0].as_int64());
     if (place == places_.end() || !triple[2].is_number()) continue;
     const auto node = nodes_.find(place->second.node);
     if (node == nodes_.end()) continue;

@@ -105,8 +105,25 @@ Result<json::object> body_object(const HttpRequest& request) {
   return std::move(value->as_object());
 }
 
+void Gatekeeper::log_refusal(const std::string& line) {
+  const SteadyTime now = SystemClock().now();
+  const std::lock_guard lock(log_mutex_);
+  if (now - logged_since_ >= kLogPeriod) {
+    if (unlogged_ > 0) log_warning("{} more requests were refused within a minute.", unlogged_);
+    logged_since_ = now;
+    logged_ = unlogged_ = 0;
+  }
+  if (logged_ < kLoggedPerPeriod) {
+    ++logged_;
+    log_warning("{}", line);
+  } else {
+    ++unlogged_;
+  }
+}
+
 HttpResponse Gatekeeper::refuse(const HttpRequest& request, int status, std::string_view why) {
-  log_warning("Refused {} {} from {}: {}", request.method, printable(request.path), request.peer.host, why);
+  log_refusal(
+      fmt::format("Refused {} {} from {}: {}", request.method, printable(request.path), request.peer.host, why));
   const Error error{.kind = ErrorKind::denied,
                     .message = status == 401 ? "this needs a token that is good here" : std::string(why),
                     .hint = status == 401 ? "`assay token create` on the leader's machine makes one." : ""};

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "access/token_book.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "net/router.h"
@@ -57,7 +59,16 @@ class Gatekeeper {
   /// 401 for a secret that is not good; 503 where the book itself cannot be read, which is not the caller's fault.
   HttpResponse refuse(const HttpRequest& request, const Error& error);
 
+  /// At most so many lines in so long: whoever guesses tokens must not fill the disk with our log.
+  static constexpr std::size_t kLoggedPerPeriod = 100;
+  static constexpr Nanos kLogPeriod = std::chrono::minutes(1);
+  void log_refusal(const std::string& line);
+
   TokenBook& book_;
+  std::mutex log_mutex_;
+  SteadyTime logged_since_;
+  std::size_t logged_ = 0;
+  std::size_t unlogged_ = 0;
 };
 
 /// `{"error": {"kind", "message", "hint"}}` with the status that fits the kind.

@@ -190,9 +190,14 @@ void CommandDesk::expire() {
   const std::lock_guard lock(mutex_);
   const WallTime now = clock_.wall();
   for (auto& [id, command] : commands_) {
-    if (command.state != State::waiting || now - command.created < kPatience) continue;
-    command.state = State::expired;
-    command.message = "no agent took it within ten minutes";
+    if (command.is_over() || now - command.created < kPatience) continue;
+    if (command.state == State::waiting) {
+      command.state = State::expired;
+      command.message = "no agent took it within ten minutes";
+    } else if (const auto node = registry_.find(command.node); !node || now - node->record().last_seen > kPatience) {
+      command.state = State::failed;
+      command.message = "the node was silent for ten minutes while it was under way";
+    }
   }
   while (commands_.size() > kMaxKept) {
     const auto oldest = std::min_element(commands_.begin(), commands_.end(), [](const auto& a, const auto& b) {

@@ -50,7 +50,8 @@ class CommandDesk {
   Result<AgentCommand> find(std::string_view id) const;
   /// Newest first.
   std::vector<AgentCommand> list() const;
-  /// Gives up what no agent took within ten minutes, and forgets what is long over.
+  /// Gives up what no agent took within ten minutes, and what was under way on a node that has been silent for as
+  /// long; forgets what is long over.
   void expire();
   void finish();
 

@@ -150,7 +150,7 @@ TEST_F(CommandDeskTest, TheOldestThatAreOverAreForgotten) {
   const auto running = create();
   ASSERT_TRUE(desk().report("gpu01", running.id, R"({"state": "running"})").ok());
   for (std::size_t i = 0; i < CommandDesk::kMaxKept + 5; ++i) {
-    clock_.advance(std::chrono::seconds(1));
+    clock_.advance(std::chrono::milliseconds(100));
     ASSERT_TRUE(desk().report("gpu01", create().id, R"({"state": "done"})").ok());
   }
   desk().expire();
@@ -158,6 +158,17 @@ TEST_F(CommandDeskTest, TheOldestThatAreOverAreForgotten) {
   EXPECT_THAT(kept, SizeIs(CommandDesk::kMaxKept));
   EXPECT_GT(kept[0].created, kept[1].created) << "newest first";
   EXPECT_TRUE(desk().find(running.id).ok()) << "what is under way is not forgotten";
+}
+
+TEST_F(CommandDeskTest, WhatRunsOnASilentNodeIsGivenUpInTheEnd) {
+  const auto running = create();
+  ASSERT_TRUE(desk().report("gpu01", running.id, R"({"state": "running"})").ok());
+  clock_.advance(CommandDesk::kPatience - std::chrono::seconds(1));
+  desk().expire();
+  EXPECT_EQ(desk().find(running.id)->state, AgentCommand::State::running);
+  clock_.advance(std::chrono::seconds(2));
+  desk().expire();
+  EXPECT_EQ(desk().find(running.id)->state, AgentCommand::State::failed);
 }
 
 TEST_F(CommandDeskTest, FinishEndsTheStreams) {

@@ -21,6 +21,8 @@ constexpr int kStatesPerForget = 7200;
 constexpr Nanos kLivePeriod = std::chrono::milliseconds(200);
 constexpr Nanos kCrowdedPause = std::chrono::seconds(2);
 constexpr double kCrowdedShare = 0.8;
+/// Events of the leader itself that wait for room on the disk.
+constexpr std::size_t kMaxUnwritten = 10'000;
 /// The driver's numbers have three digits.
 constexpr double kLargestXid = 1e6;
 
@@ -212,8 +214,18 @@ Result<void> Leader::take_events(Node& node, std::vector<TelemetryEvent> events)
 void Leader::note_cluster_events(std::vector<ClusterEvent> events) {
   if (events.empty()) return;
   for (auto& event : events) event.time = clock_.wall();
-  const auto added = cluster_->append_events(events);
-  if (!added) note_problem("writing down events", added.error());
+  const std::lock_guard lock(unwritten_mutex_);
+  for (auto& event : events) {
+    if (unwritten_.size() < kMaxUnwritten) unwritten_.push_back(std::move(event));
+  }
+  write_waiting_events();
+}
+
+void Leader::write_waiting_events() {
+  if (unwritten_.empty()) return;
+  const auto added = cluster_->append_events(unwritten_);
+  note_problem("writing down events", added ? Result<void>() : Result<void>(added.error()));
+  if (added) unwritten_.clear();
 }
 
 void Leader::note_changes(Node& node, std::vector<std::string> changes) {
@@ -256,6 +268,9 @@ void Leader::look_at_states() {
     }
   }
   note_cluster_events(std::move(events));
+  // What a full disk has refused earlier: nobody else would say it again.
+  const std::lock_guard lock(unwritten_mutex_);
+  write_waiting_events();
 }
 
 void Leader::keep_watch(const std::stop_token& stop) {

@@ -101,6 +101,8 @@ class Leader {
   void note_changes(Node& node, std::vector<std::string> changes);
   /// What the leader itself has seen, now.
   void note_cluster_events(std::vector<ClusterEvent> events);
+  /// Those that could not be written before; the mutex must be held.
+  void write_waiting_events();
 
   void keep_store(const std::stop_token& stop);
   void keep_watch(const std::stop_token& stop);
@@ -123,6 +125,8 @@ class Leader {
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<std::uint64_t> batches_ = 0;
   std::atomic<bool> crowded_ = false;  ///< memory for what is not in chunks yet runs out
+  std::mutex unwritten_mutex_;
+  std::vector<ClusterEvent> unwritten_;
   mutable std::mutex problems_mutex_;
   std::map<std::string, std::string> problems_;  ///< what was tried: what went wrong
   std::vector<std::jthread> threads_;

@@ -28,6 +28,12 @@ Result<void> post(const std::string& address, const std::string& body, Nanos dea
   return {};
 }
 
+/// Without the path: in chat systems it is the secret.
+std::string place_of(const std::string& webhook) {
+  const auto url = parse_url(webhook);
+  return url ? url->place() : "the webhook";
+}
+
 }  // namespace
 
 std::string outlet_body(std::string_view change, const Alert& alert) {
@@ -83,13 +89,15 @@ void Outlets::run(const std::stop_token& stop) {
 }
 
 void Outlets::deliver(const std::string& body, const std::stop_token& stop) const {
+  // The command first: a webhook that does not answer must not keep it waiting.
+  run_alert_command(body);
   for (const auto& webhook : options_.webhooks) {
     Nanos pause = options_.first_pause;
     for (int attempt = 1; !stop.stop_requested(); ++attempt) {
       const auto sent = post(webhook, body, options_.deadline);
       if (sent) break;
       if (attempt == options_.attempts) {
-        log_warning("An alert did not reach {}: {}", webhook, sent.error().text());
+        log_warning("An alert did not reach {}: {}", place_of(webhook), sent.error().text());
         break;
       }
       std::mutex alone;
@@ -98,7 +106,10 @@ void Outlets::deliver(const std::string& body, const std::stop_token& stop) cons
       pause *= 2;
     }
   }
-  if (options_.command.empty() || stop.stop_requested()) return;
+}
+
+void Outlets::run_alert_command(const std::string& body) const {
+  if (options_.command.empty()) return;
   const auto output = run_command(options_.command, {.deadline = options_.deadline, .input = body});
   if (!output) {
     log_warning("The command for alerts failed: {}", output.error().text());

@@ -40,6 +40,7 @@ class Outlets {
   explicit Outlets(OutletOptions options);
   void run(const std::stop_token& stop);
   void deliver(const std::string& body, const std::stop_token& stop) const;
+  void run_alert_command(const std::string& body) const;
 
   const OutletOptions options_;
   std::mutex mutex_;

@@ -61,6 +61,14 @@ Result<RunCopies::Outcome> RunCopies::append(std::string_view node, std::string_
   if (!is_plain_path(file)) return no_name("file", file);
   const std::lock_guard lock(mutex_);
   const fs::path copy = folder_ / node / run;
+  std::error_code code;
+  if (!fs::exists(copy, code)) {
+    const auto under_way = std::distance(fs::directory_iterator(folder_ / node, code), fs::directory_iterator());
+    if (under_way >= kMaxRunsPerNode) {
+      return Error{.kind = ErrorKind::busy,
+                   .message = fmt::format("{} runs of '{}' are not complete yet", under_way, node)};
+    }
+  }
   ASSAY_TRY(const auto outcome, append_to(copy / file, offset, bytes));
   if (file != "run.json") return outcome;
   // Also where nothing was new: it may have been complete before, but could not be handed over.

@@ -29,6 +29,7 @@ class RunCopies {
                          std::string_view bytes);
 
   static constexpr std::uint64_t kMaxFileBytes = std::uint64_t{4} << 30;
+  static constexpr std::ptrdiff_t kMaxRunsPerNode = 256;  ///< that are not complete; a study has many
 
  private:
   Result<Outcome> append_to(const fs::path& path, std::uint64_t offset, std::string_view bytes);

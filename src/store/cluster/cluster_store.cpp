@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/log.h"
 #include "store/disk/sqlite.h"
 
 namespace assay {
@@ -84,8 +85,12 @@ class SqliteClusterStore final : public ClusterStore {
     while (true) {
       ASSAY_TRY(const bool more, statement.step());
       if (!more) return documents;
-      ASSAY_TRY(auto document, row(statement));
-      documents.push_back(std::move(document));
+      auto document = row(statement);
+      if (document) {
+        documents.push_back(std::move(*document));
+      } else {
+        log_warning("A {} that cannot be read is left out: {}", query.kind, document.error().text());
+      }
     }
   }
 
@@ -144,7 +149,7 @@ class SqliteClusterStore final : public ClusterStore {
                          .kind = statement.text(3),
                          .about = statement.text(4),
                          .message = statement.text(5)};
-      ASSAY_TRY(const auto values, object_from(statement.bytes(6), "an event"));
+      const auto values = object_from(statement.bytes(6), "an event").value_or(json::object());
       for (const auto& [name, value] : values) {
         event.values[name] = value.is_number() ? value.to_number<double>() : std::numeric_limits<double>::quiet_NaN();
       }

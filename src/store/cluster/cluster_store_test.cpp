@@ -131,6 +131,18 @@ TEST_F(ClusterStoreTest, ABackupIsAWholeStore) {
   EXPECT_EQ((*copied)->list({.kind = "alert"})->size(), 1U);
 }
 
+TEST_F(ClusterStoreTest, WhatCannotBeReadIsLeftOut) {
+  put("good", 1, true);
+  put("bad", 2, true);
+  store_.reset();
+  {
+    auto database = Database::open(file().string());
+    ASSERT_TRUE(database->execute("UPDATE document SET content = '{' WHERE id = 'bad'"));
+  }
+  open();
+  EXPECT_EQ(ids({.kind = "alert"}), (Ids{"good"}));
+}
+
 TEST_F(ClusterStoreTest, AStoreOfANewerVersionIsRefused) {
   store_.reset();
   {
