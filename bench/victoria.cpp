@@ -77,6 +77,7 @@ std::unique_ptr<Victoria> Victoria::start(const fs::path& folder) {
                                     "-loggerLevel=ERROR",
                                     "-search.maxPointsPerTimeseries=200000"};
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (auto& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   pid_t pid = 0;

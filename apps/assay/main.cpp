@@ -135,6 +135,7 @@ std::optional<Error> check_command_name(const Program& program, std::string_view
                  .hint = "README.md lists what is there."};
   }
   std::vector<std::string> names;
+  names.reserve(program.actions.size());
   for (const auto& [name, action] : program.actions) names.push_back(name);
   std::string message = fmt::format("unknown command '{}'.", word);
   if (const auto meant = nearest(word, names)) message += fmt::format(" Did you mean '{}'?", *meant);

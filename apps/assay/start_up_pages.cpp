@@ -17,8 +17,9 @@ int release_segments(dl_phdr_info* object, std::size_t, void*) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) continue;
     const std::uintptr_t start = (object->dlpi_addr + segment.p_vaddr) / page * page;
     const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_memsz;
+    auto* const first = reinterpret_cast<void*>(start);  // NOLINT(performance-no-int-to-ptr): the loader has numbers
     // Best effort: a kernel that refuses keeps them.
-    static_cast<void>(::madvise(reinterpret_cast<void*>(start), end - start, MADV_DONTNEED));
+    static_cast<void>(::madvise(first, end - start, MADV_DONTNEED));
   }
   return 1;
 }

@@ -102,12 +102,10 @@ Result<void> TopModel::apply(std::string_view data, bool snapshot) {
 
 std::vector<NodeLine> TopModel::lines() const {
   std::vector<NodeLine> lines;
-  for (const auto& [name, line] : nodes_) {
-    lines.push_back(line);
-    lines.back().alerts =
-        static_cast<std::size_t>(std::count_if(alerts_.begin(), alerts_.end(), [&](const auto& alert) {
-          return alert.second.node == name && alert.second.severity != "info";
-        }));
+  lines.reserve(nodes_.size());
+  for (const auto& entry : nodes_) {
+    NodeLine& line = lines.emplace_back(entry.second);
+    for (const auto& [id, alert] : alerts_) line.alerts += alert.node == line.name && alert.severity != "info" ? 1 : 0;
   }
   return lines;
 }

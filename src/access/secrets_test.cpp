@@ -61,7 +61,7 @@ TEST(JoinTokens, RefuseWhatIsNoneWithoutRepeatingIt) {
            "assay-join:" + secret + "@",
            "assay-join:" + secret + "@sha256:12",
            "assay-join:" + secret + "@" + sha256_hex("x"),
-           "assay-join:" + secret + " " + secret,
+           join_token_text(secret, std::nullopt) + " x",
        }) {
     const auto token = parse_join_token(text);
     ASSERT_FALSE(token.ok()) << text;

@@ -93,6 +93,7 @@ class FakeLeader {
     const auto scheme = tls_ ? Url::Scheme::https : Url::Scheme::http;
     access.url = {.scheme = scheme, .host = "127.0.0.1", .port = port_, .target = "/", .socket_path = {}};
     access.node = "gpu03";
+    const std::lock_guard lock(mutex);
     access.key = key;
     return access;
   }
@@ -113,7 +114,7 @@ class FakeLeader {
     return look([](const Seen& s) { return s.batches.size(); });
   }
 
-  std::mutex mutex;
+  mutable std::mutex mutex;
   Seen seen;
   std::string secret = new_secret();
   std::string key = new_secret();  ///< that the node has; another one is refused until it joins

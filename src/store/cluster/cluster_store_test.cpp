@@ -90,6 +90,7 @@ TEST_F(ClusterStoreTest, AnEventIsKnownOnce) {
 
 TEST_F(ClusterStoreTest, EventsAreFilteredAndPaged) {
   std::vector<ClusterEvent> events;
+  events.reserve(10);
   for (int i = 0; i < 10; ++i) {
     events.push_back({.time = at(i),
                       .node = i % 2 == 0 ? "even" : "odd",

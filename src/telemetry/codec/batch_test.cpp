@@ -15,11 +15,10 @@ constexpr std::int64_t kStart = 1'760'000'000'000'000'000;
 
 WallTime at(std::int64_t second) { return WallTime(Nanos(kStart + second * 1'000'000'000)); }
 
-Reading reading_of(std::vector<std::pair<std::string, double>> values) {
+Reading reading_of(const std::vector<std::pair<std::string, double>>& values) {
   Reading reading;
-  for (auto& [name, value] : values) {
-    reading.samples.push_back(
-        {.key = {.name = std::move(name), .labels = {{"gpu", "GPU-1"}}}, .unit = "W", .value = value});
+  for (const auto& [name, value] : values) {
+    reading.samples.push_back({.key = {.name = name, .labels = {{"gpu", "GPU-1"}}}, .unit = "W", .value = value});
   }
   return reading;
 }

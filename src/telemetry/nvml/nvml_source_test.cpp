@@ -39,6 +39,7 @@ std::map<std::string, double> values(const Reading& reading, const std::string& 
 
 std::vector<std::string> kinds(const Reading& reading) {
   std::vector<std::string> kinds;
+  kinds.reserve(reading.events.size());
   for (const auto& event : reading.events) kinds.push_back(event.kind);
   return kinds;
 }
