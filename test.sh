@@ -97,7 +97,7 @@ while read -r verdict name; do
   esac
 done < <(scripts/lint.sh ${tidy_all:+--all})
 
-stage 'fuzzing, 20 s each'
+stage 'fuzzing, 10 s each'
 if command -v clang++-16 >/dev/null; then
   if build fuzz assay_fuzzers; then
     for program in build/fuzz/fuzz/fuzz_*; do
@@ -106,7 +106,7 @@ if command -v clang++-16 >/dev/null; then
       mkdir -p "$corpus"
       seeds=tests/fixtures/fuzz/${name#fuzz_}
       [ -d "$seeds" ] || seeds=
-      if "$program" -max_total_time=20 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+      if "$program" -max_total_time=10 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="build/fuzz/$name-" "$corpus" ${seeds:+"$seeds"} >"build/fuzz/$name.log" 2>&1; then
         note_pass
         echo "   $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "build/fuzz/$name.log") inputs"

@@ -17,7 +17,7 @@ class RecordedFleet {
  public:
   struct Options {
     std::size_t nodes = 100;
-    std::size_t gpus = 12;  ///< 27 of the recorded series have a value every second: 12 × 27 is a little over 8 × 40
+    std::size_t gpus = 10;     ///< 31 recorded series have a value every second: with the host's, 322 for each node
     std::size_t metrics = 31;  ///< of each GPU, the most frequent ones
     std::string recording;     ///< a file; empty: the one in the program
   };

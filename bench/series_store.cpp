@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <optional>
@@ -224,7 +225,10 @@ void measure_peer_queries(const fs::path& folder, const Options& options) {
   victoria->flush();
   const std::int64_t start = from / kSecondNs;
   const auto cpu = [&] { return victoria->cpu_seconds(); };
-  const std::string one = fleet.names(0)[0].key.labels.at("gpu");
+  std::string one;
+  for (const auto& name : fleet.names(0)) {
+    if (name.key.name == "gpu.util") one = name.key.labels.at("gpu");
+  }
   fmt::print("peer: VictoriaMetrics, the same day (CPU counted in hundredths of a second)\n");
   note("on disk", victoria->folder_bytes() / samples, "B/sample");
   note("24 h of one series, raw",
@@ -248,6 +252,7 @@ void measure_peer_queries(const fs::path& folder, const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);
   Options options;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string_view option = argv[i];

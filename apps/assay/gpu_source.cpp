@@ -1,7 +1,11 @@
 #include "gpu_source.h"
 
+#include <chrono>
+#include <thread>
+
 #include "base/text.h"
 #include "context.h"
+#include "start_up_pages.h"
 #include "telemetry/nvml/nvml_source.h"
 #include "telemetry/sensor/sensor.h"
 #include "telemetry/sensor/sensor_source.h"
@@ -26,6 +30,13 @@ std::unique_ptr<MetricSource> make_gpu_source() {
   return make_sensor_source(std::move(sensor));
 }
 
-int sensor_main() { return run_sensor(kSensorChannel, kSensorChannel, *make_nvml_source()); }
+int sensor_main() {
+  // By then NVML is up and every field was read. Nobody waits for the thread: the sensor ends when its channel does.
+  std::thread([] {
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    release_start_up_pages();
+  }).detach();
+  return run_sensor(kSensorChannel, kSensorChannel, *make_nvml_source());
+}
 
 }  // namespace assay

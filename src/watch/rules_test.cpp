@@ -18,6 +18,7 @@ std::vector<std::string> problems_in(std::string_view text) {
   const RulesReading reading = read_rules(text, "rules.yaml");
   EXPECT_EQ(reading.rules.has_value(), reading.diagnostics.empty());
   std::vector<std::string> texts;
+  texts.reserve(reading.diagnostics.size());
   for (const Diagnostic& diagnostic : reading.diagnostics) texts.push_back(diagnostic.text());
   return texts;
 }

@@ -12,7 +12,6 @@ using std::chrono::hours;
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
