@@ -431,7 +431,7 @@ TEST(Fleet, TheFirstNodeTellsWhatIsWrongForAll) {
 
 TEST(Fleet, OptionsAreChecked) {
   const auto recording = *FleetRecording::make(small_recording(), {.gpus = 1});
-  const auto kind_of = [&](FleetOptions options) { return simulate_fleet(options, recording).error().kind; };
+  const auto kind_of = [&](const FleetOptions& options) { return simulate_fleet(options, recording).error().kind; };
   EXPECT_EQ(kind_of({.nodes = 0}), ErrorKind::usage);
   EXPECT_EQ(kind_of({.nodes = kMostSimulatedNodes + 1}), ErrorKind::usage);
   EXPECT_EQ(kind_of({.prefix = "a b"}), ErrorKind::usage);
