@@ -34,6 +34,7 @@ Batch read(NodeReplay& node, Nanos at) {
 
 std::vector<double> values(const Batch& batch) {
   std::vector<double> values;
+  values.reserve(batch.samples.size());
   for (const auto& sample : batch.samples) values.push_back(sample.value);
   return values;
 }

@@ -24,7 +24,7 @@ class GpuTableReader {
   bool take_csv_row(std::string_view line, std::vector<LoggedGpu>& readings);
 
   std::optional<LoggedGpu> upper_half_;  ///< of a box entry: the lower line has the figures
-  std::vector<Column> columns_;           ///< of the CSV block; empty outside one
+  std::vector<Column> columns_;          ///< of the CSV block; empty outside one
   std::int64_t csv_rows_ = 0;
 };
 

@@ -71,7 +71,7 @@ bool Silence::covers(const Alert& alert, WallTime now) const {
          (about.empty() || about == alert.about);
 }
 
-Result<std::unique_ptr<AlertDesk>> AlertDesk::load(ClusterStore& store, WatchRules rules, OutletOptions outlets,
+Result<std::unique_ptr<AlertDesk>> AlertDesk::load(ClusterStore& store, const WatchRules& rules, OutletOptions outlets,
                                                    const Clock& clock) {
   std::unique_ptr<AlertDesk> desk(new AlertDesk(store, clock));
   ASSAY_TRY(desk->outlets_, Outlets::start(std::move(outlets)));
@@ -87,7 +87,7 @@ Result<std::unique_ptr<AlertDesk>> AlertDesk::load(ClusterStore& store, WatchRul
     desk->open_[record->alert.id] = std::move(*record);
   }
   ASSAY_CHECK(desk->load_silences());
-  desk->watch_.emplace(std::move(rules), std::move(open));
+  desk->watch_.emplace(rules, std::move(open));
   return desk;
 }
 

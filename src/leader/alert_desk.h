@@ -48,7 +48,7 @@ json::object to_json(const Silence& silence);
 class AlertDesk {
  public:
   /// Takes up the alerts that were open when the leader was stopped.
-  static Result<std::unique_ptr<AlertDesk>> load(ClusterStore& store, WatchRules rules, OutletOptions outlets,
+  static Result<std::unique_ptr<AlertDesk>> load(ClusterStore& store, const WatchRules& rules, OutletOptions outlets,
                                                  const Clock& clock);
 
   /// `publish` gets each change as JSON: for clients that watch live. Set once, before the first look.

@@ -28,7 +28,7 @@ class AlertDeskTest : public testing::Test {
         clock_);
     ASSERT_TRUE(desk.ok()) << desk.error().text();
     desk_ = std::move(*desk);
-    desk_->on_change([this](std::string text) { changes_.push_back(parsed(text)); });
+    desk_->on_change([this](const std::string& text) { changes_.push_back(parsed(text)); });
   }
 
   /// Looks at one node that is lost, or not, for a while.
@@ -46,7 +46,7 @@ class AlertDeskTest : public testing::Test {
   void raise(const std::string& node = "gpu01") { look(true, std::chrono::minutes(5), node); }
   void resolve() { look(false, std::chrono::minutes(10)); }
 
-  std::vector<AlertRecord> list(AlertDesk::Query query = {}) {
+  std::vector<AlertRecord> list(const AlertDesk::Query& query = {}) {
     auto records = desk_->list(query);
     EXPECT_TRUE(records.ok());
     return *records;

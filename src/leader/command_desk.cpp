@@ -181,6 +181,7 @@ Result<AgentCommand> CommandDesk::find(std::string_view id) const {
 std::vector<AgentCommand> CommandDesk::list() const {
   const std::lock_guard lock(mutex_);
   std::vector<AgentCommand> commands;
+  commands.reserve(commands_.size());
   for (const auto& [id, command] : commands_) commands.push_back(command);
   std::sort(commands.begin(), commands.end(), [](const auto& a, const auto& b) { return a.created > b.created; });
   return commands;

@@ -183,6 +183,7 @@ Result<void> Leader::take_events(Node& node, std::vector<TelemetryEvent> events)
     events.resize(admitted);
   }
   std::vector<ClusterEvent> kept;
+  kept.reserve(events.size());
   for (auto& event : events) {
     kept.push_back({.time = event.time,
                     .node = name,
@@ -332,7 +333,7 @@ json::object Leader::status() const {
   json::array problems;
   {
     const std::lock_guard lock(problems_mutex_);
-    for (const auto& [what, message] : problems_) problems.emplace_back(what + ": " + message);
+    for (const auto& [what, message] : problems_) problems.emplace_back(fmt::format("{}: {}", what, message));
   }
   for (const auto& problem : series_->problems()) problems.emplace_back(problem);
   const auto stats = series_->stats();

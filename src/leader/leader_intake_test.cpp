@@ -348,12 +348,14 @@ TEST_F(LeaderIntake, RequestsOfOneNodeAtTheSameTimeDoNotMixUpItsSeries) {
     TestAgent agent("gpu01", "stream-" + std::to_string(round));
     hello(agent);
     std::vector<Sample> samples;
+    samples.reserve(400);
     for (int i = 0; i < 400; ++i) samples.push_back(sample_of("x" + std::to_string(i), i));
     const auto first = agent.batch(clock_.wall() + Nanos(2 * round), samples);
     const std::string body = body_of({first});
     {
       std::latch start(4);
       std::vector<std::jthread> threads;
+      threads.reserve(4);
       for (int i = 0; i < 4; ++i) {
         threads.emplace_back([&] {
           start.arrive_and_wait();

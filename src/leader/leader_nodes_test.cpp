@@ -5,11 +5,9 @@
 namespace assay {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Not;
 
 class LeaderNodes : public LeaderTest {
  protected:

@@ -8,7 +8,6 @@
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -155,6 +154,7 @@ class LargeLiveHub : public LiveHubTest {
       TestAgent agent("node" + std::to_string(1000 + number), "s");
       hello(agent);
       std::vector<Sample> samples;
+      samples.reserve(kSeries);
       for (int i = 0; i < kSeries; ++i) samples.push_back(sample_of("gpu.metric" + std::to_string(i), i, kUuid));
       taken(agent, {agent.batch(clock_.wall(), std::move(samples))});
     }
