@@ -78,7 +78,7 @@ TEST_F(CommandLine, EveryErrorIsJsonWhenAskedFor) {
                                                                                          {"show", "nosuchrun"},
                                                                                          {"run", "no-such-file.yaml"},
                                                                                          {"exec"},
-                                                                                         {"serve"},
+                                                                                         {"queue"},
                                                                                          {"runs", "colour=red"}}) {
     int code = 0;
     const auto envelope = cli_.json(arguments, &code);
