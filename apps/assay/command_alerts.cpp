@@ -62,14 +62,6 @@ int list_alerts(const Context& context, LeaderClient& client, const AlertOptions
   return 0;
 }
 
-int change(const Context& context, LeaderClient& client, const std::string& method, const std::string& target,
-           const json::object& body, const std::string& done) {
-  const auto value = client.send(method, target, body);
-  if (!value) return context.fail(value.error());
-  if (!context.json && !context.quiet) print(done + "\n");
-  return context.succeed(value->is_object() ? value->as_object() : json::object());
-}
-
 int list_silences(const Context& context, LeaderClient& client) {
   const auto value = client.get("/api/v1/silences");
   if (!value) return context.fail(value.error());
@@ -119,22 +111,23 @@ Examples:
     auto client = LeaderClient::connect(context, options->leader);
     if (!client) return context.fail(client.error());
     if (acknowledge->parsed()) {
-      return change(context, *client, "POST", fmt::format("/api/v1/alerts/{}/acknowledge", percent_encode(options->id)),
-                    {{"note", options->note}}, "It is yours.");
+      return change_at_leader(context, *client, "POST",
+                              fmt::format("/api/v1/alerts/{}/acknowledge", percent_encode(options->id)),
+                              {{"note", options->note}}, "It is yours.");
     }
     if (silence->parsed()) {
-      return change(context, *client, "POST", "/api/v1/silences",
-                    {{"rule", options->rule},
-                     {"node", options->node},
-                     {"about", options->about},
-                     {"for", options->length},
-                     {"reason", options->reason}},
-                    fmt::format("Silent for {}.", options->length));
+      return change_at_leader(context, *client, "POST", "/api/v1/silences",
+                              {{"rule", options->rule},
+                               {"node", options->node},
+                               {"about", options->about},
+                               {"for", options->length},
+                               {"reason", options->reason}},
+                              fmt::format("Silent for {}.", options->length));
     }
     if (silences->parsed()) return list_silences(context, *client);
     if (unsilence->parsed()) {
-      return change(context, *client, "DELETE", "/api/v1/silences/" + percent_encode(options->id), {},
-                    "The silence is over.");
+      return change_at_leader(context, *client, "DELETE", "/api/v1/silences/" + percent_encode(options->id), {},
+                              "The silence is over.");
     }
     return list_alerts(context, *client, *options);
   };

@@ -187,14 +187,6 @@ int show_trend(const Context& context, LeaderClient& client, const std::string& 
   return 0;
 }
 
-int change_node(const Context& context, LeaderClient& client, const std::string& method, const std::string& target,
-                const json::object& body, const std::string& done) {
-  const auto value = client.send(method, target, body);
-  if (!value) return context.fail(value.error());
-  if (!context.json && !context.quiet) print(done + "\n");
-  return context.succeed(value->is_object() ? value->as_object() : json::object());
-}
-
 /// What a command printed; what a doctor found reads better as a table.
 void print_output(const Context& context, const std::string& output) {
   if (const auto value = parse_json(output); value && value->is_object()) {
@@ -299,15 +291,15 @@ Examples:
     if (chosen.show->parsed()) return show_node(context, *client, node);
     if (chosen.trend->parsed()) return show_trend(context, *client, node);
     if (chosen.drain->parsed()) {
-      return change_node(context, *client, "POST", path_of(node, "/drain"), {{"reason", options->reason}},
-                         node + " gets no new work.");
+      return change_at_leader(context, *client, "POST", path_of(node, "/drain"), {{"reason", options->reason}},
+                              node + " gets no new work.");
     }
     if (chosen.resume->parsed()) {
-      return change_node(context, *client, "POST", path_of(node, "/resume"), {}, node + " gets work again.");
+      return change_at_leader(context, *client, "POST", path_of(node, "/resume"), {}, node + " gets work again.");
     }
     if (chosen.forget->parsed()) {
-      return change_node(context, *client, "DELETE", path_of(node, options->erase ? "?erase=true" : ""), {},
-                         node + " is forgotten.");
+      return change_at_leader(context, *client, "DELETE", path_of(node, options->erase ? "?erase=true" : ""), {},
+                              node + " is forgotten.");
     }
     if (chosen.doctor->parsed()) return send_command(context, *client, *options, "doctor");
     if (chosen.run->parsed()) return send_command(context, *client, *options, "run");

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "http/series_answer.h"
+#include "importers/csv.h"
 #include "leader_place.h"
 #include "net/url.h"
 #include "report/sparkline.h"
@@ -48,13 +49,9 @@ Result<SeriesAnswer> ask(const Context& context, const QueryOptions& options, co
 }
 
 std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\n\r") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"') quoted += '"';
-    quoted += c;
-  }
-  return quoted + '"';
+  std::string cell;
+  append_csv_cell(cell, text);
+  return cell;
 }
 
 std::string csv_number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }

@@ -115,6 +115,14 @@ Result<EventSource> LeaderClient::open_events(const std::string& target) {
   return client_->open_events({.target = target, .headers = {{"Authorization", "Bearer " + token_}}});
 }
 
+int change_at_leader(const Context& context, LeaderClient& client, const std::string& method, const std::string& target,
+                     const json::object& body, const std::string& done) {
+  const auto value = client.send(method, target, body);
+  if (!value) return context.fail(value.error());
+  if (!context.json && !context.quiet) print(done + "\n");
+  return context.succeed(value->is_object() ? value->as_object() : json::object());
+}
+
 void add_leader_options(CLI::App& command, LeaderClient::Options& options) {
   command.add_option("--token-file", options.token_file, "File with the token for --leader [$ASSAY_TOKEN_FILE]")
       ->type_name("FILE")

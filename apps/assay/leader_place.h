@@ -65,6 +65,10 @@ class LeaderClient {
   std::string token_;
 };
 
+/// Asks the leader for a change and answers the user: `done` is what happened. Returns the exit code.
+int change_at_leader(const Context& context, LeaderClient& client, const std::string& method, const std::string& target,
+                     const json::object& body, const std::string& done);
+
 /// The options that every command has which talks to a leader.
 void add_leader_options(CLI::App& command, LeaderClient::Options& options);
 

@@ -91,8 +91,7 @@ std::string answer_json(const SeriesAnswer& answer) {
   for (const auto& row : answer.rows) {
     if (!first) out += ',';
     first = false;
-    json::object labels;
-    for (const auto& [name, value] : row.series.key.labels) labels[name] = value;
+    const json::value labels = json::value_from(row.series.key.labels);
     fmt::format_to(std::back_inserter(out), R"({{"name":{},"labels":{},"unit":{},"buckets":[)",
                    json::serialize(json::string(row.series.key.name)), json::serialize(labels),
                    json::serialize(json::string(row.series.unit)));

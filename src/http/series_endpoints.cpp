@@ -25,9 +25,8 @@ Result<HttpResponse> list_series(Leader& leader, const HttpRequest& request) {
   ASSAY_TRY(const auto found, leader.series().list(query.selector));
   json::array list;
   for (const auto& series : found) {
-    json::object labels;
-    for (const auto& [name, value] : series.key.labels) labels[name] = value;
-    list.push_back(json::object{{"name", series.key.name}, {"labels", std::move(labels)}, {"unit", series.unit}});
+    const json::value labels = json::value_from(series.key.labels);
+    list.push_back(json::object{{"name", series.key.name}, {"labels", labels}, {"unit", series.unit}});
   }
   return json_response(json::object{{"series", std::move(list)}});
 }

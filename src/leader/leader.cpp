@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "leader/cluster_watch.h"
+#include "leader/pause.h"
 #include "leader/readable.h"
 
 namespace assay {
@@ -25,14 +26,6 @@ constexpr double kCrowdedShare = 0.8;
 constexpr std::size_t kMaxUnwritten = 10'000;
 /// The driver's numbers have three digits.
 constexpr double kLargestXid = 1e6;
-
-/// Sleeps unless told to stop: false then.
-bool pause_for(const std::stop_token& stop, Nanos period) {
-  std::mutex mutex;
-  std::unique_lock lock(mutex);
-  std::condition_variable_any().wait_for(lock, stop, period, [] { return false; });
-  return !stop.stop_requested();
-}
 
 }  // namespace
 

@@ -16,8 +16,7 @@ constexpr std::int64_t kMilli = 1'000'000;
 constexpr std::size_t kMaxWaitingAlerts = 1000;
 
 void put_series(std::string& out, const std::string& node, const SeriesInfo& series) {
-  json::object labels;
-  for (const auto& [name, value] : series.key.labels) labels[name] = value;
+  const json::value labels = json::value_from(series.key.labels);
   fmt::format_to(std::back_inserter(out), R"({{"id":{},"node":{},"name":{},"labels":{},"unit":{}}})", series.id,
                  json::serialize(json::string(node)), json::serialize(json::string(series.key.name)),
                  json::serialize(labels), json::serialize(json::string(series.unit)));

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/subprocess.h"
+#include "leader/pause.h"
 #include "net/http_client.h"
 #include "net/url.h"
 
@@ -100,9 +101,7 @@ void Outlets::deliver(const std::string& body, const std::stop_token& stop) cons
         log_warning("An alert did not reach {}: {}", place_of(webhook), sent.error().text());
         break;
       }
-      std::mutex alone;
-      std::unique_lock lock(alone);
-      std::condition_variable_any().wait_for(lock, stop, pause, [] { return false; });
+      if (!pause_for(stop, pause)) break;
       pause *= 2;
     }
   }

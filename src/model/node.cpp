@@ -1,15 +1,6 @@
 #include "model/node.h"
 
 namespace assay {
-namespace {
-
-json::object text_map(const std::map<std::string, std::string>& texts) {
-  json::object object;
-  for (const auto& [name, text] : texts) object[name] = text;
-  return object;
-}
-
-}  // namespace
 
 std::string_view name_of(NodeState state) {
   switch (state) {
@@ -24,7 +15,7 @@ std::string_view name_of(NodeState state) {
 json::object to_json(const NodeRecord& record) {
   json::array devices;
   for (const auto& device : record.devices) {
-    devices.push_back(json::object{{"id", device.id}, {"facts", text_map(device.facts)}});
+    devices.push_back(json::object{{"id", device.id}, {"facts", json::value_from(device.facts)}});
   }
   return {{"schema", 1},
           {"name", record.name},
@@ -34,7 +25,7 @@ json::object to_json(const NodeRecord& record) {
           {"draining", record.draining},
           {"drain_reason", record.drain_reason},
           {"version", record.version},
-          {"facts", text_map(record.facts)},
+          {"facts", json::value_from(record.facts)},
           {"devices", std::move(devices)},
           {"allow", json::value_from(record.allow)},
           {"sources", json::value_from(record.sources)},
