@@ -43,7 +43,9 @@ bool Commands::rest(Nanos pause) {
 
 void Commands::run() {
   do {
-    if (options_.arrivals() == 0) continue;
+    // Read before the stream is opened: an arrival in between may already have left this stream dead.
+    const std::uint64_t arrivals = options_.arrivals();
+    if (arrivals == 0) continue;
     try {
       auto events = client_->open_events(agent_request(options_.executor.access, "GET", "/agent/v1/commands"));
       if (!events) {
@@ -51,15 +53,14 @@ void Commands::run() {
         continue;
       }
       pauses_.reset();
-      listen(*events);
+      listen(*events, arrivals);
     } catch (const std::exception& problem) {
       log_error("listening for commands: {}", problem.what());
     }
   } while (rest(pauses_.next()));
 }
 
-void Commands::listen(EventSource& events) {
-  const std::uint64_t arrivals = options_.arrivals();
+void Commands::listen(EventSource& events, std::uint64_t arrivals) {
   const SystemClock clock;
   SteadyTime last = clock.now();
   for (;;) {

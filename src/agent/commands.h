@@ -42,7 +42,7 @@ class Commands {
  private:
   Commands(CommandsOptions options, std::unique_ptr<HttpClient> client, std::unique_ptr<CommandExecutor> executor);
   void run();
-  void listen(EventSource& events);
+  void listen(EventSource& events, std::uint64_t arrivals);
   void handle(const ServerEvent& event);
   void report(const std::string& id, const CommandReport& report);
   bool rest(Nanos pause);
