@@ -76,12 +76,14 @@ function(assay_test_program target)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  add_executable(${target} ${ARG_SOURCES} ${CMAKE_SOURCE_DIR}/tests/support/main.cpp)
+  assay_test_main()
+  add_executable(${target} ${ARG_SOURCES})
   # "support/…" is what tests share.
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-  target_link_libraries(${target} PRIVATE ${ARG_LIBS} assay_base assay_options GTest::gmock GTest::gtest)
+  target_link_libraries(${target} PRIVATE ${ARG_LIBS} assay_test_main assay_options)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  assay_precompile(${target})
+  target_compile_options(${target} PRIVATE ${ASSAY_TEST_OPTIONS})
+  target_precompile_headers(${target} REUSE_FROM assay_test_main)
   # `cmake --build … --target assay_unit_tests` builds the test programs of one label and nothing else.
   foreach(label IN LISTS ARG_LABELS)
     if(NOT TARGET assay_${label}_tests)
@@ -96,12 +98,27 @@ function(assay_test_program target)
     PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 
+# What is tested is compiled as users get it; the tests themselves are compiled fast.
+set(ASSAY_TEST_OPTIONS -O0)
+
+# What every test program starts with, and the headers of all tests, GoogleTest's among them, parsed once.
+function(assay_test_main)
+  if(TARGET assay_test_main)
+    return()
+  endif()
+  add_library(assay_test_main STATIC ${CMAKE_SOURCE_DIR}/tests/support/main.cpp)
+  target_link_libraries(assay_test_main PUBLIC assay_base GTest::gmock GTest::gtest PRIVATE assay_options)
+  target_compile_options(assay_test_main PRIVATE ${ASSAY_TEST_OPTIONS})
+  target_precompile_headers(assay_test_main PRIVATE ${ASSAY_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+endfunction()
+
 # The headers that nearly every file needs are parsed once, in assay_base, and reused everywhere:
 # Boost.JSON and fmt alone cost three seconds a file.
+set(ASSAY_COMMON_HEADERS <algorithm> <chrono> <filesystem> <functional> <map> <memory> <optional> <span> <string>
+  <string_view> <variant> <vector> <boost/json.hpp> <fmt/format.h>)
 function(assay_precompile target)
   if(target STREQUAL assay_base)
-    target_precompile_headers(assay_base PRIVATE <algorithm> <chrono> <filesystem> <functional> <map> <memory>
-      <optional> <span> <string> <string_view> <variant> <vector> <boost/json.hpp> <fmt/format.h>)
+    target_precompile_headers(assay_base PRIVATE ${ASSAY_COMMON_HEADERS})
   else()
     target_precompile_headers(${target} REUSE_FROM assay_base)
   endif()
