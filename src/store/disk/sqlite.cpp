@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cmath>
 
 namespace assay {
@@ -19,8 +20,12 @@ Error sqlite_error(sqlite3* connection) {
     case SQLITE_LOCKED: error.kind = ErrorKind::busy; break;
     case SQLITE_READONLY:
     case SQLITE_PERM:
-    case SQLITE_AUTH:
-    case SQLITE_CANTOPEN: error.kind = ErrorKind::denied; break;
+    case SQLITE_AUTH: error.kind = ErrorKind::denied; break;
+    case SQLITE_CANTOPEN: {
+      const int why = sqlite3_system_errno(connection);
+      if (why == EACCES || why == EPERM || why == EROFS) error.kind = ErrorKind::denied;
+      break;
+    }
     case SQLITE_FULL: error.hint = "Free some space, or choose another folder with --data DIR."; break;
     default: break;
   }

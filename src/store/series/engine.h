@@ -61,7 +61,11 @@ class SeriesEngine {
     std::uint32_t first_file = 0;  ///< log file of the oldest point in `points`
     std::uint32_t tail_file = 0;   ///< log file in which the newest minute began
     std::uint32_t target = 0;      ///< due for a chunk at this many points
-    bool due = false;
+  };
+  /// Points of one series that belong among its chunks, in order of time and each time once.
+  struct LatePoints {
+    SeriesId id = 0;
+    std::vector<TimedValue> points;
   };
   /// What a head becomes once its points are in chunks.
   struct Written {
@@ -84,12 +88,15 @@ class SeriesEngine {
     SeriesTier tier = SeriesTier::raw;
   };
   using Floors = std::array<std::int64_t, 3>;
+  /// What the database calls them.
+  static constexpr std::array kFloorNames = {"raw_floor", "minute_floor", "hour_floor"};
 
   SeriesEngine(fs::path folder, const SeriesStoreOptions& options);
 
   // engine_open.cpp
   Result<void> open_file();
   Result<void> load();
+  Result<void> load_series(std::vector<std::string>& problems);
   Result<void> replay();
   void add_series(SeriesId id, const SeriesKey& key, std::string_view unit);
   void note(std::vector<std::string> problems);
@@ -101,12 +108,13 @@ class SeriesEngine {
   void put_into_heads(std::span<const SeriesSample> samples);
   void put_into_head(const SeriesSample& sample);
   Result<void> merge_late(std::uint64_t change, std::span<const SeriesSample> samples);
-  Result<void> store_late(std::uint64_t change, std::vector<SeriesSample> sorted);
+  static std::vector<LatePoints> by_series(std::span<const SeriesSample> samples);
+  Result<void> store_late(std::span<const LatePoints> late, std::optional<std::uint64_t> change);
   Result<void> outcome_of_change(Result<void> outcome);
   Result<void> sync_if_due();
 
   // engine_write.cpp: all with `writer_` held
-  Result<std::size_t> write_due(std::size_t most);
+  Result<void> write_due(std::size_t most);
   Result<void> write_out(std::span<const SeriesId> ids, bool whole);
   Result<void> write_group(std::span<const SeriesId> ids, bool whole);
   Result<Written> write_series(SeriesId id, bool whole, std::vector<std::string>& problems);
@@ -126,14 +134,18 @@ class SeriesEngine {
   // engine_maintain.cpp: all with `writer_` held
   Result<void> expire(WallTime now, UpkeepOutcome& outcome);
   Result<void> begin_expiry(WallTime now, UpkeepOutcome& outcome);
+  Floors next_floors(WallTime now);
+  bool clock_is_settled(WallTime now);
+  Result<void> remove_old_rows(std::span<const SeriesId> ids, UpkeepOutcome& outcome);
   Result<void> trim_log(WallTime now, UpkeepOutcome& outcome);
   Result<void> carry_over(std::span<const SeriesId> ids);
-  Result<void> delete_log_files(UpkeepOutcome& outcome);
+  Result<bool> delete_log_files(UpkeepOutcome& outcome);
   Result<void> checkpoint();
   Result<void> free_pages(UpkeepOutcome& outcome);
 
   // engine_query.cpp
   Result<Plan> plan(const SeriesQuery& query) const;
+  static Plan plan_at(unsigned tier, TimeRange range, std::int64_t width_ns, std::int64_t most);
   Result<Snapshot> snapshot(ReaderPool::Lease file, const std::vector<SeriesId>& ids) const;
   static Result<std::vector<SeriesBucket>> buckets(SeriesFile& file, const Seen& series, const Plan& plan,
                                                    std::vector<std::string>& problems);
@@ -163,18 +175,22 @@ class SeriesEngine {
   std::optional<HeadLogWriter> log_;
   SeriesId next_id_ = 1;
   std::uint64_t next_change_ = 1;
-  std::vector<SeriesId> due_;
+  std::set<SeriesId> due_;          ///< have enough points for a chunk
   std::vector<SeriesId> unlogged_;  ///< not yet in the log
   std::vector<SeriesId> unsaved_;   ///< not yet in the database
   std::vector<SeriesSample> fresh_;
   std::vector<SeriesSample> late_;
   SteadyTime synced_{};
   SteadyTime checkpointed_{};
-  bool written_since_checkpoint_ = false;
-  bool change_failed_ = false;   ///< one is in the log that will not be carried out
-  std::uint32_t replaying_ = 0;  ///< the log file that is being read, at the start only
+  bool written_since_checkpoint_ = false;  ///< since the last that moved everything
+  bool change_failed_ = false;             ///< one is in the log that will not be carried out
+  std::uint32_t replaying_ = 0;            ///< the log file that is being read, at the start only
   std::uint32_t trimmed_at_file_ = 0;
   WallTime trimmed_{};
+  std::int64_t newest_sample_ = 0;    ///< the latest time that any sample had
+  std::int64_t trusted_sample_ = 0;   ///< the same while the clock could be trusted: what retention goes by
+  Nanos clock_ahead_{};               ///< of the steady clock, when upkeep last looked
+  SteadyTime clock_settled_{};        ///< since when the two clocks have gone side by side
   std::optional<SeriesId> expiring_;  ///< where the pass of retention is; absent between passes
   std::atomic<int> backups_{0};       ///< running ones: no log file may go
 };

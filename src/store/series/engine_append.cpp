@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/series/around_damage.h"
 #include "store/series/engine.h"
 
 namespace assay {
@@ -143,46 +144,65 @@ void SeriesEngine::put_into_head(const SeriesSample& sample) {
   }
   head_points_ += head.points.size() - points;
   head_bytes_ += head.points.memory() - memory;
-  if (!head.due && (head.points.size() >= head.target || head.points.bytes() >= kMostPackedBytes)) {
-    head.due = true;
-    due_.push_back(sample.series);
-  }
+  if (head.points.size() >= head.target || head.points.bytes() >= kMostPackedBytes) due_.insert(sample.series);
+  newest_sample_ = std::max(newest_sample_, sample.time_ns);
 }
 
 /// Puts samples among what is in chunks; the last one of equal times wins. They are in the log as change `change`.
 Result<void> SeriesEngine::merge_late(std::uint64_t change, std::span<const SeriesSample> samples) {
+  const auto late = by_series(samples);
+  const auto give_up = [&](const LatePoints& series, const Error& error) {
+    note({fmt::format("series {}: late points cannot be stored: {}", series.id, error.message)});
+    change_failed_ = true;
+  };
+  std::span<const LatePoints> rest = late;
+  do {
+    const auto group = rest.first(std::min(rest.size(), kSeriesAtOnce));
+    rest = rest.subspan(group.size());
+    const auto store = [&](std::span<const LatePoints> some) {
+      // The database has seen the change when it has the last series of it.
+      const bool last = rest.empty() && some.data() + some.size() == group.data() + group.size();
+      return store_late(some, last ? std::optional(change) : std::nullopt);
+    };
+    ASSAY_CHECK(outcome_of_change(around_damage(group, store, give_up)));
+  } while (!rest.empty());
+  return {};
+}
+
+std::vector<SeriesEngine::LatePoints> SeriesEngine::by_series(std::span<const SeriesSample> samples) {
   std::vector<SeriesSample> sorted(samples.begin(), samples.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const SeriesSample& a, const SeriesSample& b) {
     return a.series != b.series ? a.series < b.series : a.time_ns < b.time_ns;
   });
-  return outcome_of_change(store_late(change, std::move(sorted)));
+  std::vector<LatePoints> late;
+  for (const auto& sample : sorted) {
+    if (late.empty() || late.back().id != sample.series) late.push_back({sample.series, {}});
+    auto& points = late.back().points;
+    if (!points.empty() && points.back().time_ns == sample.time_ns) points.pop_back();
+    points.push_back({sample.time_ns, sample.value});
+  }
+  return late;
 }
 
-Result<void> SeriesEngine::store_late(std::uint64_t change, std::vector<SeriesSample> sorted) {
+/// In one transaction; `change`: together with the news that it was carried out.
+Result<void> SeriesEngine::store_late(std::span<const LatePoints> late, std::optional<std::uint64_t> change) {
   std::vector<std::string> problems;
-  std::size_t at = 0;
-  do {
-    ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
-    std::vector<std::pair<SeriesId, SeriesProgress>> changed;
-    for (std::size_t series = 0; series < kSeriesAtOnce && at < sorted.size(); ++series) {
-      const auto id = sorted[at].series;
-      std::vector<TimedValue> points;
-      for (; at < sorted.size() && sorted[at].series == id; ++at) {
-        if (!points.empty() && points.back().time_ns == sorted[at].time_ns) points.pop_back();
-        points.push_back({sorted[at].time_ns, sorted[at].value});
-      }
-      auto progress = heads_[id].progress;
-      ASSAY_CHECK(file_->store(id, points, progress.stored_until, problems));
-      if (points.back().time_ns < progress.newest.time_ns) continue;
-      progress.newest = points.back();
-      ASSAY_CHECK(file_->put_progress(id, progress));
-      changed.emplace_back(id, progress);
-    }
-    if (at == sorted.size()) ASSAY_CHECK(file_->put_setting("changes", static_cast<std::int64_t>(change)));
+  std::vector<std::pair<SeriesId, SeriesProgress>> changed;
+  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  for (const auto& [id, points] : late) {
+    auto progress = heads_[id].progress;
+    ASSAY_CHECK(file_->store(id, points, progress.stored_until, problems));
+    if (points.back().time_ns < progress.newest.time_ns) continue;
+    progress.newest = points.back();
+    ASSAY_CHECK(file_->put_progress(id, progress));
+    changed.emplace_back(id, progress);
+  }
+  if (change) ASSAY_CHECK(file_->put_setting("changes", static_cast<std::int64_t>(*change)));
+  {
     const std::lock_guard hold(state_);
     ASSAY_CHECK(transaction.commit());
     for (const auto& [id, progress] : changed) heads_[id].progress = progress;
-  } while (at < sorted.size());
+  }
   written_since_checkpoint_ = true;
   note(std::move(problems));
   return {};

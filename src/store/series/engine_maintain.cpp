@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "store/series/around_damage.h"
 #include "store/series/engine.h"
 
 namespace assay {
@@ -17,6 +19,10 @@ constexpr std::int64_t kTolerableFreePages = 1024;
 
 constexpr Nanos kCheckpointEvery = std::chrono::seconds(5);
 constexpr Nanos kTrimEvery = std::chrono::minutes(10);
+/// More than clocks are set by while they are kept right, and than upkeep may wait for the processor.
+constexpr Nanos kClockJump = std::chrono::minutes(1);
+/// A wrong clock is usually put right sooner, and nobody minds old data for so long.
+constexpr Nanos kClockTrial = std::chrono::hours(1);
 /// A head with at least this many points is worth a chunk of its own.
 constexpr std::size_t kWorthAChunk = kChunkPoints / 4;
 
@@ -25,24 +31,51 @@ constexpr std::size_t kWorthAChunk = kChunkPoints / 4;
 Result<UpkeepOutcome> SeriesEngine::maintain(WallTime now) {
   const std::lock_guard writing(writer_);
   UpkeepOutcome outcome;
-  ASSAY_TRY(outcome.series_written, write_due(kWrites));
+  // One job does not wait for another that fails: on a full disk the later ones are those that make room.
+  Result<void> failed;
+  const auto attempt = [&](Result<void> done) {
+    if (failed.ok()) failed = std::move(done);
+  };
+  const auto due = due_.size();
+  attempt(write_due(kWrites));
+  outcome.series_written = due - due_.size();
   outcome.more = !due_.empty();
-  ASSAY_CHECK(sync_if_due());
-  ASSAY_CHECK(expire(now, outcome).within("deleting old telemetry"));
-  ASSAY_CHECK(trim_log(now, outcome).within("trimming the telemetry log"));
-  if (written_since_checkpoint_ && clock_.now() - checkpointed_ >= kCheckpointEvery) ASSAY_CHECK(checkpoint());
-  ASSAY_CHECK(free_pages(outcome));
+  attempt(sync_if_due());
+  attempt(expire(now, outcome).within("deleting old telemetry"));
+  attempt(trim_log(now, outcome).within("trimming the telemetry log"));
+  if (written_since_checkpoint_ && clock_.now() - checkpointed_ >= kCheckpointEvery) attempt(checkpoint());
+  attempt(free_pages(outcome));
+  if (!failed.ok()) return std::move(failed).error();
   return outcome;
+}
+
+/// Whether the wall clock has kept pace with the steady clock for a while: one that has just jumped, or that nobody has
+/// watched yet, may show any time.
+bool SeriesEngine::clock_is_settled(WallTime now) {
+  const auto steady = clock_.now();
+  const auto ahead = now.time_since_epoch() - steady.time_since_epoch();
+  const auto change = ahead - std::exchange(clock_ahead_, ahead);
+  if (change < -kClockJump || change > kClockJump) clock_settled_ = steady;
+  return steady - clock_settled_ >= kClockTrial;
+}
+
+/// Retention goes by the clock or by the newest sample, whichever shows less, and only by samples of which a trusted
+/// clock approved: one that is wrong for a while must not delete anything, even if a sender shares it. A floor in the
+/// future is the work of such a clock, and would have every sample refused.
+SeriesEngine::Floors SeriesEngine::next_floors(WallTime now) {
+  if (clock_is_settled(now)) trusted_sample_ = newest_sample_;
+  const auto clock = std::clamp<std::int64_t>(now.time_since_epoch().count(), 0, kEndOfTime);
+  Floors floors = floors_;
+  for (std::size_t tier = 0; tier < floors.size(); ++tier) {
+    const auto oldest = std::max<std::int64_t>(std::min(clock, trusted_sample_) - options_.keep[tier].count(), 0);
+    floors[tier] = std::min(std::max(floors[tier], floor_to(oldest, kHourNs)), floor_to(clock, kHourNs));
+  }
+  return floors;
 }
 
 /// From here on nothing before the floors is answered or accepted, whether its rows are gone already or not.
 Result<void> SeriesEngine::begin_expiry(WallTime now, UpkeepOutcome& outcome) {
-  static constexpr std::array kNames = {"raw_floor", "minute_floor", "hour_floor"};
-  Floors floors = floors_;
-  for (std::size_t tier = 0; tier < floors.size(); ++tier) {
-    const auto floor = (now - options_.keep[tier]).time_since_epoch().count();
-    floors[tier] = std::max(floors[tier], floor_to(std::clamp<std::int64_t>(floor, 0, kEndOfTime), kHourNs));
-  }
+  const Floors floors = next_floors(now);
   if (floors == floors_) return {};
   // Heads that are older than that come first: their hours need minutes that are about to go.
   std::vector<SeriesId> old;
@@ -55,7 +88,9 @@ Result<void> SeriesEngine::begin_expiry(WallTime now, UpkeepOutcome& outcome) {
   outcome.more = outcome.more || old.size() == kWrites;
   if (old.size() == kWrites) return {};
   ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
-  for (std::size_t tier = 0; tier < floors.size(); ++tier) ASSAY_CHECK(file_->put_setting(kNames[tier], floors[tier]));
+  for (std::size_t tier = 0; tier < floors.size(); ++tier) {
+    ASSAY_CHECK(file_->put_setting(kFloorNames[tier], floors[tier]));
+  }
   const std::lock_guard hold(state_);
   ASSAY_CHECK(transaction.commit());
   floors_ = floors;
@@ -67,22 +102,42 @@ Result<void> SeriesEngine::expire(WallTime now, UpkeepOutcome& outcome) {
   if (!expiring_) ASSAY_CHECK(begin_expiry(now, outcome));
   if (!expiring_) return {};
   const SeriesId end = std::min(catalogue_.end(), *expiring_ + kExpiries);
+  std::vector<SeriesId> stored;
   std::vector<SeriesId> empty;
-  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
   for (SeriesId id = *expiring_; id < end; ++id) {
     if (!catalogue_.contains(id) || heads_[id].progress.stored_until == kNever) continue;
+    stored.push_back(id);
+    if (heads_[id].progress.stored_until < floors_[2] && heads_[id].points.empty()) empty.push_back(id);
+  }
+  const auto give_up = [&](SeriesId id, const Error& error) {
+    note({fmt::format("series {}: what is too old cannot be deleted: {}", id, error.message)});
+  };
+  const auto remove = [&](std::span<const SeriesId> ids) { return remove_old_rows(ids, outcome); };
+  ASSAY_CHECK(around_damage<SeriesId>(stored, remove, give_up));
+  const auto before = catalogue_.size();
+  const auto drop_all = [&](std::span<const SeriesId> ids) {
+    // Part of a group may be gone already.
+    return ids.empty() || !catalogue_.contains(ids.front()) ? Result<void>() : forget(ids);
+  };
+  ASSAY_CHECK(around_damage<SeriesId>(empty, drop_all, give_up));
+  outcome.series_forgotten += before - catalogue_.size();
+  expiring_ = end < catalogue_.end() ? std::optional(end) : std::nullopt;
+  outcome.more = outcome.more || expiring_;
+  return {};
+}
+
+Result<void> SeriesEngine::remove_old_rows(std::span<const SeriesId> ids, UpkeepOutcome& outcome) {
+  std::size_t rows = 0;
+  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  for (const auto id : ids) {
     ASSAY_TRY(const auto raw, file_->raw().rows().remove_before(id, floors_[0]));
     ASSAY_TRY(const auto minutes, file_->minutes().rows().remove_before(id, floors_[1]));
     ASSAY_TRY(const auto hours, file_->hours().rows().remove_before(id, floors_[2]));
-    outcome.rows_expired += raw + minutes + hours;
-    if (heads_[id].progress.stored_until < floors_[2] && heads_[id].points.empty()) empty.push_back(id);
+    rows += raw + minutes + hours;
   }
   ASSAY_CHECK(transaction.commit());
+  outcome.rows_expired += rows;
   written_since_checkpoint_ = true;
-  if (!empty.empty()) ASSAY_CHECK(forget(empty));
-  outcome.series_forgotten += empty.size();
-  expiring_ = end < catalogue_.end() ? std::optional(end) : std::nullopt;
-  outcome.more = outcome.more || expiring_;
   return {};
 }
 
@@ -97,7 +152,7 @@ Result<void> SeriesEngine::trim_log(WallTime now, UpkeepOutcome& outcome) {
   std::vector<SeriesId> to_carry;
   for (SeriesId id = 0; id < catalogue_.end(); ++id) {
     const Head& head = heads_[id];
-    if (!catalogue_.contains(id) || head.points.empty() || head.due) continue;
+    if (!catalogue_.contains(id) || head.points.empty() || due_.contains(id)) continue;
     if (to_write.size() >= kWrites || to_carry.size() >= kCarried) break;
     const bool in_the_way = head.first_file < oldest_kept;
     if (head.points.last_time() < idle_since || (in_the_way && head.points.size() >= kWorthAChunk)) {
@@ -106,13 +161,15 @@ Result<void> SeriesEngine::trim_log(WallTime now, UpkeepOutcome& outcome) {
       to_carry.push_back(id);
     }
   }
-  ASSAY_CHECK(write_out(to_write, true));
-  ASSAY_CHECK(carry_over(to_carry));
+  auto freed = write_out(to_write, true);
+  if (freed.ok()) freed = carry_over(to_carry);
+  // A file that holds nothing goes even if others could not be freed: the disk may be full.
+  ASSAY_TRY(const bool deleted, delete_log_files(outcome));
+  ASSAY_CHECK(freed);
   outcome.series_written += to_write.size();
-  ASSAY_CHECK(delete_log_files(outcome));
   const bool more = to_write.size() >= kWrites || to_carry.size() >= kCarried;
   outcome.more = outcome.more || more;
-  if (more) return {};
+  if (more || !deleted) return {};
   trimmed_at_file_ = current;
   trimmed_ = now;
   return {};
@@ -131,18 +188,20 @@ Result<void> SeriesEngine::carry_over(std::span<const SeriesId> ids) {
   return {};
 }
 
-Result<void> SeriesEngine::delete_log_files(UpkeepOutcome& outcome) {
-  if (backups_ > 0) return {};
+/// False: a reader holds back what would have to be on the disk first.
+Result<bool> SeriesEngine::delete_log_files(UpkeepOutcome& outcome) {
+  if (backups_ > 0) return true;
   auto needed = log_->file_number();
   for (SeriesId id = 0; id < catalogue_.end(); ++id) {
     if (catalogue_.contains(id) && !heads_[id].points.empty()) needed = std::min(needed, heads_[id].first_file);
   }
   ASSAY_TRY(const auto files, log_files(folder_));
-  if (files.empty() || files.front().number >= needed) return {};
+  if (files.empty() || files.front().number >= needed) return true;
   // Names of series that are only in the log must not go with it, nor chunks that the disk does not have yet.
   if (!unsaved_.empty()) ASSAY_CHECK(write_group({}, false));
   ASSAY_CHECK(log_->sync());
   ASSAY_CHECK(checkpoint());
+  if (written_since_checkpoint_) return false;
   for (const auto& file : files) {
     if (file.number >= needed) break;
     std::error_code code;
@@ -150,14 +209,18 @@ Result<void> SeriesEngine::delete_log_files(UpkeepOutcome& outcome) {
   }
   const std::lock_guard hold(state_);
   log_files_ = files.size() - outcome.log_files_deleted;
-  return {};
+  return true;
 }
 
-/// Syncs the write-ahead log and moves what it can into the database; never waits for readers.
+/// Moves what it can of the write-ahead log into the database, and syncs that; never waits for readers. What is written
+/// since the oldest reader's snapshot stays where it is, possibly not even synced: then there is still something to do.
 Result<void> SeriesEngine::checkpoint() {
-  ASSAY_CHECK(file_->database().execute("PRAGMA wal_checkpoint(PASSIVE)"));
+  ASSAY_TRY(auto pragma, file_->database().prepare("PRAGMA wal_checkpoint(PASSIVE)"));
+  ASSAY_CHECK(pragma.step());
+  const bool busy = pragma.integer(0) != 0;
+  // Without a write-ahead log both numbers are -1.
+  written_since_checkpoint_ = busy || pragma.integer(1) != pragma.integer(2);
   checkpointed_ = clock_.now();
-  written_since_checkpoint_ = false;
   return {};
 }
 

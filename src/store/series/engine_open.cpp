@@ -12,8 +12,6 @@ constexpr const char* kDatabase = "series.db";
 constexpr std::size_t kMostProblems = 100;
 /// No log file is longer: a batch is written before the size is looked at.
 constexpr std::size_t kLongestLog = std::size_t{4} << 30;
-/// Late samples that are put among the chunks at once.
-constexpr std::size_t kReplayBacklog = 1024;
 
 bool wal_is_safe(const fs::path& folder, bool wanted) {
   const auto kind = file_system_of(folder);
@@ -27,13 +25,12 @@ const Clock& machine_clock() {
 
 }  // namespace
 
-/// Puts the log back into memory. The database has every point up to where its series was in chunks when it was opened,
-/// and every change up to the last it knows; the rest comes from here.
+/// Puts the log back into memory. The database has every point up to where its series is in chunks, and every change up
+/// to the last it knows; the rest comes from here. No chunk is written meanwhile: it would have points that a change
+/// further on takes away, and of that change the database may know already.
 class SeriesEngine::Replay final : public LogVisitor {
  public:
-  Replay(SeriesEngine& engine, std::uint64_t applied) : engine_(engine), applied_(applied) {
-    for (const auto& head : engine.heads_) stored_.push_back(head.progress.stored_until);
-  }
+  Replay(SeriesEngine& engine, std::uint64_t applied) : engine_(engine), applied_(applied) {}
 
   Result<void> on_series(SeriesId id, const SeriesKey& key, std::string_view unit) override {
     engine_.next_id_ = std::max(engine_.next_id_, id + 1);
@@ -46,22 +43,18 @@ class SeriesEngine::Replay final : public LogVisitor {
     }
     engine_.add_series(id, key, unit);
     engine_.unsaved_.push_back(id);
-    stored_.resize(engine_.heads_.size(), kNever);
     return {};
   }
 
   Result<void> on_samples(std::span<const SeriesSample> samples) override {
-    take(samples, [this](const SeriesSample& sample) { return sample.time_ns > stored_[sample.series]; });
-    if (!late_.empty()) ASSAY_CHECK(engine_.merge_late(applied_, late_));
-    if (engine_.due_.size() >= kReplayBacklog) ASSAY_CHECK(engine_.write_due(SIZE_MAX));
+    put_into_heads(samples);
     return {};
   }
 
   Result<void> on_late(std::uint64_t number, std::span<const SeriesSample> samples) override {
-    // A change that the database has seen may have been carried out in memory, by an earlier reading of the log.
-    const bool is_new = begin(number);
-    take(samples, [&](const SeriesSample& sample) { return is_new || sample.time_ns > stored_[sample.series]; });
-    return is_new || !late_.empty() ? engine_.merge_late(applied_, late_) : Result<void>();
+    // What is later than the chunks is in memory only, even if the database has seen the change.
+    const auto late = put_into_heads(samples);
+    return begin(number) ? engine_.merge_late(number, late) : Result<void>();
   }
 
   Result<void> on_erase(std::uint64_t number, TimeRange range, std::span<const SeriesId> ids) override {
@@ -94,22 +87,21 @@ class SeriesEngine::Replay final : public LogVisitor {
   }
 
  private:
-  /// Puts the wanted samples into heads, and into `late_` those that belong among the chunks: chunks may be written
-  /// while the log is read, earlier than they were the first time.
-  template <typename Wanted>
-  void take(std::span<const SeriesSample> samples, Wanted wanted) {
-    late_.clear();
+  /// Gives back those that belong among the chunks.
+  std::vector<SeriesSample> put_into_heads(std::span<const SeriesSample> samples) {
+    std::vector<SeriesSample> others;
     for (const auto& sample : samples) {
       if (!engine_.catalogue_.contains(sample.series)) {
         unknown_.insert(sample.series);
-      } else if (sample.time_ns >= engine_.floors_[0] && wanted(sample)) {
-        if (sample.time_ns <= engine_.heads_[sample.series].progress.stored_until) {
-          late_.push_back(sample);
-        } else {
-          engine_.put_into_head(sample);
-        }
+      } else if (sample.time_ns < engine_.floors_[0]) {
+        continue;
+      } else if (sample.time_ns <= engine_.heads_[sample.series].progress.stored_until) {
+        others.push_back(sample);
+      } else {
+        engine_.put_into_head(sample);
       }
     }
+    return others;
   }
 
   /// Whether the database has yet to see this change.
@@ -122,9 +114,7 @@ class SeriesEngine::Replay final : public LogVisitor {
 
   SeriesEngine& engine_;
   std::uint64_t applied_;
-  std::vector<std::int64_t> stored_;  ///< by id, as it was when the database was opened
   std::set<SeriesId> unknown_;
-  std::vector<SeriesSample> late_;
 };
 
 SeriesEngine::SeriesEngine(fs::path folder, const SeriesStoreOptions& options)
@@ -170,6 +160,7 @@ Result<void> SeriesEngine::open_file() {
   file_.reset();
   catalogue_ = {};
   heads_.clear();
+  newest_sample_ = 0;
   const auto aside = fmt::format("{}.damaged-{}", kDatabase, new_id());
   for (const std::string_view suffix : {"", "-wal", "-shm"}) {
     std::error_code missing;
@@ -182,31 +173,54 @@ Result<void> SeriesEngine::open_file() {
 
 Result<void> SeriesEngine::load() {
   std::vector<std::string> problems;
-  static constexpr std::array kFloorNames = {"raw_floor", "minute_floor", "hour_floor"};
   for (std::size_t tier = 0; tier < floors_.size(); ++tier) {
     ASSAY_TRY(floors_[tier], file_->setting(kFloorNames[tier]));
   }
-  ASSAY_TRY(const auto next, file_->setting("next_series"));
-  next_id_ = static_cast<SeriesId>(std::clamp<std::int64_t>(next, 1, INT32_MAX));
+  floors_ = next_floors(clock_.wall());
+  ASSAY_CHECK(load_series(problems));
   std::set<SeriesId> without_progress;
-  ASSAY_CHECK(file_->each_series(
-      [&](const SeriesInfo& series) {
-        if (series.id >= next_id_ || catalogue_.find(series.key)) return;
-        add_series(series.id, series.key, series.unit);
-        without_progress.insert(series.id);
-      },
-      problems));
+  for (SeriesId id = 0; id < catalogue_.end(); ++id) {
+    if (catalogue_.contains(id)) without_progress.insert(id);
+  }
   ASSAY_CHECK(file_->each_progress([&](SeriesId id, const SeriesProgress& progress) {
     if (!catalogue_.contains(id)) return;
     heads_[id].progress = progress;
+    newest_sample_ = std::max(newest_sample_, progress.newest.time_ns);
     without_progress.erase(id);
   }));
   for (const auto id : without_progress) {
     auto newest = file_->raw().last(id, problems);
     if (!newest.ok() && newest.error().kind != ErrorKind::bad_file) return std::move(newest).error();
-    if (newest.ok() && *newest) heads_[id].progress = {(*newest)->time_ns, **newest};
+    if (!newest.ok() || !*newest) continue;
+    heads_[id].progress = {(*newest)->time_ns, **newest};
+    newest_sample_ = std::max(newest_sample_, (*newest)->time_ns);
   }
   note(std::move(problems));
+  return {};
+}
+
+/// Of two series with one key the later is right: the other was forgotten.
+Result<void> SeriesEngine::load_series(std::vector<std::string>& problems) {
+  ASSAY_TRY(const auto next, file_->setting("next_series"));
+  next_id_ = static_cast<SeriesId>(std::clamp<std::int64_t>(next, 1, INT32_MAX));
+  std::vector<SeriesId> forgotten;
+  ASSAY_CHECK(file_->each_series(
+      [&](const SeriesInfo& series) {
+        if (series.id >= next_id_) return;
+        if (const auto before = catalogue_.find(series.key)) {
+          catalogue_.remove(*before);
+          forgotten.push_back(*before);
+        }
+        add_series(series.id, series.key, series.unit);
+      },
+      problems));
+  for (const auto id : forgotten) {
+    // If it fails now, the next opening finds it again.
+    if (const auto gone = file_->forget(id); !gone.ok()) {
+      problems.push_back(
+          fmt::format("series {}: it was forgotten and cannot be deleted: {}", id, gone.error().message));
+    }
+  }
   return {};
 }
 
@@ -235,6 +249,7 @@ Result<void> SeriesEngine::replay() {
   log_.emplace(std::move(log));
   log_files_ = files.size() + 1;
   synced_ = checkpointed_ = clock_.now();
+  trusted_sample_ = newest_sample_;
   return {};
 }
 

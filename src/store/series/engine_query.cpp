@@ -90,6 +90,18 @@ std::int64_t round_width(std::int64_t width_ns) {
 
 }  // namespace
 
+/// Buckets of at least that width from one tier, whole ones around the range, about `most` of them (0: any number).
+SeriesEngine::Plan SeriesEngine::plan_at(unsigned tier, TimeRange range, std::int64_t width_ns, std::int64_t most) {
+  Plan plan{.width_ns = ceil_to(width_ns, kTierWidth[tier]), .tier = static_cast<SeriesTier>(tier)};
+  for (;;) {
+    plan.range = {floor_to(range.from_ns, plan.width_ns), ceil_to(range.to_ns, plan.width_ns)};
+    // Bounds on multiples of the width may take one bucket more than was asked for.
+    if (most == 0 || (plan.range.to_ns - plan.range.from_ns) / plan.width_ns <= std::max<std::int64_t>(most, 2)) break;
+    plan.width_ns = ceil_to(round_width(plan.width_ns + plan.width_ns / most + 1), kTierWidth[tier]);
+  }
+  return plan;
+}
+
 /// With `state_` held. The width of the buckets, their bounds and the tier they come from.
 Result<SeriesEngine::Plan> SeriesEngine::plan(const SeriesQuery& query) const {
   const auto from = std::max<std::int64_t>(query.range.from_ns, 0);
@@ -100,20 +112,14 @@ Result<SeriesEngine::Plan> SeriesEngine::plan(const SeriesQuery& query) const {
   if (query.width_ns == 0 && query.max_points == 0) {
     return Error{.kind = ErrorKind::usage, .message = "the query has neither a width nor a number of points"};
   }
-  Plan plan;
-  plan.width_ns = std::max<std::int64_t>(query.width_ns, 1);
+  auto width = std::max<std::int64_t>(query.width_ns, 1);
   const auto most = static_cast<std::int64_t>(std::min<std::size_t>(query.max_points, 1'000'000));
-  if (most > 0) plan.width_ns = std::max(plan.width_ns, round_width((to - from + most - 1) / most));
-  auto tier = plan.width_ns >= kHourNs ? 2U : plan.width_ns >= kMinuteNs ? 1U : 0U;
-  while (tier < 2 && from < floors_[tier]) ++tier;
-  plan.tier = static_cast<SeriesTier>(tier);
-  plan.width_ns = ceil_to(plan.width_ns, kTierWidth[tier]);
-  for (;;) {
-    plan.range = {floor_to(from, plan.width_ns), ceil_to(to, plan.width_ns)};
-    // Bounds on multiples of the width may take one bucket more than was asked for.
-    if (most == 0 || (plan.range.to_ns - plan.range.from_ns) / plan.width_ns <= std::max<std::int64_t>(most, 2)) break;
-    plan.width_ns = ceil_to(round_width(plan.width_ns + plan.width_ns / most + 1), kTierWidth[tier]);
-  }
+  if (most > 0) width = std::max(width, round_width((to - from + most - 1) / most));
+  auto tier = width >= kHourNs ? 2U : width >= kMinuteNs ? 1U : 0U;
+  Plan plan = plan_at(tier, {from, to}, width, most);
+  // A first bucket of which a part is deleted would pass for a whole one: rather wider buckets of the next tier.
+  while (tier < 2 && plan.range.from_ns < floors_[tier]) plan = plan_at(++tier, {from, to}, width, most);
+  plan.range.from_ns = std::clamp(floors_[tier], plan.range.from_ns, plan.range.to_ns);
   return plan;
 }
 
@@ -145,17 +151,13 @@ Result<SeriesAnswer> SeriesEngine::query(const SeriesQuery& query) {
   const auto ids = catalogue_.select(query.selector);
   if (ids.size() > options_.max_answer_series) return too_many("series", options_.max_answer_series);
   ASSAY_TRY(auto seen, snapshot(std::move(file), ids));
-  // What is being deleted does not count any more.
-  const auto floor = floors_[static_cast<std::size_t>(plan.tier)];
   hold.unlock();
 
   SeriesAnswer answer{.range = plan.range, .width_ns = plan.width_ns, .tier = plan.tier};
-  Plan reading = plan;
-  reading.range.from_ns = std::max(reading.range.from_ns, floor);
   std::size_t count = 0;
   for (auto& series : seen.series) {
-    if (reading.range.from_ns >= reading.range.to_ns) break;
-    ASSAY_TRY(auto buckets, buckets(*seen.file, series, reading, answer.problems));
+    if (plan.range.from_ns >= plan.range.to_ns) break;
+    ASSAY_TRY(auto buckets, buckets(*seen.file, series, plan, answer.problems));
     count += buckets.size();
     if (count > options_.max_answer_points) return too_many("buckets", options_.max_answer_points);
     if (!buckets.empty()) answer.rows.push_back({std::move(series.info), std::move(buckets)});

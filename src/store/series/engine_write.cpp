@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "store/series/around_damage.h"
 #include "store/series/engine.h"
 
 namespace assay {
@@ -12,47 +13,38 @@ constexpr std::size_t kGroup = 256;
 /// Where the database refuses the points of a series for good, this many are kept in memory in the hope of better days.
 constexpr std::size_t kMostStuckPoints = 8 * kChunkPoints;
 
-/// How many of the points to write: up to the last whole minute, so that minutes are made from points in hand. All of
-/// them if that would leave too many.
+/// How many of the points to write, one at least: up to the last whole minute, so that minutes are made from points in
+/// hand. All of them if that would leave too many.
 std::size_t cut_of(const std::vector<TimedValue>& points) {
   const auto minute = floor_to(points.back().time_ns, kMinuteNs);
   const auto cut =
       static_cast<std::size_t>(std::partition_point(points.begin(), points.end(),
                                                     [&](const TimedValue& point) { return point.time_ns < minute; }) -
                                points.begin());
-  return cut >= points.size() / 2 ? cut : points.size();
+  return cut > 0 && cut >= points.size() / 2 ? cut : points.size();
 }
 
 }  // namespace
 
-/// Writes up to `most` series that are due; says how many it wrote.
-Result<std::size_t> SeriesEngine::write_due(std::size_t most) {
-  std::size_t count = 0;
-  while (count < most && !due_.empty()) {
-    const auto group = std::min({due_.size(), kGroup, most - count});
-    const std::vector<SeriesId> ids(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(group));
+/// Writes up to `most` series that are due.
+Result<void> SeriesEngine::write_due(std::size_t most) {
+  while (most > 0 && !due_.empty()) {
+    const auto group = std::min({due_.size(), kGroup, most});
+    const std::vector<SeriesId> ids(due_.begin(), std::next(due_.begin(), static_cast<std::ptrdiff_t>(group)));
     ASSAY_CHECK(write_out(ids, false));
-    due_.erase(due_.begin(), due_.begin() + static_cast<std::ptrdiff_t>(group));
-    count += group;
+    most -= group;
   }
-  return count;
+  return {};
 }
 
-/// Writes the heads of these series to chunks; `whole`: including their last minute.
+/// Writes the heads of these series to chunks; `whole`: including their last minute. None of them is due afterwards.
 Result<void> SeriesEngine::write_out(std::span<const SeriesId> ids, bool whole) {
   while (!ids.empty()) {
     const auto group = ids.first(std::min(ids.size(), kGroup));
-    auto written = write_group(group, whole);
-    if (!written.ok() && written.error().kind == ErrorKind::bad_file) {
-      // A damaged page stops the series it belongs to, not its neighbours.
-      for (const auto& id : group) {
-        auto alone = write_group({&id, 1}, whole);
-        if (!alone.ok() && alone.error().kind != ErrorKind::bad_file) return alone;
-        if (!alone.ok()) give_up_on(id, alone.error());
-      }
-    } else if (!written.ok()) {
-      return std::move(written).within("writing telemetry");
-    }
+    ASSAY_CHECK(around_damage(
+                    group, [&](std::span<const SeriesId> some) { return write_group(some, whole); },
+                    [&](SeriesId id, const Error& error) { give_up_on(id, error); })
+                    .within("writing telemetry"));
     ids = ids.subspan(group.size());
   }
   return {};
@@ -105,7 +97,7 @@ void SeriesEngine::settle(std::vector<Written> written) {
     head.progress = series.progress;
     head.first_file = head.tail_file;
     head.target = kChunkPoints;
-    head.due = false;
+    due_.erase(series.id);
   }
 }
 
@@ -120,7 +112,7 @@ void SeriesEngine::give_up_on(SeriesId id, const Error& error) {
   note({fmt::format("series {}: it cannot be written: {}", id, error.message)});
   const std::lock_guard hold(state_);
   Head& head = heads_[id];
-  head.due = false;
+  due_.erase(id);
   head.target = static_cast<std::uint32_t>(head.points.size() + kChunkPoints);
   if (head.points.size() >= kMostStuckPoints) {
     replace_points(head, {});
@@ -141,9 +133,7 @@ Result<void> SeriesEngine::flush() {
   for (SeriesId id = 0; id < catalogue_.end(); ++id) {
     if (catalogue_.contains(id) && !heads_[id].points.empty()) ids.push_back(id);
   }
-  ASSAY_CHECK(write_out(ids, true));
-  due_.clear();
-  return {};
+  return write_out(ids, true);
 }
 
 }  // namespace assay

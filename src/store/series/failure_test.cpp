@@ -91,6 +91,21 @@ TEST_F(FailureTest, WhatCannotBeWrittenToChunksWaitsUntilItCan) {
   expect_same(expected, points(id));
 }
 
+TEST_F(FailureTest, AFullDiskDoesNotKeepLogFilesThatNobodyNeeds) {
+  options_.log_file_bytes = 4 << 10;
+  open();
+  const auto id = intern("a");
+  for (int part = 0; part < 20; ++part) append_seconds(id, kStart + part * kHourNs, 500);
+  ASSERT_TRUE(store_->flush().ok());
+  append_seconds(id, kStart + 20 * kHourNs, 600);
+  ASSERT_GT(store_->stats().log_files, 3U);
+  const FileSizeLimit limit(fs::file_size(folder_ / "series.db-wal"));
+  const auto outcome = store_->maintain(clock_.wall());
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.error().text(), HasSubstr("writing telemetry: SQLite"));
+  EXPECT_LE(store_->stats().log_files, 2U);
+}
+
 TEST_F(FailureTest, ALatePointOnAFullDiskIsAnErrorThatMayBeRepeated) {
   const auto id = intern("a");
   ExpectedSeries expected;

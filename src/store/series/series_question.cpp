@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/text.h"
@@ -118,6 +119,7 @@ Result<SeriesQuery> parse_series_question(std::string_view text, WallTime now) {
   ASSAY_TRY(const auto words, words_of(text));
   SeriesQuery query;
   Times times;
+  std::set<std::string, std::less<>> said;
   for (const auto& word : words) {
     const auto equals = word.find('=');
     if (equals == std::string::npos) {
@@ -128,12 +130,18 @@ Result<SeriesQuery> parse_series_question(std::string_view text, WallTime now) {
       query.selector.name = word;
       continue;
     }
+    // 'device!=sda device!=sdb' makes sense; anything else that is said twice is a slip of the pen.
+    const std::string key = word.substr(0, equals);
+    if (!key.ends_with('!') && !said.insert(key).second) {
+      return misuse(fmt::format("'{}' is given twice", printable(key)));
+    }
     ASSAY_TRY(const bool taken, take_setting(std::string_view(word).substr(0, equals),
                                              std::string_view(word).substr(equals + 1), times, query));
     if (taken) continue;
     ASSAY_TRY(auto match, match_of(word, equals));
     query.selector.labels.push_back(std::move(match));
   }
+  if (said.contains("width") && said.contains("points")) return misuse("'width' does not go with 'points'");
   ASSAY_TRY(query.range, range_of(times, now));
   return query;
 }

@@ -66,6 +66,10 @@ TEST(SeriesQuestion, MistakesAreNamed) {
   EXPECT_EQ(mistake("x to=2025-10-09T08:00:00Z"), "'to' needs 'from'");
   EXPECT_EQ(mistake("x from=yesterday"), "'from=yesterday' is no time");
   EXPECT_EQ(mistake("x from=2025-10-09T08:00:00Z to=2025-10-09T07:00:00Z"), "the time begins after it ends");
+  EXPECT_EQ(mistake("x last=1h last=2h"), "'last' is given twice");
+  EXPECT_EQ(mistake("x node=a node=b"), "'node' is given twice");
+  EXPECT_EQ(mistake("x width=1min points=5"), "'width' does not go with 'points'");
+  EXPECT_EQ(good("x device!=sda device!=sdb").selector.labels.size(), 2U);
   EXPECT_EQ(mistake("x points=0"), "'points=0' must be a number from 1 to 100000");
   EXPECT_EQ(mistake("=x"), "'=x' has no label before '='");
   EXPECT_EQ(mistake("a!=x*"), "'a!=x*': '*' goes with '=' only");

@@ -48,7 +48,10 @@ class SeriesStore {
   /// Makes sure that everything appended survives a crash of the machine.
   Result<void> sync();
   /// A slice of upkeep: full series to chunks, sync, retention, log files and free pages. Call it about once a second,
-  /// and again at once while it says `more`.
+  /// and again at once while it says `more`. After a failure the rest of the slice was done all the same.
+  ///
+  /// Retention does not believe a clock that has just jumped or that has been watched for less than an hour: until then
+  /// it counts back from the newest sample of before.
   Result<UpkeepOutcome> maintain(WallTime now);
   /// Writes the whole head to chunks.
   Result<void> flush();
@@ -63,7 +66,7 @@ class SeriesStore {
 
   /// Buckets start at multiples of their width. A width that follows from `max_points` is one that people would choose
   /// (1 s, 5 s, 2 min …); every width is rounded up to a multiple of the tier's (raw: as it is), and
-  /// the tier is the coarsest that fits the width and still has the start of the range. Minimum, maximum and counts are
+  /// the tier is the coarsest that fits the width and still has the whole first bucket. Minimum, maximum and counts are
   /// exact, means to rounding. `usage` if the answer would exceed its limits.
   Result<SeriesAnswer> query(const SeriesQuery& query) const;
   /// Raw points in order of time, the first `limit` of the range; at most `max_answer_points`.

@@ -95,11 +95,12 @@ struct LatestValue {
   TimedValue newest;
 };
 
-/// What became of a batch. Refused samples are no failure: the rest is stored.
+/// What became of a batch: the sum is its size. Refused samples are no failure, the rest is stored; but whoever tells a
+/// sender that it may forget them loses them.
 struct AppendOutcome {
   std::size_t accepted = 0;
   std::size_t too_old = 0;        ///< older than what raw retention has begun to delete, or before 1970
-  std::size_t too_far_ahead = 0;  ///< a clock is wrong
+  std::size_t too_far_ahead = 0;  ///< more than `max_ahead` after now: the sender's clock is wrong, or this machine's
 };
 
 /// What one slice of upkeep did. `more`: another call would find work at once.
@@ -122,7 +123,8 @@ struct SeriesStoreStats {
 struct SeriesStoreOptions {
   /// How much a crash of the machine may cost.
   Nanos sync_every = std::chrono::seconds(1);
-  /// How long raw points, minutes and hours are kept; each at least as long as the one before.
+  /// How long raw points, minutes and hours are kept; each at least as long as the one before. Counted back from now or
+  /// from the newest sample, whichever is earlier: see `SeriesStore::maintain`.
   std::array<Nanos, 3> keep = {std::chrono::hours(24 * 14), std::chrono::hours(24 * 90), std::chrono::hours(24 * 730)};
   /// A sample later than this from now is refused: one wrong clock would make every later point a late one.
   Nanos max_ahead = std::chrono::hours(1);

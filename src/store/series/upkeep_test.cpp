@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/disk/sqlite.h"
 #include "store/series/head_log.h"
+#include "store/series/series_file.h"
 #include "store/series/series_store.h"
 #include "store/series/store_fixture.h"
 
@@ -33,6 +35,8 @@ TEST_F(UpkeepTest, EachTierIsKeptForItsTime) {
     append(samples);
     maintain();
   }
+  append_seconds(id, kStart + 5 * kDayNs, 1, &expected);
+  maintain();
   const auto raw = points(id);
   ASSERT_FALSE(raw.empty());
   EXPECT_EQ(raw.front().time_ns, kStart + 4 * kDayNs);
@@ -62,6 +66,7 @@ TEST_F(UpkeepTest, ASeriesOfWhichNothingIsLeftIsForgotten) {
   const auto unused = intern("unused");
   append_seconds(gone, kStart, 700);
   set_clock(kStart + kDayNs);
+  append_seconds(intern("alive"), kStart + kDayNs, 1);
   maintain();
   set_clock(kStart + kDayNs + kHourNs);
   maintain();
@@ -80,9 +85,12 @@ TEST_F(UpkeepTest, PointsThatWereLeftInTheHeadForMonthsStillReachTheHours) {
   ExpectedSeries expected;
   append_seconds(id, kStart, 2000, &expected);
   maintain();
-  // Nobody was there for half a year.
+  // Nobody was there for half a year. An hour after that, the clock is believed.
   set_clock(kStart + 180 * kDayNs);
   open();
+  maintain();
+  append_seconds(intern("b"), kStart + 180 * kDayNs, 1);
+  clock_.advance(std::chrono::hours(1));
   maintain();
   EXPECT_THAT(points(intern("a")), IsEmpty());
   const TimeRange hour{kStart, kStart + kHourNs};
@@ -127,6 +135,96 @@ TEST_F(UpkeepTest, LogFilesGoWhenTheirPointsAreInChunks) {
   expect_same(expected_quick, points(quick));
   expect_same(expected_slow, points(slow));
   EXPECT_THAT(store_->problems(), IsEmpty());
+}
+
+TEST_F(UpkeepTest, LogFilesStayWhileAReaderKeepsTheirSuccessorOffTheDisk) {
+  options_.log_file_bytes = 4 << 10;
+  open();
+  const auto id = intern("a");
+  append_seconds(id, kStart, 10);
+  ASSERT_TRUE(store_->flush().ok());
+  clock_.advance(std::chrono::minutes(1));
+  maintain();
+  {
+    // Sees the database as it is now: nothing newer can be moved into it.
+    auto reader = Database::open((folder_ / "series.db").string());
+    ASSERT_TRUE(reader.ok());
+    ASSERT_TRUE(reader->execute("BEGIN").ok());
+    ASSERT_TRUE(reader->number("SELECT count(*) FROM setting").ok());
+    for (int part = 1; part < 20; ++part) append_seconds(id, kStart + part * kHourNs, 500);
+    ASSERT_TRUE(store_->flush().ok());
+    const auto before = log_files(folder_)->size();
+    ASSERT_GT(before, 3U);
+    clock_.advance(std::chrono::minutes(1));
+    maintain();
+    EXPECT_EQ(log_files(folder_)->size(), before);
+  }
+  maintain();
+  EXPECT_EQ(log_files(folder_)->size(), 1U);
+}
+
+TEST_F(UpkeepTest, ASeriesThatIsDueMayLoseAllPointsButOne) {
+  for (const bool restarted : {false, true}) {
+    const auto id = intern("a");
+    const auto from = kStart + (restarted ? kHourNs : 0);
+    append_seconds(id, from, 560);
+    ASSERT_TRUE(store_->erase({"a", {}}, {kStart, from + 559 * kSecondNs}).ok());
+    if (restarted) crash();
+    maintain();
+    const auto left = points(intern("a"));
+    ASSERT_EQ(left.size(), 1U);
+    EXPECT_EQ(left[0].time_ns, from + 559 * kSecondNs);
+  }
+}
+
+/// Enough series for chunks to be written while the log is read again, if anybody did that.
+TEST_F(UpkeepTest, WhatWasDeletedDoesNotComeBackFromTheLog) {
+  constexpr int kSeries = 1100;
+  constexpr int kSeconds = 300;
+  std::vector<SeriesSample> samples;
+  for (int i = 0; i < kSeries; ++i) samples.push_back({intern("s" + std::to_string(i)), kStart, 1});
+  for (int second = 0; second < kSeconds; ++second) {
+    append(samples);
+    for (auto& sample : samples) sample.time_ns += kSecondNs;
+  }
+  ASSERT_TRUE(store_->erase({}, {kStart, kStart + 100 * kSecondNs}).ok());
+  ASSERT_TRUE(store_->erase({"s7", {}}).ok());
+  append_seconds(intern("s7"), kStart, 1);
+  for (int round = 0; round < 2; ++round) {
+    crash();
+    EXPECT_EQ(store_->list({})->size(), std::size_t{kSeries});
+    for (int i = 0; i < kSeries; ++i) {
+      ASSERT_EQ(points(intern("s" + std::to_string(i))).size(), i == 7 ? 1U : kSeconds - 100U) << i;
+    }
+    ASSERT_TRUE(store_->flush().ok());
+  }
+  EXPECT_THAT(store_->problems(), IsEmpty());
+}
+
+TEST_F(UpkeepTest, OfTwoSeriesWithOneNameTheLaterIsRight) {
+  const auto forgotten = intern("a");
+  append_seconds(forgotten, kStart, 10);
+  const auto right = intern("b");
+  append_seconds(right, kStart, 3);
+  ASSERT_TRUE(store_->flush().ok());
+  store_.reset();
+  const auto path = (folder_ / "series.db").string();
+  {
+    auto file = SeriesFile::open(path, true);
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE((*file)->put_series({.id = right, .key = {"a", {}}, .unit = "W"}).ok());
+  }
+  open();
+  EXPECT_EQ(intern("a"), right);
+  EXPECT_EQ(points(right).size(), 3U);
+  EXPECT_EQ(store_->list({})->size(), 1U);
+  store_.reset();
+  auto database = Database::open(path);
+  for (const auto* rows : {"chunk WHERE series = ", "series WHERE id = "}) {
+    const auto left = database->number("SELECT count(*) FROM " + std::string(rows) + std::to_string(forgotten));
+    ASSERT_TRUE(left.ok()) << left.error().text();
+    EXPECT_EQ(*left, 0) << rows;
+  }
 }
 
 TEST_F(UpkeepTest, DeletedRangesStayDeletedAndTheirNeighboursStayRight) {
