@@ -45,7 +45,9 @@ Result<void> BookState::add(const TokenRevoked& revoked) {
 
 Result<void> BookState::add(const NodeJoined& joined) {
   if (!is_node_name(joined.node)) return misfit(fmt::format("'{}' is no name of a node", joined.node));
-  NodeKey& key = nodes_[joined.node];
+  const auto [place, is_new] = nodes_.try_emplace(joined.node);
+  NodeKey& key = place->second;
+  if (is_new || key.info.revoked) ++good_nodes_;
   key.info = {.node = joined.node, .joined = joined.time, .by_token = joined.token, .revoked = false};
   key.hash = joined.hash;
   return {};
@@ -54,8 +56,10 @@ Result<void> BookState::add(const NodeJoined& joined) {
 Result<void> BookState::add(const NodeRevoked& revoked) {
   const auto key = nodes_.find(revoked.node);
   if (key == nodes_.end()) return misfit(fmt::format("a node '{}' that is not there is revoked", revoked.node));
+  if (!key->second.info.revoked) --good_nodes_;
   key->second.info.revoked = true;
   key->second.revoked.push_back(key->second.hash);
+  key->second.older_tokens = tokens_.size();
   return {};
 }
 
@@ -97,7 +101,7 @@ Result<TokenInfo> BookState::check(std::string_view secret, WallTime now) const 
   return token;
 }
 
-Result<bool> BookState::may_join(std::string_view node, std::string_view key) const {
+Result<bool> BookState::may_join(const TokenInfo& token, std::string_view node, std::string_view key) const {
   const auto known = nodes_.find(node);
   if (known == nodes_.end()) return true;
   const std::string hash = sha256_hex(key);
@@ -106,13 +110,20 @@ Result<bool> BookState::may_join(std::string_view node, std::string_view key) co
     return denied(fmt::format("this key of node '{}' was revoked", node),
                   "Remove the agent's key file, so that it makes a new key, and start the agent again.");
   }
-  if (known->second.info.revoked) return true;
+  if (known->second.info.revoked) {
+    // By their order in the book: a clock may be set back.
+    if (by_id_.at(token.id) >= known->second.older_tokens) return true;
+    return denied(
+        fmt::format("the key of node '{}' was revoked after the token '{}' ({}) was made", node, token.name, token.id),
+        "A node comes back with a new join token: assay token create --role agent");
+  }
   if (equal_in_constant_time(hash, known->second.hash)) return false;
   return Error{
       .kind = ErrorKind::busy,
       .message = fmt::format("the node '{0}' has another key since {1}", node, iso8601(known->second.info.joined)),
       .hint = fmt::format("If this is the same machine, an administrator revokes the old key: "
-                          "assay token revoke node:{0}. If not, give this one another name.",
+                          "assay token revoke node:{0}, and makes a new join token. If not, give this one another "
+                          "name.",
                           node)};
 }
 

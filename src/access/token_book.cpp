@@ -54,7 +54,8 @@ Result<std::string> read_from(int fd, std::size_t offset, std::size_t length) {
 /// The file as far as it was read, and what it says.
 class TokenBook::Shared {
  public:
-  Shared(fs::path path, const Clock& clock) : path_(std::move(path)), clock_(clock) {}
+  Shared(fs::path path, const Clock& clock, TokenBookLimits limits)
+      : path_(std::move(path)), clock_(clock), limits_(limits) {}
 
   /// Reads what is new and hands the state to `ask`, under the lock of the state.
   template <typename Ask>
@@ -82,20 +83,22 @@ class TokenBook::Shared {
     ASSAY_TRY(const std::optional<TokenRecord> record, with_state(decide));
     if (!record) return {};
     // Without the state's lock: who only checks does not wait for the disk.
-    ASSAY_CHECK(append(lock.descriptor(), line_of(*record)).within(fmt::format("writing '{}'", path_.string())));
+    ASSAY_CHECK(append(lock.descriptor(), *record).within(fmt::format("writing '{}'", path_.string())));
     return with_state([](const BookState&) { return Result<void>(); });
   }
 
   WallTime now() const { return clock_.wall(); }
+  const TokenBookLimits& limits() const { return limits_; }
 
  private:
-  Result<void> append(int fd, const std::string& line);
+  Result<void> append(int fd, const TokenRecord& record);
   Result<void> refresh();
   Result<void> read_tail(std::size_t size);
   Error damaged(const Error& why) const;
 
   const fs::path path_;
   const Clock& clock_;
+  const TokenBookLimits limits_;
   std::mutex write_mutex_;  ///< taken before the other one
   std::mutex state_mutex_;
   BookState state_;
@@ -126,9 +129,9 @@ Result<void> TokenBook::Shared::refresh() {
 }
 
 Result<void> TokenBook::Shared::read_tail(std::size_t size) {
-  if (size > kLargestBook + kLongestTokenLine) {
+  if (size > limits_.bytes + kLongestTokenLine) {
     return Error{.kind = ErrorKind::bad_file,
-                 .message = fmt::format("'{}' is larger than {} bytes", path_.string(), kLargestBook),
+                 .message = fmt::format("'{}' is larger than {} bytes", path_.string(), limits_.bytes),
                  .hint = "Move it away and make new tokens."};
   }
   auto read = read_from(file_.get(), read_to_, size - read_to_);
@@ -154,15 +157,18 @@ Error TokenBook::Shared::damaged(const Error& why) const {
 }
 
 /// The lock is held and everything that is whole was read: what lies behind is a line whose writer was killed.
-Result<void> TokenBook::Shared::append(int fd, const std::string& line) {
+Result<void> TokenBook::Shared::append(int fd, const TokenRecord& record) {
+  const std::string line = line_of(record);
+  const bool revokes = std::holds_alternative<TokenRevoked>(record) || std::holds_alternative<NodeRevoked>(record);
+  const std::size_t room = limits_.bytes - (revokes ? 0 : limits_.kept_for_revocations);
   ASSAY_ASSERT(line.size() <= kLongestTokenLine);
   const std::size_t end = [&] {
     const std::lock_guard lock(state_mutex_);
     return read_to_;
   }();
-  if (end + line.size() > kLargestBook) {
+  if (end + line.size() > room) {
     return Error{.kind = ErrorKind::io,
-                 .message = fmt::format("the book is full: it would be larger than {} bytes", kLargestBook),
+                 .message = fmt::format("the book is full: it would be larger than {} bytes", room),
                  .hint = "Move the file away and make new tokens; every node joins again then."};
   }
   if (::ftruncate(fd, static_cast<off_t>(end)) != 0) return system_error(errno, "cannot cut off an unfinished line");
@@ -179,9 +185,9 @@ TokenBook::TokenBook(TokenBook&&) noexcept = default;
 TokenBook& TokenBook::operator=(TokenBook&&) noexcept = default;
 TokenBook::~TokenBook() = default;
 
-Result<TokenBook> TokenBook::open(const fs::path& file, const Clock& clock) {
+Result<TokenBook> TokenBook::open(const fs::path& file, const Clock& clock, TokenBookLimits limits) {
   ASSAY_CHECK(make_if_missing(file));
-  auto shared = std::make_unique<Shared>(file, clock);
+  auto shared = std::make_unique<Shared>(file, clock, limits);
   ASSAY_CHECK(shared->with_state([](const BookState&) { return Result<void>(); }));
   return TokenBook(std::move(shared));
 }
@@ -275,12 +281,18 @@ Result<void> TokenBook::join(std::string_view join_secret, std::string_view node
     return Error{.kind = ErrorKind::usage,
                  .message = fmt::format("the key of node '{}' is not 64 hexadecimal digits", node)};
   }
-  const auto may_join = [&](const BookState& state) { return state.may_join(node, key); };
+  const auto may_join = [&](const BookState& state) -> Result<bool> {
+    // Asked every time: another process may have been faster, or the token was revoked meanwhile.
+    ASSAY_TRY(const TokenInfo still_good, state.check(join_secret, shared_->now()));
+    ASSAY_TRY(const bool is_new, state.may_join(still_good, node, key));
+    if (!is_new || state.good_nodes() < shared_->limits().nodes) return is_new;
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("{} nodes have joined, and no more are let in", state.good_nodes()),
+                 .hint = "An administrator makes room: assay token revoke node:NAME, for nodes that are gone."};
+  };
   ASSAY_TRY(const bool is_new, shared_->with_state(may_join));
   if (!is_new) return {};
   return shared_->write([&](const BookState& state) -> Result<std::optional<TokenRecord>> {
-    // Asked again: another process may have been faster, or the token was revoked meanwhile.
-    ASSAY_CHECK(state.check(join_secret, shared_->now()));
     ASSAY_TRY(const bool still_new, may_join(state));
     if (!still_new) return std::optional<TokenRecord>();
     return std::optional<TokenRecord>(

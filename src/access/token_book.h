@@ -32,6 +32,13 @@ struct NodeKeyInfo {
   bool operator==(const NodeKeyInfo&) const = default;
 };
 
+/// How large a book may become.
+struct TokenBookLimits {
+  std::size_t bytes = std::size_t{64} << 20;                ///< some two hundred thousand records
+  std::size_t kept_for_revocations = std::size_t{1} << 20;  ///< of those bytes: a full book must not keep anybody in
+  std::size_t nodes = 20'000;  ///< with a good key: whoever has a join token must not fill the book with names
+};
+
 /// Who may do what: tokens of people and programs, keys of nodes. One append-only file of JSON lines that only its
 /// owner can read, and which several processes may use at once: what one writes the others see with their next call.
 /// Secrets are not in it, only their hashes. Any thread. Writing (`create`, `revoke`, `join`) takes a lock on the file
@@ -46,7 +53,7 @@ class TokenBook {
   };
 
   /// Makes the file, and its folder, if it is missing. `clock` must outlive the book.
-  static Result<TokenBook> open(const fs::path& file, const Clock& clock);
+  static Result<TokenBook> open(const fs::path& file, const Clock& clock, TokenBookLimits limits = {});
   TokenBook(TokenBook&&) noexcept;
   TokenBook& operator=(TokenBook&&) noexcept;
   ~TokenBook();
@@ -54,8 +61,9 @@ class TokenBook {
   /// Without a name the token is called by its id, without a lifetime it is good until it is revoked. `usage`: a bad
   /// name, the name of another token that is still good, a lifetime that is not above 0 or beyond a hundred years.
   Result<NewToken> create(Role role, std::string name, std::optional<Nanos> lifetime);
-  /// A token by its id or name; `node:gpu03` revokes that node's key, and the node may join again with another one.
-  /// Nodes that a token let in stay. Revoking twice is fine. `not_found` otherwise.
+  /// A token by its id or name; `node:gpu03` revokes that node's key, and the node may join again with another one and
+  /// a token that was made after the revocation. Nodes that a token let in stay. Revoking twice is fine. `not_found`
+  /// otherwise.
   Result<TokenInfo> revoke(std::string_view id_or_name);
 
   /// In the order in which they were made. What was known last, should the file have become unreadable.
@@ -66,13 +74,11 @@ class TokenBook {
   /// Whose secret this is. `denied`: unknown, expired or revoked; the message is for the log, not for the bearer.
   Result<TokenInfo> check(std::string_view secret);
   /// Makes a key good for a node; again with the same key changes nothing. `denied`: the token is not good or not one
-  /// for agents, or the key was revoked. `usage`: no name of a node, no key. `busy`: the node has another key.
+  /// for agents, the key was revoked, or the node's last one was after the token was made. `usage`: no name of a node,
+  /// no key, too many nodes. `busy`: the node has another key.
   Result<void> join(std::string_view join_secret, std::string_view node, std::string_view key);
   /// `denied` unless this is the node's key.
   Result<void> check_node(std::string_view node, std::string_view key);
-
-  /// No book grows beyond this; some two hundred thousand records.
-  static constexpr std::size_t kLargestBook = std::size_t{64} << 20;
 
  private:
   class Shared;

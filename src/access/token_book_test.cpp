@@ -22,8 +22,8 @@ using testing::SizeIs;
 
 class TokenBookTest : public testing::Test {
  protected:
-  TokenBook open() {
-    auto book = TokenBook::open(file_, clock_);
+  TokenBook open(TokenBookLimits limits = {}) {
+    auto book = TokenBook::open(file_, clock_, limits);
     EXPECT_TRUE(book.ok()) << book.error().text();
     return std::move(*book);
   }
@@ -173,7 +173,7 @@ TEST_F(TokenBookTest, AnotherKeyMustWaitForTheRevocationOfTheFirst) {
   EXPECT_EQ(revoked->name, "gpu03");
   EXPECT_EQ(kind_of(book.check_node("gpu03", key_)), ErrorKind::denied);
   EXPECT_TRUE(book.nodes().front().revoked);
-  ASSERT_TRUE(book.join(secret, "gpu03", other).ok());
+  ASSERT_TRUE(book.join(make(book, Role::agent), "gpu03", other).ok());
   EXPECT_TRUE(book.check_node("gpu03", other).ok());
   EXPECT_EQ(kind_of(book.check_node("gpu03", key_)), ErrorKind::denied);
 }
@@ -184,9 +184,56 @@ TEST_F(TokenBookTest, ARevokedKeyNeverComesBack) {
   ASSERT_TRUE(book.join(secret, "gpu03", key_).ok());
   ASSERT_TRUE(book.revoke("node:gpu03").ok());
   EXPECT_EQ(kind_of(book.join(secret, "gpu03", key_)), ErrorKind::denied);
-  ASSERT_TRUE(book.join(secret, "gpu03", new_secret()).ok());
+  ASSERT_TRUE(book.join(make(book, Role::agent), "gpu03", new_secret()).ok());
   ASSERT_TRUE(book.revoke("node:gpu03").ok());
-  EXPECT_EQ(kind_of(book.join(secret, "gpu03", key_)), ErrorKind::denied) << "not even two keys later";
+  EXPECT_EQ(kind_of(book.join(make(book, Role::agent), "gpu03", key_)), ErrorKind::denied) << "not even two keys later";
+}
+
+TEST_F(TokenBookTest, ARevokedNodeStaysOutUntilThereIsANewerToken) {
+  TokenBook book = open();
+  const std::string before = make(book, Role::agent, "before");
+  ASSERT_TRUE(book.join(before, "gpu03", key_).ok());
+  ASSERT_TRUE(book.revoke("node:gpu03").ok());
+  const auto refused = book.join(before, "gpu03", new_secret());
+  EXPECT_EQ(kind_of(refused), ErrorKind::denied);
+  EXPECT_THAT(refused.error().hint, HasSubstr("assay token create --role agent"));
+  EXPECT_TRUE(book.join(before, "gpu04", new_secret()).ok()) << "the token is good for others";
+  // Set back: what counts is the order in the book.
+  clock_.advance(-hours(1));
+  const std::string after = make(book, Role::agent, "after");
+  EXPECT_TRUE(open().join(after, "gpu03", new_secret()).ok());
+  EXPECT_EQ(kind_of(book.join(before, "gpu03", new_secret())), ErrorKind::busy);
+}
+
+TEST_F(TokenBookTest, AJoinTokenLetsInSoManyNodesAndNoMore) {
+  TokenBook book = open({.nodes = 2});
+  const std::string secret = make(book, Role::agent);
+  ASSERT_TRUE(book.join(secret, "gpu01", key_).ok());
+  ASSERT_TRUE(book.join(secret, "gpu02", key_).ok());
+  const std::string before = content();
+  const auto refused = book.join(secret, "gpu03", key_);
+  EXPECT_EQ(kind_of(refused), ErrorKind::usage);
+  EXPECT_THAT(refused.error().hint, HasSubstr("assay token revoke node:NAME"));
+  EXPECT_EQ(content(), before);
+  EXPECT_TRUE(book.join(secret, "gpu02", key_).ok()) << "who is in stays in";
+  ASSERT_TRUE(book.revoke("node:gpu01").ok());
+  EXPECT_TRUE(book.join(secret, "gpu03", key_).ok());
+  EXPECT_EQ(kind_of(book.join(make(book, Role::agent), "gpu01", new_secret())), ErrorKind::usage);
+  EXPECT_EQ(kind_of(open({.nodes = 2}).join(secret, "gpu04", key_)), ErrorKind::usage);
+}
+
+TEST_F(TokenBookTest, AFullBookStillTakesRevocations) {
+  TokenBook book = open({.bytes = 4096, .kept_for_revocations = 2048});
+  const std::string secret = make(book, Role::agent, "rack1");
+  int joined = 0;
+  while (joined < 100 && book.join(secret, "gpu" + std::to_string(joined), key_).ok()) ++joined;
+  ASSERT_GT(joined, 1);
+  ASSERT_LT(joined, 100);
+  EXPECT_EQ(kind_of(book.create(Role::admin, "more", std::nullopt)), ErrorKind::io);
+  EXPECT_TRUE(book.revoke("rack1").ok());
+  EXPECT_TRUE(book.revoke("node:gpu0").ok());
+  EXPECT_EQ(kind_of(book.check_node("gpu0", key_)), ErrorKind::denied);
+  EXPECT_EQ(kind_of(book.join(secret, "gpu0", new_secret())), ErrorKind::denied);
 }
 
 TEST_F(TokenBookTest, JoiningNeedsAGoodTokenForAgentsAndGoodNames) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace assay {
@@ -61,6 +62,29 @@ void write_pretty(std::string& out, const json::value& value, int indent) {
   }
 }
 
+/// The first key that stands twice in one object of a text that is valid JSON.
+std::optional<std::string> repeated_key(std::string_view text) {
+  std::vector<std::set<std::string>> keys;  // of every object that is open, and none of every list
+  std::string_view last_string;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c == '{' || c == '[') {
+      keys.emplace_back();
+    } else if (c == '}' || c == ']') {
+      keys.pop_back();
+    } else if (c == '"') {
+      const std::size_t start = at++;
+      while (text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+      last_string = text.substr(start, at - start + 1);
+    } else if (c == ':') {
+      // Decoded: "a" and "\u0061" are one key.
+      std::string key(json::parse(last_string).as_string());
+      if (!keys.back().insert(key).second) return key;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<json::value> parse_json(std::string_view text) {
@@ -79,6 +103,14 @@ Result<json::value> parse_json(std::string_view text) {
                  .message = fmt::format("not valid JSON at byte {}: {}", used, code.message())};
   }
   return parser.release();
+}
+
+Result<json::value> parse_json_strictly(std::string_view text) {
+  ASSAY_TRY(auto value, parse_json(text));
+  if (const auto key = repeated_key(text)) {
+    return Error{.kind = ErrorKind::bad_file, .message = fmt::format("the key '{}' stands there twice", *key)};
+  }
+  return value;
 }
 
 std::string pretty_json(const json::value& value) {

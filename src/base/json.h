@@ -17,6 +17,9 @@ namespace json = boost::json;
 
 /// Parses one JSON document; at most 32 levels deep. The error says where in the text.
 Result<json::value> parse_json(std::string_view text);
+/// The same for what people write: a key that stands twice in one object is an error, since only one of its values
+/// could count.
+Result<json::value> parse_json_strictly(std::string_view text);
 
 /// JSON has no NaN or infinity: they become null (the caller adds a flag where that matters).
 inline json::value finite(double number) { return std::isfinite(number) ? json::value(number) : json::value(nullptr); }
@@ -25,7 +28,8 @@ inline json::value finite(double number) { return std::isfinite(number) ? json::
 std::string pretty_json(const json::value& value);
 
 /// Reads the fields of one JSON object that came from outside. The first problem is kept and every later
-/// read gives a default, so a reader can be written straight down and checked once with `finish()`.
+/// read gives a default, so a reader can be written straight down and checked once with `finish()`. Keys that nobody
+/// asks for are passed over: a newer program may have written them.
 class JsonFields {
  public:
   /// `what` names the object in messages: "run.json".

@@ -47,6 +47,25 @@ TEST(ParseJson, RefusesDeepNesting) {
   EXPECT_THAT(error_of(std::string(1'000'000, '[')), HasSubstr("not valid JSON"));
 }
 
+TEST(ParseJsonStrictly, RefusesAKeyThatStandsTwice) {
+  for (const char* text : {R"({"node": "gpu03", "node": ""})", R"({"a": [{"b": 1, "b": 1}]})",
+                           R"({"a": 1, "\u0061": 2})", R"({"a": {"c": ":"}, "b": "\\", "a": 3})"}) {
+    EXPECT_TRUE(parse_json(text).ok()) << text;
+    const auto value = parse_json_strictly(text);
+    ASSERT_FALSE(value.ok()) << text;
+    EXPECT_THAT(value.error().message, HasSubstr("twice")) << text;
+  }
+  EXPECT_EQ(parse_json_strictly(R"({"x": 1, "x": 2})").error().message, "the key 'x' stands there twice");
+}
+
+TEST(ParseJsonStrictly, TakesEverythingElse) {
+  for (const char* text : {R"({"a": {"a": 1}, "b": {"a": 1}})", R"([{"a": 1}, {"a": 1}])", R"({"a": "\"a\": 1, {"})",
+                           R"({"a": ["a", "a:", "{"], "b": "a"})", "[]", "\"a:\"", "7", R"({"": 1, " ": 2})"}) {
+    EXPECT_EQ(*parse_json_strictly(text), *parse_json(text)) << text;
+  }
+  EXPECT_THAT(parse_json_strictly("{").error().message, HasSubstr("not valid JSON"));
+}
+
 TEST(Finite, TurnsWhatJsonCannotSayIntoNull) {
   EXPECT_EQ(finite(0.5), json::value(0.5));
   EXPECT_TRUE(finite(std::nan("")).is_null());

@@ -7,13 +7,17 @@
 namespace assay {
 
 enum class LogLevel { debug, info, warning, error };
-enum class LogFormat { text, json_lines };
+enum class LogFormat {
+  text,
+  timed_text,  ///< for what runs for months where nobody else writes down the time
+  json_lines,
+};
 
 /// Where diagnostics go: standard error, as text for people or as one JSON object per line for machines.
 /// Call once from main; the default is text at `warning`.
 void configure_log(LogLevel level, LogFormat format);
 
-/// Writes one message. Any thread; the line is written whole.
+/// Writes one message as one line, whole: line ends and tabs in it become `\n` and `\t`. Any thread.
 void log(LogLevel level, std::string_view message);
 
 template <typename... Args>

@@ -63,6 +63,11 @@ TEST(Log, WritesOneJsonObjectPerLine) {
   EXPECT_FALSE(std::getline(lines, line));
 }
 
+TEST(Log, AMessageIsOneLine) {
+  EXPECT_EQ(logged(LogLevel::info, LogFormat::text, [] { log_info("GET /a\nassay: error: forged\tb"); }),
+            "assay: info: GET /a\\nassay: error: forged\\tb\n");
+}
+
 TEST(Log, WhatComesFromOutsideIsMadeSafe) {
   const std::string hostile = "\x1b[2Jclear {} \xff";
   EXPECT_EQ(logged(LogLevel::info, LogFormat::text, [&] { log(LogLevel::info, hostile); }),

@@ -62,6 +62,47 @@ TEST(HttpLimits, ARefusedLargeBodyStillGetsItsAnswer) {
   EXPECT_THAT(answer_of(*server, post("/echo", 200'000)), StartsWith("HTTP/1.1 413"));
 }
 
+TEST(HttpLimits, AStrangersBodyIsNotRead) {
+  Router router = echo_router();
+  router.before_body([](const HttpRequest& head) -> std::optional<HttpResponse> {
+    if (head.headers.find("Authorization")) return std::nullopt;
+    return HttpResponse::text(401, "who asks for " + head.path + "?");
+  });
+  const auto server = start_server(std::move(router));
+  // Nothing of the body is ever sent: a server that waited for it would not answer.
+  EXPECT_THAT(answer_of(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"),
+              AllOf(StartsWith("HTTP/1.1 401"), EndsWith("who asks for /echo?")));
+  EXPECT_THAT(answer_of(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"),
+              StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(answer_of(*server, post("/echo", 900'000)), StartsWith("HTTP/1.1 401")) << "also while it is coming";
+  EXPECT_THAT(answer_of(*server,
+                        "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: me\r\n"
+                        "Content-Length: 2\r\n\r\nab"),
+              EndsWith("ab!"));
+  EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200")) << "no body, no question";
+}
+
+TEST(HttpLimits, AllBodiesTogether) {
+  Router router = echo_router();
+  std::atomic<int> heads = 0;
+  router.before_body([&](const HttpRequest&) -> std::optional<HttpResponse> {
+    ++heads;
+    return std::nullopt;
+  });
+  const auto server = start_server(std::move(router), {.limits = {.all_body_bytes = 1000}});
+  RawConnection slow(port_of(*server));
+  slow.send("POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 800\r\n\r\n");
+  ASSERT_TRUE(comes_true([&] { return heads == 1; }));
+  EXPECT_THAT(answer_of(*server, post("/large", 201)), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1")));
+  EXPECT_THAT(answer_of(*server, post("/large", 200)), StartsWith("HTTP/1.1 200"));
+  // Nobody knows how long chunks will be: they count as what the route takes at most.
+  EXPECT_THAT(answer_of(*server, "POST /large HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"),
+              StartsWith("HTTP/1.1 503"));
+  slow.send(std::string(800, 'x'));
+  EXPECT_THAT(slow.read_all(), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, post("/large", 1000)), StartsWith("HTTP/1.1 200"));
+}
+
 TEST(HttpLimits, TimeForTheHeader) {
   const auto server = start_server(echo_router(), {.limits = {.header_time = milliseconds(50)}});
   EXPECT_THAT(answer_of(*server, "GET / HTTP/1.1\r\nHost: x\r\n"), StartsWith("HTTP/1.1 408"));
@@ -102,6 +143,40 @@ TEST(HttpLimits, TimeThatAWriteMayHang) {
   EXPECT_TRUE(comes_true([&] { return server->connections() == 0; })) << "a client that takes nothing is not cut off";
 }
 
+TEST(HttpLimits, TimeForAWholeAnswer) {
+  const auto server = start_server(echo_router(), {.limits = {.answer_time = milliseconds(100)}});
+  RawConnection connection(port_of(*server), 4096);
+  connection.send(get_and_close("/huge"));
+  EXPECT_THAT(connection.read_until("h"), StartsWith("HTTP/1.1 200"));
+  EXPECT_TRUE(comes_true([&] {
+    connection.read_until("h");
+    return server->connections() == 0;
+  })) << "a client that takes a little now and then holds its answer for ever";
+}
+
+TEST(HttpLimits, AnswersThatWaitToBeTaken) {
+  const auto server = start_server(echo_router(), {.limits = {.unsent_bytes = std::size_t{100} << 20}});
+  RawConnection lazy(port_of(*server), 4096);
+  lazy.send(get_and_close("/huge"));
+  EXPECT_THAT(lazy.read_until("h"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, get_and_close("/huge")),
+              AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1")));
+  EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200"));
+  lazy.close();
+  EXPECT_TRUE(comes_true([&] { return server->connections() == 0; }));
+  EXPECT_THAT(answer_of(*server, get_and_close("/huge")), StartsWith("HTTP/1.1 200"));
+}
+
+TEST(HttpLimits, ConnectionsOfOnePeer) {
+  const auto server = start_server(echo_router(), {.limits = {.connections = 100, .connections_of_peer = 1}});
+  RawConnection one(port_of(*server));
+  EXPECT_TRUE(comes_true([&] { return server->connections() == 1; }));
+  EXPECT_THAT(answer_of(*server, ""), StartsWith("HTTP/1.1 503"));
+  one.close();
+  EXPECT_TRUE(comes_true([&] { return server->connections() == 0; }));
+  EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200"));
+}
+
 TEST(HttpLimits, Connections) {
   const auto server = start_server(echo_router(), {.limits = {.connections = 2}});
   RawConnection one(port_of(*server));
@@ -111,6 +186,64 @@ TEST(HttpLimits, Connections) {
   one.close();
   EXPECT_TRUE(comes_true([&] { return server->connections() == 1; }));
   EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200"));
+}
+
+/// Handlers that wait, so that workers are busy for as long as a test wants.
+struct Blocker {
+  std::atomic<int> begun = 0;
+  std::latch release{1};
+  Handler handler() {
+    return [this](const HttpRequest&) {
+      ++begun;
+      release.wait();
+      return HttpResponse::text(200, "late");
+    };
+  }
+};
+
+TEST(HttpLimits, UrgentAndSlowHandlersHaveWorkersOfTheirOwn) {
+  Blocker blocker;
+  Router router = echo_router();
+  router.get("/block", blocker.handler());
+  router.get("/minutes", blocker.handler(), {.run_on = RunOn::slow_worker});
+  router.get("/urgent", [](const HttpRequest&) { return HttpResponse::text(200, "now"); },
+             {.run_on = RunOn::urgent_worker});
+  const auto server = start_server(std::move(router), {.workers = 1});
+  RawConnection slow(port_of(*server));
+  slow.send(get_and_close("/minutes"));
+  ASSERT_TRUE(comes_true([&] { return blocker.begun == 1; }));
+  EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200")) << "the one worker is free";
+  RawConnection blocked(port_of(*server));
+  blocked.send(get_and_close("/block"));
+  ASSERT_TRUE(comes_true([&] { return blocker.begun == 2; }));
+  EXPECT_THAT(answer_of(*server, get_and_close("/urgent")), EndsWith("now"));
+  blocker.release.count_down();
+  EXPECT_THAT(slow.read_all(), EndsWith("late"));
+  EXPECT_THAT(blocked.read_all(), EndsWith("late"));
+}
+
+TEST(HttpLimits, RequestsOfOneCaller) {
+  Blocker blocker;
+  Router router = echo_router();
+  router.get("/block", blocker.handler());
+  router.get("/shared", [](const HttpRequest&) { return HttpResponse::text(200, "ok"); }, {.many_callers = true});
+  const auto server = start_server(std::move(router), {.limits = {.requests_of_caller = 1}, .workers = 3});
+  const auto get_as = [](std::string_view path, std::string_view who) {
+    return "GET " + std::string(path) +
+           " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: " + std::string(who) + "\r\n\r\n";
+  };
+  RawConnection blocked(port_of(*server));
+  blocked.send(get_as("/block", "Bearer one"));
+  ASSERT_TRUE(comes_true([&] { return blocker.begun == 1; }));
+  EXPECT_THAT(answer_of(*server, get_as("/", "Bearer one")),
+              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After: 1")));
+  EXPECT_THAT(answer_of(*server, get_as("/", "Bearer two")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, get_as("/shared", "Bearer one")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200"));
+  blocker.release.count_down();
+  EXPECT_THAT(blocked.read_all(), EndsWith("late"));
+  EXPECT_TRUE(comes_true([&] { return server->connections() == 0; }));
+  EXPECT_THAT(answer_of(*server, get_as("/", "Bearer one")), StartsWith("HTTP/1.1 200"));
 }
 
 TEST(HttpLimits, RequestsThatWaitForAWorker) {

@@ -62,6 +62,13 @@ std::string statuses(std::string_view input, std::size_t piece) {
   });
   context.run();
   if (!written.empty() && !written.starts_with("HTTP/1.1 ")) std::abort();
+  // Whatever came, a connection that is over holds nothing of what all have together.
+  ServerShared& shared = server.shared;
+  for (const auto& [caller, requests] : shared.requests_of) {
+    if (requests != 0) std::abort();
+  }
+  shared.requests_of.clear();
+  if (shared.body_bytes != 0 || shared.unsent_bytes != 0) std::abort();
   std::string found;
   for (auto at = written.find("HTTP/1.1 "); at != std::string::npos; at = written.find("HTTP/1.1 ", at + 1)) {
     const std::string status = written.substr(at + 9, 3);

@@ -32,9 +32,13 @@ constexpr std::string_view kNoRoom =
     "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nContent-Type: text/plain\r\n\r\n"
     "503 Service Unavailable: too many connections are open\n";
 
+// A full table of files is said, not repeated with every attempt.
+constexpr Nanos kAcceptLogPeriod = std::chrono::minutes(1);
+
 /// Often enough for the shortest limit, rarely enough to cost nothing.
 Nanos sweep_period(const HttpLimits& limits) {
-  const Nanos shortest = std::min({limits.header_time, limits.idle_time, limits.body_time, limits.write_time});
+  const Nanos shortest =
+      std::min({limits.header_time, limits.idle_time, limits.body_time, limits.write_time, limits.answer_time});
   return std::clamp<Nanos>(shortest / 8, std::chrono::milliseconds(2), std::chrono::milliseconds(250));
 }
 
@@ -43,7 +47,7 @@ Nanos sweep_period(const HttpLimits& limits) {
 class HttpServer::Core {
  public:
   Core(ServerOptions options, Router router, std::vector<Listener> listeners, std::shared_ptr<TlsContext> tls)
-      : workers_(std::in_place, std::max<std::size_t>(options.workers, 1), options.limits.waiting_requests),
+      : workers_(std::in_place, options),
         listeners_(std::move(listeners)),
         tls_(std::move(tls)),
         sweep_timer_(context_.get_executor()) {
@@ -97,7 +101,7 @@ class HttpServer::Core {
       const int problem = accept_all(listener);
       if (problem == 0) continue;
       // Most likely out of file descriptors: the queue stays readable, so without a pause this would spin.
-      log_error("cannot accept connections on {}: {}", listener.address().text(), std::strerror(problem));
+      log_accept_problem(listener, problem);
       pause.expires_after(std::chrono::milliseconds(200));
       co_await pause.async_wait(kAsTask);
     }
@@ -119,9 +123,22 @@ class HttpServer::Core {
     }
   }
 
+  void log_accept_problem(const Listener& listener, int problem) {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    if (now < next_accept_log_) return;
+    next_accept_log_ = now + kAcceptLogPeriod;
+    log_error("cannot accept connections on {}: {}", listener.address().text(), std::strerror(problem));
+  }
+
+  bool has_room_for(const PeerAddress& peer) const {
+    if (connections_.size() >= shared_.limits.connections) return false;
+    const auto of_peer = of_peer_.find(peer.host);
+    return of_peer == of_peer_.end() || of_peer->second < shared_.limits.connections_of_peer;
+  }
+
   void serve(Listener::Accepted accepted, bool unix_socket) {
     const bool encrypted = tls_ && !unix_socket;
-    if (connections_.size() >= shared_.limits.connections) {
+    if (!has_room_for(accepted.peer)) {
       if (!encrypted) (void)::send(accepted.fd.get(), kNoRoom.data(), kNoRoom.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
       return;
     }
@@ -131,12 +148,15 @@ class HttpServer::Core {
     auto connection =
         std::make_shared<ServerConnection>(shared_, std::move(stream), std::move(accepted.peer), encrypted);
     connections_.emplace(connection.get(), connection);
+    ++of_peer_[connection->peer().host];
     count_ = connections_.size();
     asio::co_spawn(executor, connection->run(),
                    [this, raw = connection.get()](const std::exception_ptr& problem) { forget(raw, problem); });
   }
 
   void forget(ServerConnection* connection, const std::exception_ptr& problem) {
+    const auto of_peer = of_peer_.find(connection->peer().host);
+    if (--of_peer->second == 0) of_peer_.erase(of_peer);
     connections_.erase(connection);
     count_ = connections_.size();
     if (connections_.empty() && shared_.stopping) sweep_timer_.cancel();
@@ -155,6 +175,7 @@ class HttpServer::Core {
       co_await sweep_timer_.async_wait(kAsTask);
       const SteadyTime now = std::chrono::steady_clock::now();
       for (const auto& [raw, connection] : connections_) connection->check_deadline(now);
+      std::erase_if(shared_.requests_of, [](const auto& caller) { return caller.second == 0; });
       if (shared_.stopping && now >= stop_deadline_ && !shared_.aborting) {
         shared_.aborting = true;
         for (const auto& [raw, connection] : connections_) connection->abort();
@@ -173,15 +194,17 @@ class HttpServer::Core {
     sweep_timer_.cancel();
   }
 
+  ServerShared shared_;  ///< outlives the coroutines in the context
   asio::io_context context_{1};
-  ServerShared shared_;
-  std::optional<WorkerPool> workers_;
+  std::optional<WorkerPools> workers_;
   std::vector<Listener> listeners_;
   std::deque<Descriptor> descriptors_;  ///< a deque: coroutines refer to its elements
   std::shared_ptr<TlsContext> tls_;
   std::vector<ListenAddress> addresses_;
   std::unordered_map<ServerConnection*, std::shared_ptr<ServerConnection>> connections_;
   std::atomic<std::size_t> count_ = 0;
+  std::unordered_map<std::string, std::size_t> of_peer_;  ///< connections by host
+  SteadyTime next_accept_log_;
   IoTimer sweep_timer_;
   SteadyTime stop_deadline_ = SteadyTime::max();
   std::mutex wait_mutex_;

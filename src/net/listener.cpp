@@ -206,4 +206,11 @@ Result<std::size_t> raise_file_limit() {
   return static_cast<std::size_t>(limit.rlim_cur);
 }
 
+std::size_t connections_within(std::size_t open_files, std::size_t wanted) {
+  constexpr std::size_t kFilesForTheRest = 256;
+  constexpr std::size_t kFewest = 64;
+  const std::size_t free = open_files > kFilesForTheRest ? open_files - kFilesForTheRest : 0;
+  return std::min(wanted, std::max(free, kFewest));
+}
+
 }  // namespace assay

@@ -49,4 +49,8 @@ class Listener {
 /// Raises the limit of open files of this process as far as it is allowed to; the limit that holds now.
 Result<std::size_t> raise_file_limit();
 
+/// How many connections a server may have where so many files can be open: 256 are for everything else, as long as 64
+/// are left, and never more than `wanted`.
+std::size_t connections_within(std::size_t open_files, std::size_t wanted);
+
 }  // namespace assay

@@ -109,5 +109,13 @@ TEST(FileLimit, IsRaisedToWhatIsAllowed) {
   EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+TEST(FileLimit, LeavesRoomForWhatIsNoConnection) {
+  EXPECT_EQ(connections_within(std::size_t{1} << 20, 16'384), 16'384U);
+  EXPECT_EQ(connections_within(1024, 16'384), 768U);
+  EXPECT_EQ(connections_within(1024, 100), 100U);
+  EXPECT_EQ(connections_within(200, 16'384), 64U);
+  EXPECT_EQ(connections_within(0, 16'384), 64U);
+}
+
 }  // namespace
 }  // namespace assay

@@ -46,6 +46,19 @@ void Router::post(std::string_view pattern, Handler handler, RouteOptions option
   add("POST", pattern, std::move(handler), options);
 }
 
+void Router::change_below(std::string_view path, const std::function<void(RouteOptions&)>& change) {
+  const auto start = parse_pattern(path);
+  bool found = false;
+  for (auto& route : routes_) {
+    if (route.segments.size() < start.size() || !std::equal(start.begin(), start.end(), route.segments.begin())) {
+      continue;
+    }
+    change(route.options);
+    found = true;
+  }
+  ASSAY_ASSERT(found);
+}
+
 HttpResponse Router::refusal(int status, std::string_view message) const {
   if (refuse_) return refuse_(status, message);
   return HttpResponse::text(status, fmt::format("{} {}: {}\n", status, reason_phrase(status), message));

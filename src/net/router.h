@@ -17,13 +17,16 @@ namespace assay {
 using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
 enum class RunOn {
-  worker,     ///< may block: stores, files, hashing
-  io_thread,  ///< must return at once: every connection waits for it
+  worker,         ///< may block: stores, files, hashing
+  urgent_worker,  ///< the same on threads of their own: never behind what is slow
+  slow_worker,    ///< takes minutes; one at a time
+  io_thread,      ///< must return at once: every connection waits for it
 };
 
 struct RouteOptions {
   std::optional<std::size_t> body_bytes;  ///< instead of the server's limit
   RunOn run_on = RunOn::worker;
+  bool many_callers = false;  ///< who share one Authorization: `HttpLimits::requests_of_caller` does not hold
 };
 
 /// Which handler answers which request. Patterns are paths with `{name}` for one segment and, at the end, `{name...}`
@@ -36,6 +39,17 @@ class Router {
   void add(std::string method, std::string_view pattern, Handler handler, RouteOptions options = {});
   void get(std::string_view pattern, Handler handler, RouteOptions options = {});
   void post(std::string_view pattern, Handler handler, RouteOptions options = {});
+
+  /// Changes the options of every route at this path and below it; that there is none is a programmer error.
+  void change_below(std::string_view path, const std::function<void(RouteOptions&)>& change);
+
+  /// Asked about the head of a request before its body is read: a response refuses it unread. This spares the memory
+  /// and decides nothing: handlers check who asks themselves. Called on the I/O thread, so it must return at once.
+  using BeforeBody = std::function<std::optional<HttpResponse>(const HttpRequest& head)>;
+  void before_body(BeforeBody refuse) { before_body_ = std::move(refuse); }
+  std::optional<HttpResponse> refused_unread(const HttpRequest& head) const {
+    return before_body_ ? before_body_(head) : std::nullopt;
+  }
 
   /// How the server's own refusals look (404, 413, 500 …). The default is a line of plain text. Called on any thread.
   void on_refusal(std::function<HttpResponse(int status, std::string_view message)> make) { refuse_ = std::move(make); }
@@ -70,6 +84,7 @@ class Router {
 
   std::vector<Route> routes_;
   std::function<HttpResponse(int, std::string_view)> refuse_;
+  BeforeBody before_body_;
 };
 
 }  // namespace assay

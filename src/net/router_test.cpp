@@ -93,6 +93,18 @@ TEST(Router, AHeadRouteOfItsOwnGoesFirst) {
   }
 }
 
+TEST(Router, OptionsCanBeChangedForAWholeFolder) {
+  Router router;
+  for (const char* pattern : {"/a", "/a/b", "/a/{x}/c", "/ab", "/b/a"}) router.get(pattern, says("x"));
+  router.change_below("/a", [](RouteOptions& options) { options.run_on = RunOn::urgent_worker; });
+  router.change_below("/a/b", [](RouteOptions& options) { options.body_bytes = 5; });
+  const auto options = [&](std::string_view path) { return router.match("GET", *parse_request_target(path)).options; };
+  for (const char* path : {"/a", "/a/b", "/a/1/c"}) EXPECT_EQ(options(path).run_on, RunOn::urgent_worker) << path;
+  for (const char* path : {"/ab", "/b/a"}) EXPECT_EQ(options(path).run_on, RunOn::worker) << path;
+  EXPECT_EQ(options("/a/b").body_bytes, 5U);
+  EXPECT_FALSE(options("/a").body_bytes.has_value());
+}
+
 TEST(Router, RefusalsCanHaveAFormOfTheirOwn) {
   Router router;
   EXPECT_EQ(router.refusal(404, "nothing").body, "404 Not Found: nothing\n");

@@ -1,8 +1,10 @@
 #include "net/server_connection.h"
 
+#include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "base/log.h"
@@ -17,14 +19,50 @@ constexpr std::size_t kBodyReadBytes = std::size_t{64} << 10;
 constexpr std::size_t kJoinBytes = std::size_t{16} << 10;
 // How much of a refused request is read and dropped: closing earlier would reset the connection, and the client would
 // not see why it was refused.
-constexpr std::size_t kDroppedBytes = std::size_t{256} << 10;
+constexpr std::size_t kDroppedBytes = std::size_t{8} << 20;
 constexpr Nanos kGoodbyeTime = std::chrono::seconds(1);
 
 constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
+// Nobody waits for more than a few things that take minutes.
+constexpr std::size_t kWaitingSlowly = 4;
+
 bool has_no_body(int status) { return status == 204 || status == 304 || status < 200; }
 
+/// Who asks, as far as a server can tell that knows nothing of tokens.
+std::size_t caller_of(const HttpRequest& request) {
+  return std::hash<std::string_view>()(request.headers.find("Authorization").value_or(request.peer.host));
+}
+
 }  // namespace
+
+WorkerPools::WorkerPools(const ServerOptions& options)
+    : usual(std::max<std::size_t>(options.workers, 1), options.limits.waiting_requests),
+      urgent(std::max<std::size_t>(options.urgent_workers, 1), options.limits.waiting_requests),
+      slow(1, kWaitingSlowly) {}
+
+WorkerPool& WorkerPools::of(RunOn run_on) {
+  ASSAY_ASSERT(run_on != RunOn::io_thread);
+  if (run_on == RunOn::urgent_worker) return urgent;
+  return run_on == RunOn::slow_worker ? slow : usual;
+}
+
+Share::Share(std::size_t& taken, std::size_t part, std::size_t limit) : part_(part) {
+  if (part > limit || taken > limit - part) return;
+  taken += part;
+  taken_ = &taken;
+}
+
+Share& Share::operator=(Share&& other) noexcept {
+  give_back();
+  taken_ = std::exchange(other.taken_, nullptr);
+  part_ = other.part_;
+  return *this;
+}
+
+void Share::give_back() {
+  if (taken_) *std::exchange(taken_, nullptr) -= part_;
+}
 
 std::string_view ServerShared::date() {
   const WallTime now = SystemClock().wall();
@@ -154,6 +192,7 @@ IoTask<bool> ServerConnection::answer(RequestParser& parser, HttpRequest request
   const bool chunks_known = !parser.http_1_0();
   bool keep_alive = parser.keep_alive() && !parser.http_1_0();
   HttpResponse response;
+  Shares shares;
   if (!match.handler) {
     response = match.status < 300
                    ? HttpResponse{.status = match.status}
@@ -162,29 +201,61 @@ IoTask<bool> ServerConnection::answer(RequestParser& parser, HttpRequest request
     if (!match.allow.empty()) response.headers.set("Allow", match.allow);
     // The body that nobody wants is not read, so the next request cannot be found either.
     keep_alive = keep_alive && !parser.has_body();
+  } else if (auto refused = refuse_unread(parser, request, match.options, shares)) {
+    response = std::move(*refused);
+    keep_alive = keep_alive && !parser.has_body();
   } else {
-    const std::size_t limit = match.options.body_bytes.value_or(shared_.limits.body_bytes);
-    const bool received = co_await read_body(parser, limit);
+    const bool received = co_await read_body(parser, body_limit(match.options));
     if (!received) co_return false;
     request.body = parser.take_content();
     allow_forever();
     response = co_await run_handler(match, std::move(request));
+    shares.body.give_back();
   }
   if (aborted_) {
     if (response.stream) response.stream->detach();
     co_return false;
   }
   if (response.stream) {
+    shares.turn.give_back();
     const bool proper_end = co_await send_stream(response, head_only, chunks_known);
     if (proper_end) co_await say_goodbye();
     co_return false;
   }
+  const Share unsent(shared_.unsent_bytes, response.body.size(), shared_.limits.unsent_bytes);
+  if (!unsent.granted()) response = refusal_for_now(503, "too many answers wait for clients to take them");
   keep_alive = keep_alive && !shared_.stopping;
   const bool sent = co_await send(response, keep_alive, head_only);
   if (sent && !keep_alive) co_await say_goodbye();
   allow_forever();
   const bool again = sent && keep_alive;
   co_return again;
+}
+
+/// What can be said before the body is read, which is then not read at all.
+std::optional<HttpResponse> ServerConnection::refuse_unread(const RequestParser& parser, const HttpRequest& request,
+                                                            const RouteOptions& options, Shares& shares) {
+  const HttpLimits& limits = shared_.limits;
+  if (parser.has_body()) {
+    if (auto refusal = shared_.router.refused_unread(request)) return refusal;
+  }
+  if (options.run_on != RunOn::io_thread && !options.many_callers) {
+    shares.turn = Share(shared_.requests_of[caller_of(request)], 1, limits.requests_of_caller);
+    if (!shares.turn.granted()) return refusal_for_now(429, "too many requests of this caller are being answered");
+  }
+  if (parser.has_body()) {
+    const std::size_t most = body_limit(options);
+    const auto size = std::min<std::uint64_t>(parser.content_length().value_or(most), most);
+    shares.body = Share(shared_.body_bytes, size, limits.all_body_bytes);
+    if (!shares.body.granted()) return refusal_for_now(503, "too many large requests are being received");
+  }
+  return std::nullopt;
+}
+
+HttpResponse ServerConnection::refusal_for_now(int status, std::string_view message) const {
+  HttpResponse response = shared_.router.refusal(status, message);
+  response.headers.set("Retry-After", "1");
+  return response;
 }
 
 HttpResponse ServerConnection::call(const Handler& handler, const HttpRequest& request) const {
@@ -204,18 +275,14 @@ IoTask<HttpResponse> ServerConnection::run_handler(const Router::Match& match, H
   HttpResponse response;
   bool done = false;
   // Everything that is referred to lives in this coroutine, which waits until `done`.
-  const bool taken = shared_.workers->submit([&] {
+  const bool taken = shared_.workers->of(match.options.run_on).submit([&] {
     response = call(*match.handler, request);
     asio::post(stream_->executor(), [&] {
       done = true;
       wakeup_.notify();
     });
   });
-  if (!taken) {
-    response = shared_.router.refusal(503, "too many requests are waiting");
-    response.headers.set("Retry-After", "1");
-    co_return response;
-  }
+  if (!taken) co_return refusal_for_now(503, "too many requests are waiting");
   while (!done) co_await wakeup_.wait();
   co_return response;
 }
@@ -224,19 +291,21 @@ IoTask<bool> ServerConnection::send(const HttpResponse& response, bool keep_aliv
   ResponseFraming framing{.keep_alive = keep_alive, .date = shared_.date()};
   if (!has_no_body(response.status)) framing.length = response.body.size();
   std::string head = format_response_head(response, framing);
-  if (head_only || !framing.length) co_return co_await write(head);
+  const SteadyTime end = std::chrono::steady_clock::now() + shared_.limits.answer_time;
+  if (head_only || !framing.length) co_return co_await write(head, end);
   if (response.body.size() <= kJoinBytes) {
     head += response.body;
-    co_return co_await write(head);
+    co_return co_await write(head, end);
   }
-  const bool head_sent = co_await write(head);
+  const bool head_sent = co_await write(head, end);
   if (!head_sent) co_return false;
-  co_return co_await write(response.body);
+  co_return co_await write(response.body, end);
 }
 
-IoTask<bool> ServerConnection::write(std::string_view bytes) {
+IoTask<bool> ServerConnection::write(std::string_view bytes, SteadyTime end) {
   while (!bytes.empty()) {
     allow(shared_.limits.write_time);
+    deadline_ = std::min(deadline_, end);
     const auto [error, written] = co_await stream_->write_some(bytes);
     if (error) co_return false;
     bytes.remove_prefix(written);
@@ -257,7 +326,7 @@ IoTask<void> ServerConnection::say_goodbye() {
   co_await stream_->end_writing();
   std::size_t dropped = 0;
   while (dropped < kDroppedBytes && !expired_ && !aborted_) {
-    const auto [error, got] = co_await stream_->read_some(input_.prepare(kReadBytes));
+    const auto [error, got] = co_await stream_->read_some(input_.prepare(kBodyReadBytes));
     if (error) break;
     dropped += got;
   }

@@ -2,7 +2,9 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "base/clock.h"
 #include "net/http_server.h"
@@ -15,13 +17,47 @@
 
 namespace assay {
 
+/// The threads that handlers run on.
+struct WorkerPools {
+  explicit WorkerPools(const ServerOptions& options);
+  /// Not for the I/O thread.
+  WorkerPool& of(RunOn run_on);
+
+  WorkerPool usual;
+  WorkerPool urgent;
+  WorkerPool slow;
+};
+
+/// A part of something that all connections have together, given back when this object goes. I/O thread only.
+class Share {
+ public:
+  Share() = default;
+  /// Not granted where the parts would be more than the limit.
+  Share(std::size_t& taken, std::size_t part, std::size_t limit);
+  Share(Share&& other) noexcept : taken_(std::exchange(other.taken_, nullptr)), part_(other.part_) {}
+  Share& operator=(Share&& other) noexcept;
+  ~Share() { give_back(); }
+
+  bool granted() const { return taken_ != nullptr; }
+  void give_back();
+
+ private:
+  std::size_t* taken_ = nullptr;
+  std::size_t part_ = 0;
+};
+
 /// What all connections of a server look at. Outlives them.
 struct ServerShared {
   HttpLimits limits;
   Router router;
-  WorkerPool* workers = nullptr;       ///< none: every handler runs on the I/O thread
+  WorkerPools* workers = nullptr;      ///< none: every handler runs on the I/O thread
   bool stopping = false;               ///< I/O thread only
   std::atomic<bool> aborting = false;  ///< grace is over: handlers that have not begun are left out
+
+  // Taken by requests that are under way; I/O thread only.
+  std::size_t body_bytes = 0;
+  std::size_t unsent_bytes = 0;
+  std::unordered_map<std::size_t, std::size_t> requests_of;  ///< by caller, as a hash
 
   /// The Date header, made once a second.
   std::string_view date();
@@ -45,13 +81,26 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   /// An idle connection ends now, a stream is finished, a request in flight goes on.
   void begin_stop();
   void abort();
+  const PeerAddress& peer() const { return peer_; }
 
  private:
+  /// What a request holds of what all have together.
+  struct Shares {
+    Share turn;  ///< until the answer was sent
+    Share body;  ///< until it was handled
+  };
+
   IoTask<bool> serve_one();
   IoTask<bool> read_head(RequestParser& parser);
   IoTask<bool> read_body(RequestParser& parser, std::size_t limit);
   IoTask<bool> read_more(std::size_t count);
   IoTask<bool> answer(RequestParser& parser, HttpRequest request, Router::Match match);
+  std::optional<HttpResponse> refuse_unread(const RequestParser& parser, const HttpRequest& request,
+                                            const RouteOptions& options, Shares& shares);
+  HttpResponse refusal_for_now(int status, std::string_view message) const;
+  std::size_t body_limit(const RouteOptions& options) const {
+    return options.body_bytes.value_or(shared_.limits.body_bytes);
+  }
   IoTask<HttpResponse> run_handler(const Router::Match& match, HttpRequest request);
   HttpResponse call(const Handler& handler, const HttpRequest& request) const;
   IoTask<bool> send(const HttpResponse& response, bool keep_alive, bool head_only);
@@ -59,7 +108,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   IoTask<bool> pump(ResponseStream& source, bool chunked);
   IoTask<bool> write_piece(std::string_view piece, bool chunked);
   IoTask<void> watch_client();
-  IoTask<bool> write(std::string_view bytes);
+  /// False if the client does not take some of it for `write_time`, or all of it by `end`.
+  IoTask<bool> write(std::string_view bytes, SteadyTime end = SteadyTime::max());
   IoTask<void> refuse(const Refusal& refusal);
   IoTask<void> say_goodbye();
   void allow(Nanos time) { deadline_ = std::chrono::steady_clock::now() + time; }

@@ -29,21 +29,24 @@ Error openssl_error(std::string doing) {
   return Error{.kind = ErrorKind::internal, .message = fmt::format("{}: {}", doing, openssl_problem())};
 }
 
+bool is_address(const std::string& text) {
+  in6_addr address{};  // the larger one
+  return ::inet_pton(AF_INET, text.c_str(), &address) == 1 || ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
 /// `DNS:leader,IP:10.0.0.1`, or an error for a name that OpenSSL's list syntax could be tricked with.
 Result<std::string> alternative_names(const std::vector<std::string>& names) {
   std::vector<std::string> parts;
   for (const auto& name : names) {
-    std::array<unsigned char, 16> address{};
-    const bool is_address = ::inet_pton(AF_INET, name.c_str(), address.data()) == 1 ||
-                            ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
+    const bool numeric = is_address(name);
     const bool plain = !name.empty() && std::ranges::all_of(name, [](unsigned char character) {
       return std::isalnum(character) || character == '.' || character == '-' || character == '_' || character == '*';
     });
-    if (!is_address && !plain) {
+    if (!numeric && !plain) {
       return Error{.kind = ErrorKind::usage,
                    .message = fmt::format("'{}' is neither a host name nor an address", printable(name))};
     }
-    parts.push_back((is_address ? "IP:" : "DNS:") + name);
+    parts.push_back((numeric ? "IP:" : "DNS:") + name);
   }
   return join(parts, ",");
 }
@@ -157,6 +160,17 @@ std::string fingerprint_of(const X509& certificate) {
 Result<std::string> certificate_fingerprint(const fs::path& certificate) {
   ASSAY_TRY(const auto read, read_certificate(certificate));
   return fingerprint_of(*read);
+}
+
+Result<std::vector<std::string>> names_not_covered(const fs::path& certificate, const std::vector<std::string>& names) {
+  ASSAY_TRY(const auto read, read_certificate(certificate));
+  std::vector<std::string> missing;
+  for (const auto& name : names) {
+    const bool good = is_address(name) ? X509_check_ip_asc(read.get(), name.c_str(), 0) == 1
+                                       : X509_check_host(read.get(), name.data(), name.size(), 0, nullptr) == 1;
+    if (!good) missing.push_back(name);
+  }
+  return missing;
 }
 
 Result<std::string> parse_fingerprint(std::string_view text) {

@@ -27,6 +27,9 @@ struct TlsTrust {
 /// in `assay-tls.pem` (mode 0600), a copy of the certificate alone, to hand out, in `assay-tls.crt`.
 Result<TlsFiles> keep_self_made_certificate(const fs::path& folder, const std::vector<std::string>& names);
 
+/// Those of the host names and addresses that the first certificate in a PEM file is not good for.
+Result<std::vector<std::string>> names_not_covered(const fs::path& certificate, const std::vector<std::string>& names);
+
 /// SHA-256 of the first certificate in a PEM file: `sha256:` and 64 hexadecimal digits.
 Result<std::string> certificate_fingerprint(const fs::path& certificate);
 

@@ -3,17 +3,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <set>
 #include <thread>
 #include <vector>
 
 #include "net/http_client.h"
+#include "net/own_names.h"
 #include "net/server_fixture.h"
 
 namespace assay {
 namespace {
 
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::MatchesRegex;
 
 class TlsTest : public testing::Test {
@@ -68,6 +74,27 @@ TEST_F(TlsTest, ServersThatStartAtOnceAgree) {
 TEST_F(TlsTest, NamesAreChecked) {
   EXPECT_EQ(keep_self_made_certificate(folder_.path(), {"a,DNS:evil"}).error().kind, ErrorKind::usage);
   EXPECT_EQ(keep_self_made_certificate(folder_.path(), {""}).error().kind, ErrorKind::usage);
+}
+
+TEST_F(TlsTest, TellsWhichNamesACertificateIsNotGoodFor) {
+  const auto files = make("a", {"localhost", "127.0.0.1", "head.example.org", "*.rack.example.org", "::1"});
+  EXPECT_THAT(*names_not_covered(files.certificate, {"localhost", "127.0.0.1", "::1", "HEAD.example.org",
+                                                     "a.rack.example.org", "*.rack.example.org"}),
+              IsEmpty());
+  EXPECT_THAT(*names_not_covered(files.certificate, {"head", "localhost", "10.0.0.1", "example.org", "fd00::1"}),
+              ElementsAre("head", "10.0.0.1", "example.org", "fd00::1"));
+  EXPECT_FALSE(names_not_covered(folder_.path() / "none", {"localhost"}).ok());
+}
+
+TEST_F(TlsTest, ACertificateCanCarryEveryNameOfThisMachine) {
+  const auto names = names_of_this_machine();
+  char host[256] = {};
+  ASSERT_EQ(::gethostname(host, sizeof host - 1), 0);
+  EXPECT_THAT(names, Contains(std::string(host)));
+  EXPECT_THAT(names, Contains("127.0.0.1")) << "the address of an interface";
+  EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), names.size());
+  const auto files = make("all", names);
+  EXPECT_THAT(*names_not_covered(files.certificate, names), IsEmpty());
 }
 
 TEST(Fingerprint, TakesWhatPeoplePaste) {

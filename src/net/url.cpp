@@ -1,9 +1,11 @@
 #include "net/url.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <optional>
 
 #include "base/text.h"
@@ -151,6 +153,15 @@ Result<ListenAddress> parse_listen_address(std::string_view text) {
   address.host = std::move(place.host);
   address.port = *place.port;
   return address;
+}
+
+bool is_loopback_host(std::string_view host) {
+  if (host == "localhost") return true;
+  const std::string text(host);
+  in_addr four{};
+  if (::inet_pton(AF_INET, text.c_str(), &four) == 1) return ntohl(four.s_addr) >> 24 == 127;
+  in6_addr six{};
+  return ::inet_pton(AF_INET6, text.c_str(), &six) == 1 && std::memcmp(&six, &in6addr_loopback, sizeof six) == 0;
 }
 
 Result<std::string> percent_decode(std::string_view text, bool plus_is_blank) {

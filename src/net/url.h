@@ -42,6 +42,10 @@ struct ListenAddress {
 };
 Result<ListenAddress> parse_listen_address(std::string_view text);
 
+/// Whether a host is this very machine: `localhost`, 127.0.0.0/8 or ::1. A name that merely begins with "127." is not:
+/// it may be anybody's.
+bool is_loopback_host(std::string_view host);
+
 /// Replaces %XX; with `plus_is_blank` also '+' (queries). A broken escape or a zero byte is an error (kind usage).
 Result<std::string> percent_decode(std::string_view text, bool plus_is_blank = false);
 /// Escapes everything but unreserved characters, so that the result fits into one path segment or query value.

@@ -76,6 +76,16 @@ TEST(ListenAddressText, ReadsEveryForm) {
   EXPECT_FALSE(parse_listen_address("a:b:c").ok());
 }
 
+TEST(LoopbackHost, IsAnAddressOrLocalhostAndNoOtherName) {
+  for (const char* host : {"localhost", "127.0.0.1", "127.8.9.10", "::1", "0:0:0:0:0:0:0:1"}) {
+    EXPECT_TRUE(is_loopback_host(host)) << host;
+  }
+  for (const char* host : {"", "127.0.0.1.example.org", "127.example.org", "127.", "127.1", "128.0.0.1", "10.0.0.1",
+                           "::2", "::", "localhost.example.org"}) {
+    EXPECT_FALSE(is_loopback_host(host)) << host;
+  }
+}
+
 TEST(PercentCoding, DecodesAndRefuses) {
   EXPECT_EQ(*percent_decode("a%20b%2Fc"), "a b/c");
   EXPECT_EQ(*percent_decode("a+b"), "a+b");
