@@ -73,8 +73,9 @@ Result<void> Agent::start_reporting(std::vector<std::string> source_names) {
                      "Ask an administrator for one (`assay token create --role agent`), put it into a file of mode "
                      "0600, and start the agent with --token-file FILE."};
   }
+  ASSAY_TRY(auto trust, keep_trust(options_.state / "leader.fingerprint", reporting.trust));
   const LeaderAccess access{.url = reporting.url,
-                            .trust = reporting.trust,
+                            .trust = std::move(trust),
                             .node = reporting.node,
                             .key = key.text,
                             .never_joined = key.is_new,

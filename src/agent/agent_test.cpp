@@ -122,6 +122,30 @@ TEST_F(AgentTest, JoinsAndReportsEverySource) {
   EXPECT_TRUE(agent->state().outbox.in_memory == 0);
 }
 
+TEST(AgentOverTls, TheSecondStartStillKnowsTheLeadersCertificate) {
+  const TemporaryFolder folder;
+  const auto files = keep_self_made_certificate(folder.path() / "tls", {"leader"});
+  ASSERT_TRUE(files.ok());
+  FakeLeader leader(*files);
+  AgentOptions options{
+      .state = folder.path() / "agent", .reporting = ReportingOptions{}, .period = 20ms, .notices = {}};
+  options.reporting->url = leader.access().url;
+  options.reporting->node = "gpu03";
+  options.reporting->self = {"/bin/false"};
+  options.reporting->first_pause = 2ms;
+  auto with_token = options;
+  with_token.reporting->join_secret = leader.secret;
+  with_token.reporting->trust.fingerprint = *certificate_fingerprint(files->certificate);
+  for (auto* start : {&with_token, &options}) {
+    const std::size_t before = leader.taken();
+    auto agent = Agent::start(*start, list(std::make_unique<CountingSource>()));
+    ASSERT_TRUE(agent.ok()) << agent.error().text();
+    EXPECT_TRUE(comes_true([&] { return leader.taken() > before; }))
+        << "certificate of a leader that nobody has signed";
+    (*agent)->stop();
+  }
+}
+
 TEST_F(AgentTest, TheSecondStartNeedsNoToken) {
   start(options(), list(std::make_unique<CountingSource>()))->stop();
   // A first start that was too short to reach its leader would have to join still.

@@ -216,7 +216,7 @@ void CommandExecutor::finish_leftovers() {
 }
 
 void CommandExecutor::carry_out(const Command& command) {
-  log_warning("the leader asks for '{}' ({})", name_of(command.kind), command.id);
+  log_info("the leader asks for '{}' ({})", name_of(command.kind), command.id);
   if (command.kind == Command::Kind::doctor) {
     report_until_taken(command.id, examine(command));
     return;
@@ -258,16 +258,26 @@ CommandReport CommandExecutor::run(const Command& command, const fs::path& folde
   guarded.grace = 15s;
   auto process = GuardedProcess::start(guarded);
   if (!process) return failed(process.error().text());
-  RunCopier copier(*client_, options_.access, data_of(folder) / "runs");
+  RunCopier copier(*client_, options_.access, command.id, data_of(folder) / "runs");
   return follow(command, *process, &copier);
+}
+
+/// When to say so again; never where the leader has heard it or does not want to.
+std::optional<SteadyTime> CommandExecutor::say_running(const std::string& id) {
+  const auto told = post_report(*client_, options_.access, id, {.state = CommandReport::State::running});
+  if (told) return std::nullopt;
+  log_info("command '{}': {}", id, told.error().text());
+  const auto kind = told.error().kind;
+  if (kind == ErrorKind::not_found || kind == ErrorKind::usage) return std::nullopt;
+  return SystemClock().now() + pauses_.next();
 }
 
 /// Until it has ended. With a copier, what it records goes to the leader meanwhile; without, its time is limited.
 CommandReport CommandExecutor::follow(const Command& command, GuardedProcess& process, RunCopier* copier) {
-  const auto told = post_report(*client_, options_.access, command.id, {.state = CommandReport::State::running});
-  if (!told) log_info("command '{}': {}", command.id, told.error().text());
   CapturedOutput captured;
   const SystemClock clock;
+  // A leader that never hears that it is under way would give it up.
+  std::optional<SteadyTime> next_word = say_running(command.id);
   const SteadyTime limit = copier != nullptr ? SteadyTime::max() : clock.now() + options_.doctor_time;
   SteadyTime next_copy = copier != nullptr ? clock.now() + options_.copy_period : SteadyTime::max();
   std::array<pollfd, 3> watched = {
@@ -289,6 +299,7 @@ CommandReport CommandExecutor::follow(const Command& command, GuardedProcess& pr
       if (clock.now() > limit) why = fmt::format("it took longer than {}", format_duration(options_.doctor_time));
       if (!why.empty()) process.stop();
     }
+    if (next_word && clock.now() >= *next_word && !stopping()) next_word = say_running(command.id);
     if (clock.now() < next_copy || stopping()) continue;
     const auto copied = copier->copy(false);
     if (!copied) log_info("copying the run of command '{}': {}", command.id, copied.error().text());
@@ -297,17 +308,24 @@ CommandReport CommandExecutor::follow(const Command& command, GuardedProcess& pr
   }
 }
 
-/// Brings the rest of a run to the leader, and then how it ended. The folder stays where that was not possible.
-void CommandExecutor::deliver(const std::string& id, const CommandReport& report, const fs::path& folder) {
-  copy_all(folder);
+/// Brings the rest of a run to the leader, and then how it ended. The folder stays where that was not possible: it is
+/// the only copy then.
+void CommandExecutor::deliver(const std::string& id, CommandReport report, const fs::path& folder) {
+  RunCopier copier(*client_, options_.access, id, data_of(folder) / "runs");
+  copy_all(copier);
+  const bool complete = copier.complete();
+  if (!complete && !stopping()) {
+    log_warning("the leader did not take all that command '{}' recorded; it stays in '{}'", id, folder.string());
+    report.message += fmt::format("{}The recording stays in '{}' on the node: the leader did not take all of it.",
+                                  report.message.empty() ? "" : "\n", folder.string());
+  }
   report_until_taken(id, report);
-  if (stopping()) return;
+  if (!complete || stopping()) return;
   std::error_code code;
   fs::remove_all(folder, code);
 }
 
-void CommandExecutor::copy_all(const fs::path& folder) {
-  RunCopier copier(*client_, options_.access, data_of(folder) / "runs");
+void CommandExecutor::copy_all(RunCopier& copier) {
   while (!stopping()) {
     const auto copied = copier.copy(true);
     if (copied) break;

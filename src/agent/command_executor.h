@@ -72,8 +72,9 @@ class CommandExecutor {
   CommandReport examine(const Command& command);
   CommandReport run(const Command& command, const fs::path& folder);
   CommandReport follow(const Command& command, GuardedProcess& process, RunCopier* copier);
-  void deliver(const std::string& id, const CommandReport& report, const fs::path& folder);
-  void copy_all(const fs::path& folder);
+  std::optional<SteadyTime> say_running(const std::string& id);
+  void deliver(const std::string& id, CommandReport report, const fs::path& folder);
+  void copy_all(RunCopier& copier);
   void report_until_taken(const std::string& id, const CommandReport& report);
   bool stopping() const;
   bool rest(Nanos pause);

@@ -123,6 +123,13 @@ TEST_F(CommandsTest, WhatIsNotAllowedIsRefused) {
   EXPECT_FALSE(fs::exists(folder_.path() / "pid"));
 }
 
+TEST_F(CommandsTest, TheLongestSpecificationArrives) {
+  listen({Command::Kind::doctor});
+  const json::object arguments{{"spec", std::string(kMaxSpecBytes, '\n')}};
+  leader_.send_command(json::serialize(json::object{{"id", "c1"}, {"kind", "run"}, {"arguments", arguments}}));
+  EXPECT_THAT(std::string(await_report("c1", "refused").at("message").as_string()), HasSubstr("--allow run"));
+}
+
 TEST_F(CommandsTest, WhatMakesNoSenseIsRefused) {
   listen({Command::Kind::doctor});
   leader_.send_command("nonsense");
@@ -183,6 +190,7 @@ TEST_F(CommandsTest, NothingOutlivesTheAgentAndTheNextOneFinishesTheCopy) {
   EXPECT_TRUE(report("c1", "failed").is_null());
   // What it had recorded and the leader has not seen.
   ASSERT_TRUE(write_file_atomically(folder_.path() / "runs/c1/data/runs/r1/journal", "firstmore").ok());
+  ASSERT_TRUE(write_file_atomically(folder_.path() / "runs/c1/data/runs/r1/run.json", "{}").ok());
   listen({Command::Kind::run});
   await_report("c1", "failed");
   EXPECT_EQ(file_there("r1/journal"), "firstmore");
@@ -199,6 +207,43 @@ TEST_F(CommandsTest, AReportWaitsUntilTheLeaderIsBack) {
   leader_.come_back();
   EXPECT_EQ(await_report("c1", "done").at("exit_code").as_int64(), 4);
   EXPECT_TRUE(comes_true([this] { return streams() >= 2; })) << "and commands can come again";
+}
+
+TEST_F(CommandsTest, ARecordingThatTheLeaderDoesNotTakeStays) {
+  leader_.unwanted_file = "r1/run.json";
+  listen({Command::Kind::run});
+  start_run("c1");
+  let_it_end();
+  EXPECT_THAT(std::string(await_report("c1", "done").at("message").as_string()), HasSubstr("stays in"));
+  commands_->stop();
+  EXPECT_TRUE(fs::exists(folder_.path() / "runs/c1/data/runs/r1/run.json"));
+  // The next agent finds a leader that takes it.
+  {
+    const std::lock_guard lock(leader_.mutex);
+    leader_.unwanted_file.clear();
+  }
+  listen({Command::Kind::run});
+  EXPECT_TRUE(comes_true([this] { return file_there("r1/run.json") == "{}\n"; }));
+  EXPECT_TRUE(comes_true([this] { return !fs::exists(folder_.path() / "runs/c1"); }));
+}
+
+TEST_F(CommandsTest, ALeaderInTroubleGetsTheRecordingLater) {
+  leader_.record_troubles = {429, 503, 503};
+  listen({Command::Kind::run});
+  start_run("c1");
+  let_it_end();
+  await_report("c1", "done");
+  EXPECT_EQ(file_there("r1/run.json"), "{}\n");
+  EXPECT_TRUE(comes_true([this] { return !fs::exists(folder_.path() / "runs/c1"); }));
+}
+
+TEST_F(CommandsTest, ThatARunIsUnderWayIsSaidUntilItIsHeard) {
+  leader_.report_troubles = {503, 503};
+  listen({Command::Kind::run});
+  start_run("c1");
+  await_report("c1", "running");
+  let_it_end();
+  await_report("c1", "done");
 }
 
 TEST_F(CommandsTest, AStreamFromBeforeTheLeaderWasAwayIsOpenedAnew) {

@@ -9,10 +9,7 @@
 namespace assay {
 namespace {
 
-bool is_loopback(const Url& url) {
-  return url.scheme == Url::Scheme::unix_socket || url.host == "localhost" || url.host == "::1" ||
-         url.host.starts_with("127.");
-}
+bool is_loopback(const Url& url) { return url.scheme == Url::Scheme::unix_socket || is_loopback_host(url.host); }
 
 }  // namespace
 
@@ -41,6 +38,19 @@ Result<AgentKey> keep_key(const fs::path& file) {
   return AgentKey{.text = std::move(text), .is_new = false};
 }
 
+Result<TlsTrust> keep_trust(const fs::path& file, TlsTrust given) {
+  const std::string doing = "keeping the fingerprint of the leader's certificate";
+  if (!given.fingerprint.empty()) {
+    ASSAY_CHECK(write_file_atomically(file, given.fingerprint + "\n").within(doing));
+    return given;
+  }
+  std::error_code code;
+  if (!given.ca_file.empty() || !fs::exists(file, code)) return given;
+  ASSAY_TRY(const auto text, read_file(file, 4096).within(doing));
+  ASSAY_TRY(given.fingerprint, parse_fingerprint(text).within(fmt::format("reading '{}'", file.string())));
+  return given;
+}
+
 Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& access, Nanos request_time) {
   ClientOptions options;
   options.server = "the leader";
@@ -48,6 +58,8 @@ Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& acces
   options.request_time = request_time;
   options.response_bytes = std::size_t{1} << 20;
   options.idle_connections = 1;
+  // The longest specification in JSON, which may make six bytes of one.
+  options.events = {.line_bytes = std::size_t{8} << 20, .event_bytes = std::size_t{8} << 20};
   return HttpClient::create(access.url, std::move(options));
 }
 

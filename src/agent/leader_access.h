@@ -33,6 +33,10 @@ struct AgentKey {
 /// Finds the key in a file, or makes one (mode 0600). Errors: `denied` (others may read it), `bad_file` (no key), `io`.
 Result<AgentKey> keep_key(const fs::path& file);
 
+/// What to believe of the leader's certificate: as given, or, where nothing is, by the fingerprint that an earlier
+/// start was given and that is kept in the file. A given one replaces that.
+Result<TlsTrust> keep_trust(const fs::path& file, TlsTrust given);
+
 /// A client with limits that fit what leaders answer to agents. `request_time` is for a whole request.
 Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& access, Nanos request_time);
 

@@ -50,6 +50,21 @@ TEST(LeaderAccess, AKeyThatOthersCanReadOrThatIsNoneIsRefused) {
   EXPECT_EQ(keep_key(file).error().kind, ErrorKind::bad_file);
 }
 
+TEST(LeaderAccess, TheFingerprintIsKeptForLaterStarts) {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "leader.fingerprint";
+  const std::string first = "sha256:" + std::string(64, 'a');
+  const std::string second = "sha256:" + std::string(64, 'b');
+  EXPECT_EQ(keep_trust(file, {})->fingerprint, "") << "none was ever given";
+  EXPECT_EQ(keep_trust(file, {.fingerprint = first})->fingerprint, first);
+  EXPECT_EQ(keep_trust(file, {})->fingerprint, first);
+  EXPECT_EQ(keep_trust(file, {.ca_file = "ca.pem"})->fingerprint, "") << "something else is to be believed now";
+  EXPECT_EQ(keep_trust(file, {.fingerprint = second})->fingerprint, second);
+  EXPECT_EQ(keep_trust(file, {})->fingerprint, second);
+  ASSERT_TRUE(write_file_atomically(file, "nonsense").ok());
+  EXPECT_FALSE(keep_trust(file, {}).ok()) << "nothing is believed instead";
+}
+
 TEST(LeaderAccess, OnlyTheCertificateOfTheTokenIsBelieved) {
   const TemporaryFolder folder;
   const auto files = keep_self_made_certificate(folder.path(), {"leader"});

@@ -39,6 +39,7 @@ class FakeLeader {
     std::vector<std::size_t> parcels;                                  ///< how many batches each accepted request had
     std::map<std::string, std::vector<std::string>> reports;           ///< bodies by command
     std::map<std::string, std::string> files;                          ///< content by run/file
+    std::set<std::string> file_commands;                               ///< that files came of
     std::map<std::string, std::map<std::uint32_t, SeriesName>> names;  ///< by stream
     int batch_requests = 0;
     int command_streams = 0;
@@ -118,9 +119,11 @@ class FakeLeader {
   mutable std::mutex mutex;
   Seen seen;
   std::string secret = new_secret();
-  std::string key = new_secret();  ///< that the node has; another one is refused until it joins
-  std::string unwanted_file;       ///< run/file that is refused
-  std::string batch_extra;         ///< further fields of answers to batches: `, "pause_ms": 5`
+  std::string key = new_secret();   ///< that the node has; another one is refused until it joins
+  std::string unwanted_file;        ///< run/file that is refused
+  std::deque<int> record_troubles;  ///< how the next pieces of run.json files are answered instead of being taken
+  std::deque<int> report_troubles;  ///< the same for reports
+  std::string batch_extra;          ///< further fields of answers to batches: `, "pause_ms": 5`
 
  private:
   void start() {
@@ -140,6 +143,11 @@ class FakeLeader {
     port_ = port_of(*server_);
   }
 
+  static int take_front(std::deque<int>& statuses) {
+    const int status = statuses.front();
+    statuses.pop_front();
+    return status;
+  }
   static HttpResponse refuse(int status) {
     return HttpResponse::json(status, R"({"error": {"kind": "denied", "message": "no", "hint": ""}})");
   }
@@ -201,12 +209,13 @@ class FakeLeader {
     const std::lock_guard lock(mutex);
     if (!knows(request)) return refuse(401);
     ++seen.command_streams;
-    streams_.emplace_back();
+    streams_.emplace_back(std::size_t{8} << 20);
     return HttpResponse::streaming(streams_.back().stream(), "text/event-stream");
   }
   HttpResponse on_report(const HttpRequest& request) {
     const std::lock_guard lock(mutex);
     if (!knows(request)) return refuse(401);
+    if (!report_troubles.empty()) return refuse(take_front(report_troubles));
     seen.reports[std::string(request.capture("id"))].push_back(request.body);
     return HttpResponse::json(200, "{}");
   }
@@ -215,10 +224,14 @@ class FakeLeader {
     if (!knows(request)) return refuse(401);
     const std::string name = std::string(request.capture("run")) + "/" + std::string(request.capture("file"));
     if (name == unwanted_file) return refuse(400);
+    const bool is_last = name.ends_with("/run.json");
+    if (is_last && !record_troubles.empty()) return refuse(take_front(record_troubles));
+    seen.file_commands.emplace(request.query_value("command").value_or(""));
     auto& file = seen.files[name];
     const bool fits = request.query_value("offset") == std::to_string(file.size());
     if (fits) file += request.body;
-    return HttpResponse::json(fits ? 200 : 409, fmt::format(R"({{"size": {}}})", file.size()));
+    return HttpResponse::json(fits ? 200 : 409,
+                              fmt::format(R"({{"size": {}, "complete": {}}})", file.size(), fits && is_last));
   }
 
   std::optional<TlsFiles> tls_;

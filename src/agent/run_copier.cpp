@@ -24,14 +24,15 @@ bool is_plain_file(const fs::path& path) {
   return fs::is_regular_file(fs::symlink_status(path, code));
 }
 
+/// Without those that begin with a dot: a run that is only being made has such a folder.
 std::vector<std::string> names_in(const fs::path& folder, bool want_folders) {
   std::vector<std::string> names;
   std::error_code code;
   for (const auto& entry : fs::directory_iterator(folder, code)) {
     const auto status = fs::symlink_status(entry.path(), code);
-    if (want_folders ? fs::is_directory(status) : fs::is_regular_file(status)) {
-      names.push_back(entry.path().filename().string());
-    }
+    std::string name = entry.path().filename().string();
+    if (name.starts_with('.')) continue;
+    if (want_folders ? fs::is_directory(status) : fs::is_regular_file(status)) names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -62,8 +63,13 @@ std::vector<std::string> recorded_files(const fs::path& run, bool whole) {
   return files;
 }
 
-RunCopier::RunCopier(HttpClient& client, const LeaderAccess& access, fs::path runs)
-    : client_(client), access_(access), runs_(std::move(runs)) {}
+RunCopier::RunCopier(HttpClient& client, const LeaderAccess& access, std::string command, fs::path runs)
+    : client_(client), access_(access), command_(std::move(command)), runs_(std::move(runs)) {}
+
+bool RunCopier::complete() const {
+  const auto runs = names_in(runs_, true);
+  return std::all_of(runs.begin(), runs.end(), [this](const std::string& run) { return complete_.contains(run); });
+}
 
 Result<void> RunCopier::copy(bool ended) {
   for (const auto& run : names_in(runs_, true)) {
@@ -75,7 +81,7 @@ Result<void> RunCopier::copy(bool ended) {
 }
 
 Result<void> RunCopier::copy_wanted(const std::string& run, const std::string& file, bool ended) {
-  if (unwanted_.contains(run + "/" + file)) return {};
+  if (complete_.contains(run) || unwanted_.contains(run + "/" + file)) return {};
   auto copied = copy_file(run, file, ended);
   if (copied) return {};
   const auto kind = copied.error().kind;
@@ -100,6 +106,7 @@ Result<void> RunCopier::copy_file(const std::string& run, const std::string& fil
     const std::uint64_t expected = arrived + piece->size();
     ASSAY_TRY(const std::uint64_t has, post(run, file, arrived, std::move(*piece)));
     asked = true;
+    if (complete_.contains(run)) return {};
     if (has != expected && ++corrections > kMostCorrections) {
       return Error{.kind = ErrorKind::busy, .message = fmt::format("the leader and we do not agree about '{}'", name)};
     }
@@ -110,9 +117,9 @@ Result<void> RunCopier::copy_file(const std::string& run, const std::string& fil
 /// How many bytes the leader has then, whether or not it took these.
 Result<std::uint64_t> RunCopier::post(const std::string& run, const std::string& file, std::uint64_t offset,
                                       std::string bytes) {
-  auto request = agent_request(
-      access_, "POST",
-      fmt::format("/agent/v1/runs/{}/files/{}?offset={}", percent_encode(run), percent_encode(file), offset));
+  auto request = agent_request(access_, "POST",
+                               fmt::format("/agent/v1/runs/{}/files/{}?command={}&offset={}", percent_encode(run),
+                                           percent_encode(file), percent_encode(command_), offset));
   request.headers.add("Content-Type", "application/octet-stream");
   request.body = std::move(bytes);
   ASSAY_TRY(const auto response, client_.send(std::move(request)));
@@ -121,8 +128,10 @@ Result<std::uint64_t> RunCopier::post(const std::string& run, const std::string&
   JsonFields fields(value, "the leader's answer to a piece of a run");
   const auto size = fields.integer("size");
   if (size < 0) fields.fail("size", "is negative");
+  const bool complete = fields.boolean_or("complete", false);
   // `bad_file` of an answer would look like one of ours.
   if (auto read = fields.finish(); !read) return Error{.kind = ErrorKind::io, .message = read.error().text()};
+  if (complete) complete_.insert(run);
   return static_cast<std::uint64_t>(size);
 }
 

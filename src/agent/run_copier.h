@@ -18,13 +18,16 @@ namespace assay {
 /// last: with it a copy is complete. Only reads. One thread at a time.
 class RunCopier {
  public:
-  /// `runs` has a folder for each run; it need not exist yet. `client` and `access` must outlive it.
-  RunCopier(HttpClient& client, const LeaderAccess& access, fs::path runs);
+  /// `command` asked for the runs; `runs` has a folder for each of them and need not exist yet. `client` and `access`
+  /// must outlive it.
+  RunCopier(HttpClient& client, const LeaderAccess& access, std::string command, fs::path runs);
 
   /// Sends what the leader does not have yet. After an error (`unreachable`, `busy`, …) it can be called again and goes
   /// on where it stopped; also another copier could, since the leader says what it has. A file that the leader does not
   /// want (`not_found`, `usage`) is left out from then on, and said once in the log.
   Result<void> copy(bool ended);
+  /// Whether the leader has said of every run that it has all of it. Until then, what is here is the only copy.
+  bool complete() const;
 
  private:
   Result<void> copy_wanted(const std::string& run, const std::string& file, bool ended);
@@ -33,9 +36,11 @@ class RunCopier {
 
   HttpClient& client_;
   const LeaderAccess& access_;
-  fs::path runs_;
+  const std::string command_;
+  const fs::path runs_;
   std::map<std::string, std::uint64_t> arrived_;  ///< by run and file: what the leader has
   std::set<std::string> unwanted_;                ///< the same names
+  std::set<std::string> complete_;                ///< runs
 };
 
 /// The files of a run's folder that belong to its recording, as paths within it, in the order in which they are copied:

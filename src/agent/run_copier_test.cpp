@@ -18,7 +18,7 @@ class RunCopierTest : public testing::Test {
  protected:
   RunCopierTest() {
     client_ = std::move(*make_leader_client(access_, std::chrono::seconds(10)));
-    copier_ = std::make_unique<RunCopier>(*client_, access_, folder_.path() / "runs");
+    copier_ = std::make_unique<RunCopier>(*client_, access_, "c1", folder_.path() / "runs");
   }
   void append(const std::string& file, std::string_view bytes) {
     const fs::path path = folder_.path() / "runs" / file;
@@ -81,7 +81,7 @@ TEST_F(RunCopierTest, AnotherCopierGoesOnWhereTheFirstStopped) {
   append("r1/journal", std::string(700'000, 'a'));
   ASSERT_TRUE(copier_->copy(false).ok());
   append("r1/journal", std::string(700'000, 'b'));
-  RunCopier second(*client_, access_, folder_.path() / "runs");
+  RunCopier second(*client_, access_, "c1", folder_.path() / "runs");
   ASSERT_TRUE(second.copy(true).ok());
   EXPECT_EQ(files().at("r1/journal"), std::string(700'000, 'a') + std::string(700'000, 'b'));
 }
@@ -114,6 +114,46 @@ TEST_F(RunCopierTest, LinksAreNotFollowed) {
   fs::create_directory_symlink("/etc", folder_.path() / "runs/r2");
   ASSERT_TRUE(copier_->copy(true).ok());
   EXPECT_THAT(files(), ElementsAre(Pair("r1/journal", "abc")));
+}
+
+TEST_F(RunCopierTest, ItIsCompleteWhenTheLeaderSaysSoOfEveryRun) {
+  EXPECT_TRUE(copier_->complete()) << "there is none";
+  append("r1/journal", "abc");
+  append("r1/run.json", "{}");
+  append("r2/journal", "def");
+  append("r2/run.json", "{}");
+  append(".new-x/journal", "a run that was never made");
+  ASSERT_TRUE(copier_->copy(false).ok());
+  EXPECT_FALSE(copier_->complete());
+  {
+    const std::lock_guard lock(leader_.mutex);
+    leader_.unwanted_file = "r2/run.json";
+  }
+  ASSERT_TRUE(copier_->copy(true).ok());
+  EXPECT_FALSE(copier_->complete());
+  RunCopier second(*client_, access_, "c1", folder_.path() / "runs");
+  {
+    const std::lock_guard lock(leader_.mutex);
+    leader_.unwanted_file.clear();
+    leader_.seen.files.clear();
+  }
+  ASSERT_TRUE(second.copy(true).ok());
+  EXPECT_TRUE(second.complete());
+  EXPECT_THAT(leader_.look([](const FakeLeader::Seen& seen) { return seen.file_commands; }), ElementsAre("c1"));
+}
+
+TEST_F(RunCopierTest, NoTroubleOfTheLeaderIsARefusal) {
+  append("r1/run.json", "{}");
+  for (const int status : {429, 503, 500, 401, 403}) {
+    {
+      const std::lock_guard lock(leader_.mutex);
+      leader_.record_troubles = {status};
+    }
+    EXPECT_FALSE(copier_->copy(true).ok()) << status;
+    EXPECT_FALSE(copier_->complete()) << status;
+  }
+  EXPECT_TRUE(copier_->copy(true).ok());
+  EXPECT_TRUE(copier_->complete());
 }
 
 }  // namespace

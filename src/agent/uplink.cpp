@@ -147,7 +147,7 @@ Nanos Uplink::join() {
   } else if (response->status == 409) {
     error.hint = fmt::format(
         "The node has joined with another key: an administrator must revoke that one first "
-        "(`assay token revoke node:{}`).",
+        "(`assay token revoke node:{}`) and make a new join token.",
         options_.access.node);
   }
   const bool final = never_joined_ && (response->status == 401 || response->status == 409 || response->status == 400);

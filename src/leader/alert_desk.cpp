@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/ids.h"
 #include "base/log.h"
@@ -103,6 +104,7 @@ Result<void> AlertDesk::load_silences() {
 void AlertDesk::look(const ClusterView& view) {
   const std::lock_guard lock(mutex_);
   take_changes(watch_->look(view, clock_.wall()));
+  take_renewed();
   tell_what_is_no_longer_silenced();
 }
 
@@ -150,6 +152,7 @@ void AlertDesk::take_changes(std::vector<AlertChange> changes) {
     if (const auto known = open_.find(change.alert.id); known != open_.end()) record = known->second;
     record.alert = std::move(change.alert);
     record.silenced = is_silenced(record.alert);
+    log_info("{} {}: {}", raised ? name_of(record.alert.severity) : "resolved", record.alert.id, record.alert.what);
     // Who was told that it is on fire is also told that it is out; who never was, is not.
     if (raised) record.told = !record.silenced;
     if (publish_) publish_(json::serialize(to_json(record)));
@@ -164,29 +167,60 @@ void AlertDesk::take_changes(std::vector<AlertChange> changes) {
   save_all(records);
 }
 
-Result<std::vector<AlertRecord>> AlertDesk::list(const Query& query) const {
+/// Nobody is told again: these are the same alerts, with values of now.
+void AlertDesk::take_renewed() {
+  std::vector<AlertRecord> records;
+  for (Alert& alert : watch_->take_renewed()) {
+    const auto known = open_.find(alert.id);
+    if (known == open_.end()) continue;
+    known->second.alert = std::move(alert);
+    records.push_back(known->second);
+  }
+  save_all(records);
+}
+
+std::vector<AlertRecord> AlertDesk::open_alerts() const {
   std::vector<AlertRecord> records;
   const std::lock_guard lock(mutex_);
-  const auto wanted = [&](const Alert& alert) { return query.node.empty() || alert.node == query.node; };
+  records.reserve(open_.size());
   for (const auto& [id, record] : open_) {
-    if (wanted(record.alert)) records.push_back(record);
+    records.push_back(record);
+    records.back().silenced = is_silenced(record.alert);
   }
+  return records;
+}
+
+Result<std::vector<AlertRecord>> AlertDesk::list(const Query& query) const {
+  std::vector<AlertRecord> records = open_alerts();
   std::sort(records.begin(), records.end(), [](const AlertRecord& a, const AlertRecord& b) {
-    return std::tie(b.alert.severity, b.alert.since) < std::tie(a.alert.severity, a.alert.since);
+    return std::tie(b.alert.severity, b.alert.since, a.alert.id) <
+           std::tie(a.alert.severity, a.alert.since, b.alert.id);
   });
   if (!query.open_only) {
-    // Those of one node may lie far back.
+    std::set<std::string> open;
+    for (const auto& record : records) open.insert(record.alert.id);
+    // Those of one node, and those of a later page, may lie far back.
     ClusterDocumentQuery documents_query{.kind = std::string(kAlert)};
-    if (query.node.empty()) documents_query.limit = query.limit;
+    if (query.node.empty() && query.before.empty()) documents_query.limit = query.limit + open.size();
     ASSAY_TRY(const auto documents, store_.list(documents_query));
     for (const auto& document : documents) {
-      if (open_.contains(document.id)) continue;
-      auto record = record_from(document.content);
-      if (record && wanted(record->alert)) records.push_back(std::move(*record));
+      if (open.contains(document.id)) continue;
+      if (auto record = record_from(document.content)) records.push_back(std::move(*record));
     }
   }
+  if (!query.before.empty()) {
+    const auto last = std::find_if(records.begin(), records.end(),
+                                   [&](const AlertRecord& record) { return record.alert.id == query.before; });
+    if (last == records.end()) {
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("there is no alert '{}' in the list", query.before)};
+    }
+    records.erase(records.begin(), last + 1);
+  }
+  if (!query.node.empty()) {
+    std::erase_if(records, [&](const AlertRecord& record) { return record.alert.node != query.node; });
+  }
   if (records.size() > query.limit) records.resize(query.limit);
-  for (auto& record : records) record.silenced = record.alert.state == AlertState::open && is_silenced(record.alert);
   return records;
 }
 
@@ -200,7 +234,9 @@ Result<AlertRecord> AlertDesk::find_locked(std::string_view id) const {
   if (first != open_.end() && first->first.starts_with(id) && !id.empty()) {
     const auto second = std::next(first);
     if (first->first != id && second != open_.end() && second->first.starts_with(id)) {
-      return Error{.kind = ErrorKind::usage, .message = fmt::format("several alerts begin with '{}'", id)};
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("several alerts begin with '{}'", id),
+                   .hint = fmt::format("Two of them are {} and {}.", first->first, second->first)};
     }
     AlertRecord record = first->second;
     record.silenced = is_silenced(record.alert);
@@ -220,7 +256,7 @@ Result<AlertRecord> AlertDesk::acknowledge(std::string_view id, std::string by, 
   }
   record.acknowledged_at = clock_.wall();
   record.acknowledged_by = std::move(by);
-  record.note = std::move(note);
+  if (!note.empty()) record.note = std::move(note);
   ASSAY_CHECK(store_.put(kAlert, document_of(record), true));
   open_[record.alert.id] = record;
   if (publish_) publish_(json::serialize(to_json(record)));

@@ -60,9 +60,13 @@ class AlertDesk {
   struct Query {
     bool open_only = true;
     std::string node;
+    std::string before;  ///< what follows the alert of this id; empty: the first page
     std::size_t limit = 1000;
   };
-  /// Open ones first, then newest first.
+  /// In no order.
+  std::vector<AlertRecord> open_alerts() const;
+  /// Open ones first, then newest first. `usage` for a `before` that is not in the list. What is resolved
+  /// is read without holding up those who report events.
   Result<std::vector<AlertRecord>> list(const Query& query) const;
   /// By id, or by a unique beginning of one. `not_found`, `usage` (several).
   Result<AlertRecord> find(std::string_view id) const;
@@ -72,11 +76,14 @@ class AlertDesk {
   Result<Silence> silence(Silence silence);
   std::vector<Silence> silences() const;
   Result<void> end_silence(std::string_view id);
+  /// Why the newest alert did not get out; nothing if it did.
+  std::string outlet_problem() const { return outlets_->problem(); }
 
  private:
   AlertDesk(ClusterStore& store, const Clock& clock) : store_(store), clock_(clock) {}
   Result<void> load_silences();
   void take_changes(std::vector<AlertChange> changes);
+  void take_renewed();
   /// Raised under a silence that has ended: now the outlets are told.
   void tell_what_is_no_longer_silenced();
   Result<AlertRecord> find_locked(std::string_view id) const;

@@ -1,6 +1,7 @@
 #include "leader/alert_desk.h"
 
 #include "leader/leader_fixture.h"
+#include "net/raw_connection.h"
 
 namespace assay {
 namespace {
@@ -173,6 +174,36 @@ TEST_F(AlertDeskTest, SeveralWithOneBeginningAreAMistake) {
   EXPECT_THAT(list({.limit = 5}), SizeIs(5));
 }
 
+TEST_F(AlertDeskTest, ComesInPagesOfOpenOnesAndThenOfResolvedOnes) {
+  const auto put = [&](const std::string& id, const std::string& node, AlertState state) {
+    clock_.advance(std::chrono::seconds(1));
+    AlertRecord record{.alert = {.id = id, .rule = "xid", .node = node, .since = clock_.wall(), .state = state}};
+    if (state == AlertState::resolved) record.alert.resolved_at = clock_.wall();
+    const bool open = state == AlertState::open;
+    ASSERT_TRUE(store_->put("alert", {.id = id, .time = clock_.wall(), .content = to_json(record)}, open).ok());
+  };
+  for (int i = 0; i < 6; ++i) put("r" + std::to_string(i), i % 2 == 0 ? "gpu01" : "gpu02", AlertState::resolved);
+  put("o0", "gpu01", AlertState::open);
+  put("o1", "gpu02", AlertState::open);
+  open();
+  const auto pages = [&](AlertDesk::Query query) {
+    std::string ids;
+    while (true) {
+      const auto records = list(query);
+      if (records.empty()) return ids;
+      EXPECT_LE(records.size(), query.limit);
+      for (const auto& record : records) ids += record.alert.id + " ";
+      query.before = records.back().alert.id;
+    }
+  };
+  EXPECT_EQ(pages({.open_only = false, .limit = 3}), "o1 o0 r5 r4 r3 r2 r1 r0 ");
+  EXPECT_EQ(pages({.open_only = false, .node = "gpu01", .limit = 1}), "o0 r4 r2 r0 ");
+  EXPECT_EQ(pages({.limit = 1}), "o1 o0 ");
+  const auto unknown = desk_->list({.open_only = false, .before = "nothing"});
+  ASSERT_FALSE(unknown.ok());
+  EXPECT_EQ(unknown.error().kind, ErrorKind::usage);
+}
+
 TEST_F(AlertDeskTest, ASilenceCoversWhatItNames) {
   const Alert alert{.rule = "xid", .node = "gpu01", .about = "GPU-1"};
   const WallTime now = clock_.wall();
@@ -206,6 +237,7 @@ TEST_F(AlertDeskTest, WhatIsStillOpenWhenItsSilenceEndsIsTold) {
 
 TEST_F(AlertDeskTest, WhoWasToldOfAnAlertIsToldThatItIsOver) {
   raise();
+  ASSERT_TRUE(comes_true([&] { return told_now().size() == 1; }));
   open();  // also after a restart
   ASSERT_TRUE(desk_->silence({.until = clock_.wall() + std::chrono::hours(2)}).ok());
   resolve();

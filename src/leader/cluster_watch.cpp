@@ -48,7 +48,6 @@ std::vector<GpuView> gpus_of(const NodeStatus& status) {
 
 ClusterView view_of(const NodeRegistry& registry, const Clock& clock) {
   const SteadyTime now = clock.now();
-  const std::int64_t oldest = (clock.wall() - kStaleAfter).time_since_epoch().count();
   ClusterView cluster;
   for (const auto& node : registry.all()) {
     const NodeStatus status = node->status(now);
@@ -57,9 +56,13 @@ ClusterView view_of(const NodeRegistry& registry, const Clock& clock) {
                   .last_seen = status.record.last_seen,
                   .clock_skew_s = status.clock_skew_s,
                   .simulated = status.record.simulated,
+                  .draining = status.record.draining,
+                  .drain_reason = status.record.drain_reason,
                   .gpus = gpus_of(status)};
     std::map<std::string_view, GpuView*> by_id;
     for (auto& gpu : view.gpus) by_id[gpu.uuid] = &gpu;
+    // By the clock that the values were read with.
+    const std::int64_t oldest = (status.own_time(clock.wall()) - kStaleAfter).time_since_epoch().count();
     double available = std::numeric_limits<double>::quiet_NaN();
     node->for_each_value(0, [&](const LiveValue& live) {
       if (live.time_ns < oldest) return;

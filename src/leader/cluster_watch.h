@@ -5,7 +5,8 @@
 
 namespace assay {
 
-/// What the rules look at, from the newest values of every node. A value that is older than `kStaleAfter` is not known.
+/// What the rules look at, from the newest values of every node. A value that is older than `kStaleAfter` by the node's
+/// own clock is not known.
 ClusterView view_of(const NodeRegistry& registry, const Clock& clock);
 
 /// Some values are read once a minute only.

@@ -115,5 +115,17 @@ TEST_F(ClusterWatch, ALostNodeRaisesAnAlertThroughTheDesk) {
   EXPECT_EQ(open_now->front().alert.rule, "node_lost");
 }
 
+TEST_F(ClusterWatch, ANodeWhoseClockIsBehindHasValuesAllTheSame) {
+  const auto read_at = [&](Nanos behind, double value) {
+    const WallTime shown = clock_.wall() - behind;
+    const auto batch = agent_.batch(shown, {sample_of("host.memory_used_bytes", value, "", "bytes")});
+    ASSERT_TRUE(leader_->take_batches("gpu01", body_of({batch}), shown.time_since_epoch().count()).ok());
+  };
+  read_at(std::chrono::minutes(10), 5);
+  EXPECT_EQ(view().memory_used_bytes, 5);
+  clock_.advance(kStaleAfter + Nanos(std::chrono::seconds(1)));
+  EXPECT_TRUE(std::isnan(view().memory_used_bytes)) << "until it falls silent";
+}
+
 }  // namespace
 }  // namespace assay

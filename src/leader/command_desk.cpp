@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/ids.h"
 #include "base/text.h"
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t kMaxOutput = std::size_t{1} << 20;
 constexpr std::size_t kMaxMessage = 4096;
 constexpr std::size_t kMaxSpec = std::size_t{1} << 20;
+/// The longest command, which JSON may make six times as long, and a little more.
+constexpr std::size_t kQueueBytes = std::size_t{8} << 20;
 
 using State = AgentCommand::State;
 constexpr std::array<std::pair<State, std::string_view>, 6> kStates = {{{State::waiting, "waiting"},
@@ -108,47 +111,83 @@ Result<AgentCommand> CommandDesk::create(std::string_view node, std::string_view
                  .message = fmt::format("the agent of '{}' does not allow '{}'", node, needed),
                  .hint = fmt::format("Start it with --allow {}.", needed)};
   }
-  const std::lock_guard lock(mutex_);
-  const auto waiting = std::count_if(commands_.begin(), commands_.end(), [&](const auto& entry) {
-    return entry.second.node == node && !entry.second.is_over();
-  });
-  if (static_cast<std::size_t>(waiting) >= kMaxWaiting) {
-    return Error{.kind = ErrorKind::busy, .message = fmt::format("{} commands wait for '{}' already", waiting, node)};
-  }
   AgentCommand command{.id = new_id(),
                        .node = std::string(node),
                        .kind = std::string(kind),
                        .arguments = std::move(arguments),
                        .by = std::move(by),
                        .created = clock_.wall()};
-  offer(command);
+  // First, and without the lock: it waits for the disk, and the agent may be quick.
+  if (kind == "run") ASSAY_CHECK(run_copies_.expect(command.id, node));
+  const std::lock_guard lock(mutex_);
+  std::size_t waiting = 0;
+  std::size_t waiting_here = 0;
+  for (const auto& [id, other] : commands_) {
+    if (other.is_over()) continue;
+    ++waiting;
+    if (other.node == node) ++waiting_here;
+  }
+  if (waiting_here >= kMaxWaiting) {
+    return Error{.kind = ErrorKind::busy,
+                 .message = fmt::format("{} commands wait for '{}' already", waiting_here, node)};
+  }
+  if (waiting >= kMaxKept) {
+    return Error{.kind = ErrorKind::busy, .message = fmt::format("{} commands are under way already", waiting)};
+  }
   commands_[command.id] = command;
+  offer_waiting(node);
   return command;
 }
 
-bool CommandDesk::offer(const AgentCommand& command) {
-  const auto listener = listeners_.find(command.node);
-  if (listener == listeners_.end()) return false;
-  const json::object data{{"id", command.id}, {"kind", command.kind}, {"arguments", command.arguments}};
-  if (listener->second.send({.event = "command", .data = json::serialize(data), .id = command.id})) return true;
-  listeners_.erase(listener);
-  return false;
-}
-
-EventStream CommandDesk::listen(std::string_view node) {
-  EventStream stream;
-  const std::lock_guard lock(mutex_);
-  if (const auto before = listeners_.find(node); before != listeners_.end()) {
-    before->second.finish();
-    listeners_.erase(before);
+/// Oldest first, as far as it fits into the stream beside what the agent has not answered yet: a stream that is full is
+/// cut off, and all of it would be sent again, for ever.
+void CommandDesk::offer_waiting(std::string_view node) {
+  const auto found = listeners_.find(node);
+  if (found == listeners_.end()) return;
+  auto& [stream, still_allowed, unanswered] = found->second;
+  if (still_allowed && !still_allowed()) {
+    stream.finish();
+    listeners_.erase(found);
+    return;
   }
-  listeners_.emplace(node, stream);
   std::vector<const AgentCommand*> waiting;
   for (const auto& [id, command] : commands_) {
-    if (command.node == node && command.state == State::waiting) waiting.push_back(&command);
+    if (command.node == node && command.state == State::waiting && !unanswered.contains(id)) {
+      waiting.push_back(&command);
+    }
   }
   std::sort(waiting.begin(), waiting.end(), [](const auto* a, const auto* b) { return a->created < b->created; });
-  for (const auto* command : waiting) offer(*command);
+  std::size_t queued = std::accumulate(unanswered.begin(), unanswered.end(), std::size_t{0},
+                                       [](std::size_t sum, const auto& sent) { return sum + sent.second; });
+  for (const auto* command : waiting) {
+    const json::object data{{"id", command->id}, {"kind", command->kind}, {"arguments", command->arguments}};
+    const ServerEvent event{.event = "command", .data = json::serialize(data), .id = command->id};
+    const std::size_t bytes = format_event(event).size();
+    queued += bytes;
+    if (queued > kQueueBytes) return;
+    if (!stream.send(event)) {
+      listeners_.erase(found);
+      return;
+    }
+    unanswered[command->id] = bytes;
+  }
+}
+
+/// What has left the state of waiting makes room for others.
+void CommandDesk::answered(const AgentCommand& command) {
+  const auto listener = listeners_.find(command.node);
+  if (listener != listeners_.end() && listener->second.unanswered.erase(command.id) > 0) offer_waiting(command.node);
+}
+
+EventStream CommandDesk::listen(std::string_view node, std::function<bool()> still_allowed) {
+  EventStream stream(kQueueBytes);
+  const std::lock_guard lock(mutex_);
+  if (const auto before = listeners_.find(node); before != listeners_.end()) {
+    before->second.stream.finish();
+    listeners_.erase(before);
+  }
+  listeners_.emplace(node, Listener{.stream = stream, .still_allowed = std::move(still_allowed), .unanswered = {}});
+  offer_waiting(node);
   return stream;
 }
 
@@ -161,11 +200,14 @@ Result<void> CommandDesk::report(std::string_view node, std::string_view id, std
   }
   auto& command = found->second;
   // A report that was sent twice, or late, changes nothing.
-  if (command.is_over()) return {};
+  if (command.is_over() && command.state != State::expired) return {};
   command.state = report.state;
   command.exit_code = report.exit_code;
   command.output = std::move(report.output);
   command.message = std::move(report.message);
+  if (command.is_over()) command.arguments.clear();
+  answered(command);
+  forget_oldest();
   return {};
 }
 
@@ -182,7 +224,18 @@ std::vector<AgentCommand> CommandDesk::list() const {
   const std::lock_guard lock(mutex_);
   std::vector<AgentCommand> commands;
   commands.reserve(commands_.size());
-  for (const auto& [id, command] : commands_) commands.push_back(command);
+  for (const auto& [id, command] : commands_) {
+    commands.push_back({.id = command.id,
+                        .node = command.node,
+                        .kind = command.kind,
+                        .arguments = {},
+                        .by = command.by,
+                        .created = command.created,
+                        .state = command.state,
+                        .exit_code = command.exit_code,
+                        .output = {},
+                        .message = command.message});
+  }
   std::sort(commands.begin(), commands.end(), [](const auto& a, const auto& b) { return a.created > b.created; });
   return commands;
 }
@@ -193,24 +246,58 @@ void CommandDesk::expire() {
   for (auto& [id, command] : commands_) {
     if (command.is_over() || now - command.created < kPatience) continue;
     if (command.state == State::waiting) {
-      command.state = State::expired;
       command.message = "no agent took it within ten minutes";
     } else if (const auto node = registry_.find(command.node); !node || now - node->record().last_seen > kPatience) {
-      command.state = State::failed;
       command.message = "the node was silent for ten minutes while it was under way";
+    } else {
+      continue;
     }
+    command.state = State::expired;
+    command.arguments.clear();
+    answered(command);
   }
-  while (commands_.size() > kMaxKept) {
-    const auto oldest = std::min_element(commands_.begin(), commands_.end(), [](const auto& a, const auto& b) {
-      return std::pair(!a.second.is_over(), a.second.created) < std::pair(!b.second.is_over(), b.second.created);
-    });
-    commands_.erase(oldest);
+  forget_oldest();
+  drop_who_is_not_allowed();
+}
+
+/// A key that was revoked must not hear what others are asked to do.
+void CommandDesk::drop_who_is_not_allowed() {
+  if (clock_.now() - rights_checked_ < kRecheck) return;
+  rights_checked_ = clock_.now();
+  for (auto entry = listeners_.begin(); entry != listeners_.end();) {
+    auto& [stream, still_allowed, unanswered] = entry->second;
+    const bool ends = still_allowed && !still_allowed();
+    if (ends) stream.finish();
+    entry = ends ? listeners_.erase(entry) : std::next(entry);
+  }
+}
+
+void CommandDesk::forget_oldest() {
+  std::size_t output = 0;
+  std::vector<AgentCommand*> over;
+  for (auto& [id, command] : commands_) {
+    if (!command.is_over()) continue;
+    over.push_back(&command);
+    output += command.output.size();
+  }
+  if (commands_.size() <= kMaxKept && output <= kMaxKeptOutput) return;
+  std::sort(over.begin(), over.end(), [](const auto* a, const auto* b) { return a->created < b->created; });
+  std::size_t too_many = commands_.size() - std::min(commands_.size(), kMaxKept);
+  for (auto* command : over) {
+    if (too_many == 0 && output <= kMaxKeptOutput) return;
+    output -= command->output.size();
+    if (too_many > 0) {
+      --too_many;
+      commands_.erase(commands_.find(command->id));
+    } else {
+      command->output.clear();
+    }
   }
 }
 
 void CommandDesk::finish() {
   const std::lock_guard lock(mutex_);
-  for (auto& [node, stream] : listeners_) stream.finish();
+  for (auto& [node, listener] : listeners_) listener.stream.finish();
   listeners_.clear();
 }
 

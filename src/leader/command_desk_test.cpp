@@ -167,7 +167,82 @@ TEST_F(CommandDeskTest, WhatRunsOnASilentNodeIsGivenUpInTheEnd) {
   EXPECT_EQ(desk().find(running.id)->state, AgentCommand::State::running);
   clock_.advance(std::chrono::seconds(2));
   desk().expire();
-  EXPECT_EQ(desk().find(running.id)->state, AgentCommand::State::failed);
+  EXPECT_EQ(desk().find(running.id)->state, State::expired);
+  ASSERT_TRUE(desk().report("gpu01", running.id, R"({"state": "done", "exit_code": 0, "output": "fine"})").ok());
+  EXPECT_EQ(desk().find(running.id)->state, State::done) << "its agent knows better";
+  EXPECT_EQ(desk().find(running.id)->output, "fine");
+}
+
+TEST_F(CommandDeskTest, LongCommandsAreSentAsFarAsTheyFit) {
+  const auto stream = desk().listen("gpu01");
+  std::vector<std::string> ids;
+  for (int i = 0; i < 10; ++i) {
+    ids.push_back(create("run", {{"spec", std::string(1'000'000, 'x')}}).id);
+    clock_.advance(std::chrono::seconds(1));
+  }
+  create();
+  EXPECT_TRUE(stream.open()) << "a full queue would end the stream";
+  const auto first = events_of(stream);
+  ASSERT_THAT(first, SizeIs(testing::AllOf(testing::Ge(2u), testing::Lt(10u))));
+  // An agent that has answered those gets the others.
+  for (const auto& event : first) ASSERT_TRUE(desk().report("gpu01", event.id, R"({"state": "refused"})").ok());
+  EXPECT_THAT(events_of(stream), SizeIs(11 - first.size()));
+  EXPECT_TRUE(stream.open());
+}
+
+TEST_F(CommandDeskTest, TheLongestSpecificationFits) {
+  const auto stream = desk().listen("gpu01");
+  create("run", {{"spec", std::string(std::size_t{1} << 20, '\x01')}});
+  EXPECT_THAT(events_of(stream), SizeIs(1));
+  EXPECT_TRUE(stream.open());
+}
+
+TEST_F(CommandDeskTest, WhoIsNoLongerAllowedHearsNothingMore) {
+  bool allowed = true;
+  const auto stream = desk().listen("gpu01", [&] { return allowed; });
+  allowed = false;
+  ASSERT_TRUE(desk().create("gpu01", "doctor", {}, "ada").ok());
+  EXPECT_THAT(events_of(stream), IsEmpty());
+  EXPECT_FALSE(stream.open());
+
+  allowed = true;
+  const auto idle = desk().listen("gpu02", [&] { return allowed; });
+  desk().expire();
+  EXPECT_TRUE(idle.open());
+  allowed = false;
+  clock_.advance(CommandDesk::kRecheck);
+  desk().expire();
+  EXPECT_FALSE(idle.open());
+}
+
+TEST_F(CommandDeskTest, AListIsShortAndOldOutputIsForgotten) {
+  const std::string report = json::serialize(json::object{{"state", "done"}, {"output", std::string(1 << 20, 'x')}});
+  const auto command = create("run", {{"spec", "name: x"}});
+  ASSERT_TRUE(desk().report("gpu01", command.id, report).ok());
+  EXPECT_EQ(desk().list().at(0).output, "");
+  EXPECT_THAT(desk().find(command.id)->arguments, IsEmpty());
+  EXPECT_EQ(desk().find(command.id)->output.size(), 1u << 20);
+  std::string last;
+  for (std::size_t kept = 0; kept < CommandDesk::kMaxKeptOutput; kept += 1 << 20) {
+    clock_.advance(std::chrono::milliseconds(1));
+    last = create().id;
+    ASSERT_TRUE(desk().report("gpu01", last, report).ok());
+  }
+  EXPECT_EQ(desk().find(command.id)->output, "");
+  EXPECT_EQ(desk().find(command.id)->state, State::done);
+  EXPECT_EQ(desk().find(last)->output.size(), 1u << 20);
+}
+
+TEST_F(CommandDeskTest, ARunThatWasAskedForIsTakenAlsoAfterARestart) {
+  const auto command = create("run", {{"spec", "name: x"}});
+  const auto doctor = create();
+  RunPiece piece{.node = "gpu01", .command = command.id, .run = "k3q8m2x7ab", .file = "journal", .bytes = "x"};
+  EXPECT_TRUE(leader_->run_copies().append(piece).ok());
+  open();
+  piece.offset = 1;
+  EXPECT_TRUE(leader_->run_copies().append(piece).ok());
+  piece.command = doctor.id;
+  EXPECT_FALSE(leader_->run_copies().append(piece).ok());
 }
 
 TEST_F(CommandDeskTest, FinishEndsTheStreams) {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "leader/cluster_watch.h"
 #include "leader/pause.h"
@@ -27,6 +29,8 @@ constexpr std::size_t kMaxUnwritten = 10'000;
 /// The driver's numbers have three digits.
 constexpr double kLargestXid = 1e6;
 
+std::string series_problem(std::string_view node) { return fmt::format("series of node '{}'", node); }
+
 }  // namespace
 
 Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, const Clock& clock) {
@@ -44,8 +48,8 @@ Result<void> Leader::open_all() {
   ASSAY_TRY(alerts_, AlertDesk::load(*cluster_, options_.rules, options_.outlets, clock_));
   live_ = std::make_unique<LiveHub>(*nodes_, clock_);
   alerts_->on_change([this](std::string alert) { live_->publish_alert(std::move(alert)); });
-  commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);
-  run_copies_ = std::make_unique<RunCopies>(options_.folder / "incoming", options_.publish_run);
+  run_copies_ = std::make_unique<RunCopies>(options_.folder / "incoming", *cluster_, clock_, options_.publish_run);
+  commands_ = std::make_unique<CommandDesk>(*nodes_, *run_copies_, clock_);
   started_ = clock_.now();
   return {};
 }
@@ -53,6 +57,7 @@ Result<void> Leader::open_all() {
 Leader::~Leader() { stop(); }
 
 void Leader::start() {
+  note_problem("forgetting old copies of runs", run_copies_->forget_stale());
   threads_.emplace_back([this](const std::stop_token& stop) { keep_store(stop); });
   threads_.emplace_back([this](const std::stop_token& stop) { keep_watch(stop); });
   threads_.emplace_back([this](const std::stop_token& stop) { keep_telling(stop); });
@@ -72,6 +77,7 @@ Result<void> Leader::hello(std::string_view name, const AgentHello& hello) {
   ASSAY_TRY(const auto node, nodes_->find_or_make(name));
   const auto intake = node->begin_intake();
   note_changes(*node, node->say_hello(hello, {.at = clock_.now(), .wall = clock_.wall()}));
+  if (node->series_count() < kMaxSeriesPerNode) note_problem(series_problem(name), {});
   return nodes_->save(*node);
 }
 
@@ -91,26 +97,39 @@ Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_
   node->heard(heartbeat, skew);
   while (const auto frame = take_framed(body)) {
     auto batch = decode_batch(*frame);
-    if (!batch) return std::move(batch).error();
+    if (!batch) return Error{.kind = ErrorKind::usage, .message = batch.error().text()};
     make_readable(*batch);
-    ASSAY_TRY(receipt.outcome, take(*node, *batch));
-    receipt.sequence = node->last_sequence(batch->stream);
-    if (receipt.outcome != Receipt::Outcome::taken) return receipt;
-    const bool of_machine = batch->devices || batch->processes;
-    const bool is_news = of_machine && node->is_news(*batch);
-    if (batch->devices && is_news) {
-      note_changes(*node, node->set_devices(std::move(*batch->devices)));
-      ASSAY_CHECK(nodes_->save(*node));
+    const std::string stream = batch->stream;
+    auto outcome = take(*node, std::move(*batch));
+    if (!outcome) {
+      // Whatever a store has to say of the batch: the agent is to keep it.
+      if (outcome.error().kind == ErrorKind::usage) outcome.error().kind = ErrorKind::io;
+      return std::move(outcome).error();
     }
-    if (batch->processes && is_news) node->set_processes(std::move(*batch->processes));
-    ASSAY_CHECK(take_events(*node, std::move(batch->events)));
+    receipt.outcome = *outcome;
+    receipt.sequence = node->last_sequence(stream);
+    if (receipt.outcome != Receipt::Outcome::taken) return receipt;
   }
   if (!body.empty()) return Error{.kind = ErrorKind::usage, .message = "the body ends in the middle of a batch"};
   if (crowded_) receipt.pause = kCrowdedPause;
   return receipt;
 }
 
-Result<Leader::Receipt::Outcome> Leader::take(Node& node, const Batch& batch) {
+Result<Leader::Receipt::Outcome> Leader::take(Node& node, Batch batch) {
+  ASSAY_TRY(const auto outcome, take_samples(node, batch));
+  if (outcome != Receipt::Outcome::taken) return outcome;
+  const bool of_machine = batch.devices || batch.processes;
+  const bool is_news = of_machine && node.is_news(batch);
+  if (batch.devices && is_news) {
+    note_changes(node, node.set_devices(std::move(*batch.devices)));
+    ASSAY_CHECK(nodes_->save(node));
+  }
+  if (batch.processes && is_news) node.set_processes(std::move(*batch.processes));
+  ASSAY_CHECK(take_events(node, std::move(batch.events)));
+  return outcome;
+}
+
+Result<Leader::Receipt::Outcome> Leader::take_samples(Node& node, const Batch& batch) {
   switch (node.stream_state(batch)) {
     case Node::StreamState::unknown_stream: return Receipt::Outcome::needs_hello;
     case Node::StreamState::unknown_series: return Receipt::Outcome::needs_names;
@@ -126,15 +145,41 @@ Result<Leader::Receipt::Outcome> Leader::take(Node& node, const Batch& batch) {
     node.forget_series();
     return Receipt::Outcome::needs_names;
   }
-  if (!appended) {
-    note_problem("storing telemetry", appended.error());
-    return std::move(appended).error();
-  }
+  note_problem("taking in telemetry", appended ? Result<void>() : Result<void>(appended.error()));
+  if (!appended) return std::move(appended).error();
+  ASSAY_CHECK(check_clock(*appended));
   node.remember(batch);
   ++batches_;
   samples_ += appended->accepted;
   refused_ += batch.samples.size() - appended->accepted;
   return Receipt::Outcome::taken;
+}
+
+/// A node whose clock is ahead loses its samples, or it would keep them for ever; that its clock is wrong, a rule says.
+/// But when most nodes are ahead, the wrong clock is ours.
+Result<void> Leader::check_clock(const AppendOutcome& appended) {
+  if (appended.too_far_ahead <= appended.accepted + appended.too_old) return {};
+  if (!clock_is_behind_) compare_clocks();
+  if (!clock_is_behind_) return {};
+  return Error{.kind = ErrorKind::busy, .message = "the clock of this leader's machine is behind those of most nodes"};
+}
+
+void Leader::compare_clocks() {
+  std::size_t heard = 0;
+  std::size_t ahead = 0;
+  for (const auto& node : nodes_->all()) {
+    const double skew_s = node->clock_skew_s();
+    if (std::isnan(skew_s) || node->state(clock_.now()) == NodeState::offline) continue;
+    ++heard;
+    if (skew_s > seconds_of(options_.series.max_ahead)) ++ahead;
+  }
+  clock_is_behind_ = 2 * ahead > heard;
+  const Error behind{.kind = ErrorKind::busy,
+                     .message = fmt::format("it is more than {} behind those of most nodes, which keep what they have "
+                                            "until that is put right",
+                                            format_duration(options_.series.max_ahead)),
+                     .hint = "Check time synchronisation (chronyc tracking, timedatectl)."};
+  note_problem("this machine's clock", clock_is_behind_ ? Result<void>(behind) : Result<void>());
 }
 
 Result<void> Leader::name_series(Node& node, const Batch& batch) {
@@ -144,23 +189,27 @@ Result<void> Leader::name_series(Node& node, const Batch& batch) {
   std::vector<SeriesName> added(batch.series.end() - static_cast<std::ptrdiff_t>(named - known), batch.series.end());
   // Whatever an agent says: these are its own node's.
   for (auto& series : added) series.key.labels["node"] = node.name();
-  // Most nodes have so few that nobody needs to look which of them are new.
-  const std::size_t count = node.series_count();
-  const bool too_many = count + added.size() > kMaxSeriesPerNode && count + node.count_new(added) > kMaxSeriesPerNode;
-  if (too_many || named > kMaxSeriesPerNode) {
-    return Error{.kind = ErrorKind::usage,
-                 .message = fmt::format("node '{}' has more than {} series", node.name(), kMaxSeriesPerNode)};
-  }
-  std::vector<std::optional<SeriesInfo>> infos;
-  for (auto& series : added) {
+  const auto admitted = node.admit_series(added);
+  std::vector<std::optional<SeriesInfo>> infos(added.size());
+  std::size_t refused = 0;
+  std::string why;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    auto& series = added[i];
+    if (!admitted[i]) continue;
     auto id = series_->intern(series.key, series.unit);
-    if (!id) {
-      if (id.error().kind != ErrorKind::usage) return std::move(id).error();
-      log_warning("A series of node '{}' is left out: {}", node.name(), id.error().text());
-      infos.emplace_back();
-      continue;
+    if (!id && id.error().kind != ErrorKind::usage) return std::move(id).error();
+    if (id) {
+      infos[i] = SeriesInfo{.id = *id, .key = std::move(series.key), .unit = std::move(series.unit)};
+    } else if (++refused == 1) {
+      why = id.error().text();
     }
-    infos.emplace_back(SeriesInfo{.id = *id, .key = std::move(series.key), .unit = std::move(series.unit)});
+  }
+  if (refused > 0) log_warning("Node '{}': left out {} series, the first: {}", node.name(), refused, why);
+  if (std::find(admitted.begin(), admitted.end(), false) != admitted.end()) {
+    note_problem(series_problem(node.name()),
+                 Error{.kind = ErrorKind::busy,
+                       .message = fmt::format("it has more than {}; further ones are left out", kMaxSeriesPerNode),
+                       .hint = "Look which label of them has ever new values: `assay query`."});
   }
   node.name_series(batch.stream, infos);
   return {};
@@ -169,12 +218,6 @@ Result<void> Leader::name_series(Node& node, const Batch& batch) {
 Result<void> Leader::take_events(Node& node, std::vector<TelemetryEvent> events) {
   if (events.empty()) return {};
   const std::string name = node.name();
-  const std::size_t admitted = node.admit_events(events.size(), clock_.now());
-  if (admitted < events.size()) {
-    log_warning("Node '{}' reports more events than are kept: {} of {} were dropped.", name, events.size() - admitted,
-                events.size());
-    events.resize(admitted);
-  }
   std::vector<ClusterEvent> kept;
   kept.reserve(events.size());
   for (auto& event : events) {
@@ -185,12 +228,18 @@ Result<void> Leader::take_events(Node& node, std::vector<TelemetryEvent> events)
                     .message = event.message,
                     .values = event.values});
   }
+  node.limit_events(kept, clock_.wall());
+  if (kept.size() < events.size()) {
+    log_warning("Node '{}' reports more events than are kept: {} of {} were dropped.", name,
+                events.size() - kept.size(), events.size());
+  }
   auto added = cluster_->append_events(kept);
   if (!added) {
     note_problem("writing down events", added.error());
     return std::move(added).error();
   }
   note_problem("writing down events", {});
+  node.count_events(*added, clock_.wall());
   for (auto& event : *added) {
     const auto xid = event.values.find("xid");
     if (event.kind == "xid" && xid != event.values.end() && xid->second >= 0 && xid->second <= kLargestXid) {
@@ -224,13 +273,16 @@ void Leader::write_waiting_events() {
 
 void Leader::note_changes(Node& node, std::vector<std::string> changes) {
   const std::string name = node.name();
-  // An agent whose facts change all the time is as much a flood as one with too many faults.
-  changes.resize(node.admit_events(changes.size(), clock_.now()));
+  const WallTime now = clock_.wall();
   std::vector<ClusterEvent> events;
+  events.reserve(changes.size());
   for (auto& change : changes) {
-    log_info("Node {}: {}", name, change);
-    events.push_back({.node = name, .kind = "inventory", .message = std::move(change)});
+    events.push_back({.time = now, .node = name, .kind = "inventory", .message = std::move(change)});
   }
+  // An agent whose facts change all the time is as much a flood as one with too many faults.
+  node.limit_events(events, now);
+  node.count_events(events, now);
+  for (const auto& event : events) log_info("Node {}: {}", name, event.message);
   note_cluster_events(std::move(events));
 }
 
@@ -261,7 +313,9 @@ void Leader::look_at_states() {
       events.push_back({.node = change.node, .kind = "node_online", .message = "the node is heard of"});
     }
   }
+  for (const auto& event : events) log_info("Node {}: {}", event.node, event.message);
   note_cluster_events(std::move(events));
+  compare_clocks();
   // What a full disk has refused earlier: nobody else would say it again.
   const std::lock_guard lock(unwritten_mutex_);
   write_waiting_events();
@@ -274,6 +328,7 @@ void Leader::keep_watch(const std::stop_token& stop) {
     if (round % kStatesPerLook == 0) alerts_->look(view_of(*nodes_, clock_));
     if (round % kStatesPerSave == 0) note_problem("writing down the nodes", nodes_->save_all());
     if (round % kStatesPerForget == 0) {
+      note_problem("forgetting old copies of runs", run_copies_->forget_stale());
       note_problem("forgetting old events", cluster_->forget_before(clock_.wall() - options_.keep_events, "alert"));
     }
   }
@@ -305,6 +360,7 @@ Result<void> Leader::set_draining(std::string_view name, bool draining, std::str
 
 Result<void> Leader::forget(std::string_view node, bool erase) {
   ASSAY_CHECK(nodes_->forget(node));
+  note_problem(series_problem(node), {});
   if (!erase) return {};
   ASSAY_TRY(const auto erased, series_->erase({.labels = {{.label = "node", .value = std::string(node)}}}));
   log_info("{} series of node '{}' were erased.", erased, node);
@@ -329,6 +385,7 @@ json::object Leader::status() const {
     for (const auto& [what, message] : problems_) problems.emplace_back(fmt::format("{}: {}", what, message));
   }
   for (const auto& problem : series_->problems()) problems.emplace_back(problem);
+  if (const auto problem = alerts_->outlet_problem(); !problem.empty()) problems.emplace_back(problem);
   const auto stats = series_->stats();
   return {{"version", version()},
           {"uptime_s", seconds_of(clock_.now() - started_)},

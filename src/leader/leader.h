@@ -60,8 +60,8 @@ class Leader {
     std::uint64_t sequence = 0;  ///< up to which all is taken
     Nanos pause{};               ///< before sending more
   };
-  /// Takes the batches of a request in order, up to the first that cannot be. `usage`: bytes that are no batches;
-  /// `not_found`: a node that never said hello; `io` …: the store cannot take them now, and nothing is lost that the
+  /// Takes the batches of a request in order, up to the first that cannot be. `usage`: bytes that are no batches, now
+  /// or ever; anything else is our own trouble (a full disk, a clock that is behind), and nothing is lost that the
   /// agent still has.
   Result<Receipt> take_batches(std::string_view node, std::string_view body, std::optional<std::int64_t> sent_ns);
 
@@ -89,13 +89,17 @@ class Leader {
   /// How the leader itself is doing.
   json::object status() const;
 
-  static constexpr std::size_t kMaxSeriesPerNode = 16'384;
-
  private:
   Leader(LeaderOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
   Result<void> open_all();
 
-  Result<Receipt::Outcome> take(Node& node, const Batch& batch);
+  /// A batch as a whole: samples, devices, processes, events.
+  Result<Receipt::Outcome> take(Node& node, Batch batch);
+  Result<Receipt::Outcome> take_samples(Node& node, const Batch& batch);
+  /// `busy` where the samples are not too far ahead, but our clock is behind.
+  Result<void> check_clock(const AppendOutcome& appended);
+  /// With those of the nodes that are heard of.
+  void compare_clocks();
   Result<void> name_series(Node& node, const Batch& batch);
   Result<void> take_events(Node& node, std::vector<TelemetryEvent> events);
   void note_changes(Node& node, std::vector<std::string> changes);
@@ -124,6 +128,7 @@ class Leader {
   std::atomic<std::uint64_t> samples_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
   std::atomic<std::uint64_t> batches_ = 0;
+  std::atomic<bool> clock_is_behind_ = false;
   std::atomic<bool> crowded_ = false;  ///< memory for what is not in chunks yet runs out
   std::mutex unwritten_mutex_;
   std::vector<ClusterEvent> unwritten_;

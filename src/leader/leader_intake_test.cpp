@@ -27,6 +27,12 @@ class LeaderIntake : public LeaderTest {
     }
     return batch;
   }
+  /// The stored value of the one of them with this label; NaN where there is none.
+  double stored_of_many(const std::string& label) {
+    const auto found = leader_->series().latest({.name = "x", .labels = {{.label = "n", .value = label}}});
+    EXPECT_TRUE(found.ok());
+    return found && !found->empty() ? found->front().newest.value : std::numeric_limits<double>::quiet_NaN();
+  }
 };
 
 TEST_F(LeaderIntake, StoresBatchesInOrder) {
@@ -169,36 +175,43 @@ TEST_F(LeaderIntake, ASeriesWithAnotherUnitIsSkippedAlone) {
 TEST_F(LeaderIntake, ANodeHasAMostOfSeries) {
   TestAgent agent;
   hello(agent);
-  ASSERT_EQ(taken(agent, {many_series("stream-1", Leader::kMaxSeriesPerNode, "a")}).outcome, Outcome::taken);
+  ASSERT_EQ(taken(agent, {many_series("stream-1", kMaxSeriesPerNode, "a")}).outcome, Outcome::taken);
   Batch more = many_series("stream-1", 1, "b");
-  more.first_series = Leader::kMaxSeriesPerNode;
-  const auto refused = take(agent, {more});
-  ASSERT_FALSE(refused.ok());
-  EXPECT_EQ(refused.error().kind, ErrorKind::usage);
-  EXPECT_THAT(refused.error().message, testing::HasSubstr("16384"));
-  EXPECT_EQ(leader_->series().stats().series, Leader::kMaxSeriesPerNode) << "nor is it made in the store";
+  more.sequence = 2;
+  more.first_series = kMaxSeriesPerNode;
+  const std::int64_t now = clock_.wall().time_since_epoch().count();
+  more.samples = {{.series = 0, .time_ns = now, .value = 1}, {.series = kMaxSeriesPerNode, .time_ns = now, .value = 2}};
+  EXPECT_EQ(taken(agent, {more}).sequence, 2u) << "the others go on";
+  EXPECT_EQ(stored_of_many("a0"), 1);
+  EXPECT_EQ(leader_->series().stats().series, kMaxSeriesPerNode) << "nor is it made in the store";
+  EXPECT_THAT(json::serialize(leader_->status().at("problems")), testing::HasSubstr("more than 16384"));
+}
+
+TEST_F(LeaderIntake, SeriesThatNoStreamNamesAnyMoreMakeRoom) {
+  ASSERT_NO_FATAL_FAILURE(hello(TestAgent("gpu01", "life-0")));
+  taken(TestAgent(), {many_series("life-0", kMaxSeriesPerNode, "a")});
+  for (const char* life : {"life-1", "life-2", "life-3"}) {
+    clock_.advance(std::chrono::seconds(1));
+    hello(TestAgent("gpu01", life));
+    taken(TestAgent(), {many_series(life, 10, "b")});
+  }
+  EXPECT_EQ(status_of("gpu01").series, 10u);
+  EXPECT_THAT(leader_->status().at("problems").as_array(), IsEmpty());
+  Batch batch = many_series("life-3", 10, "b");
+  batch.sequence = 2;
+  batch.samples = {{.series = 9, .time_ns = clock_.wall().time_since_epoch().count(), .value = 7}};
+  taken(TestAgent(), {batch});
+  EXPECT_EQ(stored_of_many("b9"), 7);
 }
 
 TEST_F(LeaderIntake, ARestartedAgentMayNameAllItsSeriesAgain) {
-  const std::size_t most_of_them = Leader::kMaxSeriesPerNode - 1;
+  const std::size_t most_of_them = kMaxSeriesPerNode - 1;
   hello(TestAgent("gpu01", "before"));
   ASSERT_EQ(taken(TestAgent(), {many_series("before", most_of_them, "a")}).outcome, Outcome::taken);
   hello(TestAgent("gpu01", "after"));
   const auto receipt = take(TestAgent(), {many_series("after", most_of_them, "a")});
   ASSERT_TRUE(receipt.ok()) << receipt.error().text();
   EXPECT_EQ(status_of("gpu01").series, most_of_them);
-}
-
-TEST_F(LeaderIntake, SeriesThatAreRefusedCountAgainstTheMost) {
-  TestAgent agent;
-  hello(agent);
-  Batch batch = many_series("stream-1", Leader::kMaxSeriesPerNode, "a");
-  for (auto& series : batch.series) series.key = {.name = "x"};  // all but the first clash with its unit
-  for (std::size_t i = 1; i < batch.series.size(); ++i) batch.series[i].unit = "other";
-  ASSERT_EQ(taken(agent, {batch}).outcome, Outcome::taken);
-  batch.first_series = static_cast<std::uint32_t>(batch.series.size());
-  batch.sequence = 2;
-  EXPECT_FALSE(take(agent, {batch}).ok());
 }
 
 TEST_F(LeaderIntake, GarbageAndCutBodiesAreRefused) {
@@ -217,6 +230,9 @@ TEST_F(LeaderIntake, GarbageAndCutBodiesAreRefused) {
        {"\x05hello", "\x01", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "GET / HTTP"}) {
     EXPECT_FALSE(leader_->take_batches("gpu01", garbage, std::nullopt).ok()) << garbage;
   }
+  const auto no_batch = leader_->take_batches("gpu01", "\x05hello", std::nullopt);
+  ASSERT_FALSE(no_batch.ok());
+  EXPECT_EQ(no_batch.error().kind, ErrorKind::usage) << "only this is worth giving up";
   EXPECT_EQ(taken(agent, {second}).outcome, Outcome::taken);
 }
 
@@ -231,6 +247,79 @@ TEST_F(LeaderIntake, SamplesOfAWrongClockAreCountedNotStored) {
   double newest = 0;
   leader_->nodes().find("gpu01")->for_each_value(0, [&](const LiveValue& live) { newest = live.value; });
   EXPECT_EQ(newest, 1);
+}
+
+TEST_F(LeaderIntake, ALeaderWhoseClockIsBehindLetsAgentsKeepWhatTheyHave) {
+  const WallTime right = clock_.wall() + std::chrono::hours(2);
+  const auto send = [&](const TestAgent& agent, const Batch& batch, WallTime by_its_clock) {
+    return leader_->take_batches(agent.node(), body_of({batch}), by_its_clock.time_since_epoch().count());
+  };
+  TestAgent agent;
+  hello(agent);
+  const Batch batch = agent.batch(right, {sample_of("host.load", 7)});
+  const auto kept = send(agent, batch, right);
+  ASSERT_FALSE(kept.ok());
+  EXPECT_NE(kept.error().kind, ErrorKind::usage) << "the agent would give it up";
+  EXPECT_THAT(json::serialize(leader_->status().at("problems")), testing::HasSubstr("clock"));
+  clock_.advance(std::chrono::hours(2));
+  EXPECT_TRUE(send(agent, batch, right).ok());
+  EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu01 ", ElementsAre(7))));
+  leader_->look_at_states();
+  EXPECT_THAT(leader_->status().at("problems").as_array(), IsEmpty());
+}
+
+TEST_F(LeaderIntake, ANodeWhoseClockIsAheadDoesNotKeepItsSamplesForEver) {
+  for (const char* name : {"gpu01", "gpu02"}) {
+    TestAgent agent(name, name);
+    hello(agent);
+    const auto sent = clock_.wall().time_since_epoch().count();
+    ASSERT_TRUE(leader_->take_batches(name, body_of({agent.batch(clock_.wall(), {sample_of("x", 1)})}), sent).ok());
+  }
+  TestAgent ahead("gpu03", "three");
+  hello(ahead);
+  const WallTime tomorrow = clock_.wall() + std::chrono::hours(24);
+  const auto batch = ahead.batch(tomorrow, {sample_of("x", 1)});
+  EXPECT_TRUE(leader_->take_batches("gpu03", body_of({batch}), tomorrow.time_since_epoch().count()).ok());
+  EXPECT_EQ(leader_->status().at("samples_refused").to_number<int>(), 1);
+}
+
+TEST_F(LeaderIntake, TheNewestValueFollowsAClockThatWasSetBack) {
+  TestAgent agent;
+  hello(agent);
+  const auto read = [&](WallTime by_its_clock, double value) {
+    const auto batch = agent.batch(by_its_clock, {sample_of("host.load", value)});
+    const auto sent = by_its_clock.time_since_epoch().count();
+    EXPECT_TRUE(leader_->take_batches("gpu01", body_of({batch}), sent).ok());
+  };
+  const auto newest = [&] {
+    double value = 0;
+    leader_->nodes().find("gpu01")->for_each_value(0, [&](const LiveValue& live) { value = live.value; });
+    return value;
+  };
+  read(clock_.wall(), 1);
+  clock_.advance(std::chrono::seconds(1));
+  read(clock_.wall() - std::chrono::minutes(30), 2);
+  EXPECT_EQ(newest(), 2);
+  clock_.advance(std::chrono::seconds(1));
+  read(clock_.wall() - std::chrono::minutes(30), 3);
+  EXPECT_EQ(newest(), 3);
+}
+
+TEST_F(LeaderIntake, EventsThatComeLateCountForTheirOwnMinute) {
+  TestAgent agent;
+  hello(agent);
+  const WallTime away_since = clock_.wall();
+  clock_.advance(std::chrono::minutes(10));
+  for (int minute = 0; minute < 10; ++minute) {
+    Reading reading;
+    for (int i = 0; i < 100; ++i) {
+      reading.events.push_back({.time = away_since + std::chrono::minutes(minute) + Nanos(i), .kind = "throttle"});
+    }
+    const Batch batch = agent.batch(away_since + std::chrono::minutes(minute), reading);
+    taken(agent, {batch});
+    for (int again = 0; again < 10; ++again) taken(agent, {batch});  // what is known already does not count
+  }
+  EXPECT_THAT(event_texts("gpu01"), SizeIs(1000));
 }
 
 TEST_F(LeaderIntake, EventsAreKeptOnceAndAFloodIsLimited) {
@@ -324,6 +413,7 @@ TEST_F(LeaderIntake, WhatTheStoreCannotTakeIsNotAcknowledged) {
   }
   EXPECT_FALSE(leader_->status().at("problems").as_array().empty());
   EXPECT_EQ(taken(agent, {batch}).sequence, 2u);
+  EXPECT_THAT(leader_->status().at("problems").as_array(), IsEmpty()) << "what was taken in is no problem of upkeep";
   EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu01 ", ElementsAre(1, 2))));
   EXPECT_THAT(event_texts("gpu01"), ElementsAre("throttle: too hot"));
 }
@@ -382,7 +472,7 @@ TEST_F(LeaderIntake, TextThatIsNoTextIsMadeReadable) {
   reading.devices = {{.id = "GPU-\xfe", .facts = {{"name", "H\xc3\x28"}}}};
   reading.processes = {{.gpu = "GPU-\xfe", .pid = 1}};
   reading.events.push_back({.time = clock_.wall(), .kind = "xid", .about = "GPU-\xfe", .message = "\xf0\x28"});
-  auto watching = leader_->live().subscribe({});
+  auto watching = leader_->live().subscribe({}, {});
   ASSERT_TRUE(watching.ok());
   taken(agent, {agent.batch(clock_.wall(), reading)});
   leader_->live().tick();

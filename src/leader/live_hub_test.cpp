@@ -19,8 +19,8 @@ class LiveHubTest : public LeaderTest {
     clock_.advance(std::chrono::milliseconds(100));
     taken(agent_, {agent_.batch(clock_.wall(), std::move(samples))});
   }
-  EventStream subscribe(LiveFilter filter = {}) {
-    auto stream = leader_->live().subscribe(std::move(filter));
+  EventStream subscribe(LiveFilter filter = {}, LiveViewer viewer = {}) {
+    auto stream = leader_->live().subscribe(std::move(filter), std::move(viewer));
     EXPECT_TRUE(stream.ok());
     return *stream;
   }
@@ -215,12 +215,82 @@ TEST_F(LiveHubTest, AClientThatLeftIsForgotten) {
 
 TEST_F(LiveHubTest, ThereIsAMostOfClients) {
   std::vector<EventStream> streams;
-  for (std::size_t i = 0; i < LiveHub::kMaxClients; ++i) streams.push_back(subscribe());
-  const auto refused = leader_->live().subscribe({});
+  for (std::size_t i = 0; i < LiveHub::kMaxClients; ++i) {
+    streams.push_back(subscribe({}, {.name = "viewer" + std::to_string(i / LiveHub::kMaxOfViewer)}));
+  }
+  const auto refused = leader_->live().subscribe({}, {.name = "another"});
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::busy);
   streams[0].stream()->detach();
-  EXPECT_TRUE(leader_->live().subscribe({}).ok()) << "one has left";
+  EXPECT_TRUE(leader_->live().subscribe({}, {.name = "another"}).ok()) << "one has left";
+}
+
+TEST_F(LiveHubTest, NobodyTakesEveryPlace) {
+  std::vector<EventStream> streams;
+  for (std::size_t i = 0; i < LiveHub::kMaxOfViewer; ++i) streams.push_back(subscribe({}, {.name = "greedy"}));
+  const auto refused = leader_->live().subscribe({}, {.name = "greedy"});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::busy);
+  EXPECT_TRUE(leader_->live().subscribe({}, {.name = "modest"}).ok());
+}
+
+TEST_F(LiveHubTest, WhoIsNoLongerAllowedIsCutOff) {
+  bool allowed = true;
+  int asked = 0;
+  const auto stream = subscribe({}, {.name = "viewer", .still_allowed = [&] {
+                                       ++asked;
+                                       return allowed;
+                                     }});
+  const auto other = subscribe();
+  leader_->live().tick();
+  EXPECT_EQ(asked, 0) << "it was looked at when it came";
+  clock_.advance(LiveHub::kRecheck);
+  leader_->live().tick();
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(stream.open());
+  allowed = false;
+  clock_.advance(LiveHub::kRecheck);
+  leader_->live().tick();
+  EXPECT_FALSE(stream.open());
+  EXPECT_TRUE(other.open());
+  EXPECT_EQ(leader_->live().clients(), 1u);
+}
+
+TEST_F(LiveHubTest, OneNodeWithLongLabelsComesInBoundedTicksAndCompletely) {
+  constexpr int kSeries = 4000;
+  std::vector<Sample> samples;
+  samples.reserve(kSeries);
+  for (int i = 0; i < kSeries; ++i) {
+    samples.push_back(sample_of("m" + std::to_string(i), i));
+    for (const char* label : {"a", "b", "c", "d"}) samples.back().key.labels[label] = std::string(250, 'x');
+  }
+  read(std::move(samples));
+  const auto stream = subscribe();
+  std::set<std::int64_t> named, valued;
+  std::size_t bytes = 0;
+  for (int tick = 0; tick < 20; ++tick) {
+    std::size_t of_tick = 0;
+    for (const auto& event : events_of(stream)) {
+      EXPECT_LT(event.data.size(), 2 * LiveHub::kEventBytes);
+      of_tick += event.data.size();
+      const auto data = parsed(event.data);
+      for (const auto& series : data.at("series").as_array()) {
+        EXPECT_TRUE(named.insert(series.at("id").to_number<std::int64_t>()).second) << "it was named already";
+      }
+      for (const auto& value : data.at("values").as_array()) {
+        EXPECT_TRUE(valued.insert(value.as_array()[0].to_number<std::int64_t>()).second) << "it was told already";
+      }
+    }
+    EXPECT_LT(of_tick, 2 * LiveHub::kTickBytes);
+    bytes += of_tick;
+    leader_->live().tick();
+  }
+  ASSERT_GT(bytes, 3 * LiveHub::kTickBytes) << "or this test shows nothing";
+  EXPECT_EQ(named.size(), std::size_t{kSeries});
+  EXPECT_EQ(valued, named);
+  EXPECT_TRUE(stream.open());
+  leader_->live().tick();
+  EXPECT_THAT(events_of(stream), IsEmpty()) << "all of it was told";
 }
 
 TEST_F(LiveHubTest, FinishEndsEveryStream) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -12,10 +13,12 @@ namespace {
 /// How much one more request moves the known difference of clocks: rides out a request that waited in a queue.
 constexpr double kSkewWeight = 0.2;
 
-/// A value from further ahead than this was read by a wrong clock; whatever comes after it counts as newer.
+/// No request waits that long: a clock was set.
+constexpr double kClockStep = 60;
+/// An agent may claim to live in any year: with this, sums of times fit.
+constexpr double kMaxSkew = 4e9;
 constexpr Nanos kClockSlack = std::chrono::seconds(5);
 
-constexpr std::size_t kMaxEventsPerMinute = 600;
 /// Kinds of faults that are told apart; there are some two hundred.
 constexpr std::size_t kMaxXids = 1024;
 
@@ -36,12 +39,36 @@ void compare_facts(const std::string& prefix, const Facts& before, const Facts& 
   }
 }
 
+Nanos nanos_of(double seconds) { return Nanos(std::llround(std::clamp(seconds, -kMaxSkew, kMaxSkew) * 1e9)); }
+
+constexpr std::int64_t kMinutesPerWeek = 7 * 24 * 60;
+
+/// The minute that an event counts for.
+std::int64_t minute_of(WallTime time, WallTime now) {
+  const auto minutes = [](WallTime t) {
+    return std::chrono::duration_cast<std::chrono::minutes>(t.time_since_epoch()).count();
+  };
+  return std::clamp(minutes(time), minutes(now) - kMinutesPerWeek, minutes(now));
+}
+
 std::string title_of(const NodeRecord::Device& device) {
   const auto name = device.facts.find("name");
   return name == device.facts.end() ? device.id : fmt::format("{} {}", name->second, device.id);
 }
 
 }  // namespace
+
+std::size_t EventBudget::room(WallTime time, WallTime now) const {
+  const auto kept = kept_.find(minute_of(time, now));
+  return kept == kept_.end() ? kMaxPerMinute : kMaxPerMinute - std::min(kMaxPerMinute, kept->second);
+}
+
+void EventBudget::count(WallTime time, WallTime now) {
+  ++kept_[minute_of(time, now)];
+  // Also those ahead, where the clock was set back.
+  kept_.erase(kept_.begin(), kept_.lower_bound(minute_of(WallTime::min(), now)));
+  kept_.erase(kept_.upper_bound(minute_of(WallTime::max(), now)), kept_.end());
+}
 
 std::vector<std::string> Node::say_hello(const AgentHello& hello, Heartbeat heartbeat) {
   const std::lock_guard lock(mutex_);
@@ -64,8 +91,34 @@ std::vector<std::string> Node::say_hello(const AgentHello& hello, Heartbeat hear
                                       [](const Stream& a, const Stream& b) { return a.used < b.used; }));
     }
     streams_.push_back({.id = hello.stream, .used = heartbeat.at});
+    drop_unnamed();
   }
   return changes;
+}
+
+/// Forgets the values of series that no stream names any more.
+void Node::drop_unnamed() {
+  std::vector<bool> named(live_.size());
+  for (const auto& stream : streams_) {
+    for (const auto place : stream.places) {
+      if (place != kNowhere) named[place] = true;
+    }
+  }
+  std::vector<std::uint32_t> moved(live_.size(), kNowhere);
+  std::deque<LiveValue> kept;
+  place_of_.clear();
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (!named[i]) continue;
+    moved[i] = static_cast<std::uint32_t>(kept.size());
+    place_of_[live_[i].series.id] = moved[i];
+    kept.push_back(std::move(live_[i]));
+  }
+  live_ = std::move(kept);
+  for (auto& stream : streams_) {
+    for (auto& place : stream.places) {
+      if (place != kNowhere) place = moved[place];
+    }
+  }
 }
 
 std::vector<std::string> Node::set_devices(std::vector<DeviceFacts> devices) {
@@ -99,9 +152,9 @@ void Node::set_processes(std::vector<GpuProcess> processes) {
 
 bool Node::is_news(const Batch& batch) {
   const std::lock_guard lock(mutex_);
-  const std::int64_t now = last_heard_ ? last_heard_->wall.time_since_epoch().count() : 0;
-  const std::int64_t time = batch.samples.empty() ? now : batch.samples.back().time_ns;
-  if (time < machine_time_ns_ && machine_time_ns_ <= now + kClockSlack.count()) return false;
+  const std::int64_t latest = latest_time_ns();
+  const std::int64_t time = batch.samples.empty() ? latest - kClockSlack.count() : batch.samples.back().time_ns;
+  if (time < machine_time_ns_ && machine_time_ns_ <= latest) return false;
   machine_time_ns_ = time;
   return true;
 }
@@ -111,8 +164,20 @@ void Node::heard(Heartbeat heartbeat, std::optional<double> clock_skew_s) {
   last_heard_ = heartbeat;
   record_.last_seen = heartbeat.wall;
   if (!clock_skew_s) return;
-  clock_skew_s_ = skew_known_ ? clock_skew_s_ + kSkewWeight * (*clock_skew_s - clock_skew_s_) : *clock_skew_s;
+  const double change = *clock_skew_s - clock_skew_s_;
+  const bool is_step = !skew_known_ || std::abs(change) > kClockStep;
+  clock_skew_s_ = is_step ? *clock_skew_s : clock_skew_s_ + kSkewWeight * change;
   skew_known_ = true;
+}
+
+std::int64_t Node::latest_time_ns() const {
+  if (!last_heard_) return INT64_MAX;
+  const WallTime own = last_heard_->wall + (skew_known_ ? nanos_of(clock_skew_s_) : Nanos());
+  return (own + kClockSlack).time_since_epoch().count();
+}
+
+WallTime NodeStatus::own_time(WallTime now) const {
+  return std::isnan(clock_skew_s) ? now : now + nanos_of(clock_skew_s);
 }
 
 Node::Stream* Node::find_stream(std::string_view id) {
@@ -156,12 +221,18 @@ void Node::name_series(std::string_view stream, const std::vector<std::optional<
   }
 }
 
-std::size_t Node::count_new(std::span<const SeriesName> series) const {
+std::vector<bool> Node::admit_series(std::span<const SeriesName> series) const {
   const std::lock_guard lock(mutex_);
+  std::vector<bool> admitted(series.size(), true);
+  // Most nodes have so few that nobody needs to look which of these are new.
+  if (live_.size() + series.size() <= kMaxSeriesPerNode) return admitted;
   std::set<SeriesKey> known;
   for (const auto& live : live_) known.insert(live.series.key);
-  return static_cast<std::size_t>(std::count_if(series.begin(), series.end(),
-                                                [&](const SeriesName& name) { return known.insert(name.key).second; }));
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    admitted[i] = known.contains(series[i].key) || known.size() < kMaxSeriesPerNode;
+    if (admitted[i]) known.insert(series[i].key);
+  }
+  return admitted;
 }
 
 void Node::forget_series() {
@@ -190,11 +261,8 @@ void Node::remember(const Batch& batch) {
   Stream* stream = find_stream(batch.stream);
   if (stream == nullptr) return;
   stream->last_sequence = std::max(stream->last_sequence, batch.sequence);
-  std::int64_t latest = INT64_MAX;
-  if (last_heard_) {
-    stream->used = last_heard_->at;
-    latest = (last_heard_->wall + kClockSlack).time_since_epoch().count();
-  }
+  if (last_heard_) stream->used = last_heard_->at;
+  const std::int64_t latest = latest_time_ns();
   ++changes_;
   samples_ += batch.samples.size();
   for (const auto& sample : batch.samples) {
@@ -215,15 +283,19 @@ std::uint64_t Node::last_sequence(std::string_view stream) const {
   return found == nullptr ? 0 : found->last_sequence;
 }
 
-std::size_t Node::admit_events(std::size_t count, SteadyTime now) {
+void Node::limit_events(std::vector<ClusterEvent>& events, WallTime now) const {
   const std::lock_guard lock(mutex_);
-  if (now - events_since_ >= std::chrono::minutes(1)) {
-    events_since_ = now;
-    events_admitted_ = 0;
-  }
-  const std::size_t admitted = std::min(count, kMaxEventsPerMinute - events_admitted_);
-  events_admitted_ += admitted;
-  return admitted;
+  EventBudget budget = event_budget_;
+  std::erase_if(events, [&](const ClusterEvent& event) {
+    if (budget.room(event.time, now) == 0) return true;
+    budget.count(event.time, now);
+    return false;
+  });
+}
+
+void Node::count_events(std::span<const ClusterEvent> events, WallTime now) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& event : events) event_budget_.count(event.time, now);
 }
 
 void Node::count_xid(const std::string& gpu, int xid) {
@@ -235,6 +307,11 @@ void Node::count_xid(const std::string& gpu, int xid) {
 std::size_t Node::series_count() const {
   const std::lock_guard lock(mutex_);
   return live_.size();
+}
+
+double Node::clock_skew_s() const {
+  const std::lock_guard lock(mutex_);
+  return skew_known_ ? clock_skew_s_ : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string Node::name() const {

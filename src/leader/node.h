@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "leader/hello.h"
 #include "model/node.h"
+#include "store/cluster/cluster_store.h"
 #include "store/series/series_types.h"
 #include "telemetry/codec/batch.h"
 #include "watch/cluster_view.h"
@@ -39,6 +40,9 @@ struct NodeStatus {
   std::size_t series = 0;
   std::map<std::pair<std::string, int>, std::uint64_t>
       xids;  ///< by GPU and number: how often, since the leader started
+
+  /// What its clock shows when ours shows `now`; the same where that is not known.
+  WallTime own_time(WallTime now) const;
 };
 
 /// The little of it that a list shows.
@@ -52,10 +56,27 @@ struct NodeOutline {
 inline constexpr Nanos kHeartbeat = std::chrono::seconds(1);
 /// After how many it is offline.
 inline constexpr int kMissedHeartbeats = 3;
+/// What a node has at most; a stream may name more, and those are left out.
+inline constexpr std::size_t kMaxSeriesPerNode = 16'384;
 
 struct Heartbeat {
   SteadyTime at;
   WallTime wall;
+};
+
+/// Keeps a machine that reports errors without end from filling the disk: so many events for each minute in which they
+/// happened, whenever they arrive. Those from outside of the last week count as of now or of a week ago.
+class EventBudget {
+ public:
+  /// How many more of that time may be kept.
+  std::size_t room(WallTime time, WallTime now) const;
+  /// Counts one that was kept.
+  void count(WallTime time, WallTime now);
+
+  static constexpr std::size_t kMaxPerMinute = 600;
+
+ private:
+  std::map<std::int64_t, std::size_t> kept_;  ///< by minute
 };
 
 /// One node as the leader sees it: what its agent said of it, the names of its series, their newest values. Any thread.
@@ -86,8 +107,8 @@ class Node {
   std::size_t known_series(std::string_view stream) const;
   /// Appends to the numbered series of a stream. An id of nothing: the store refused it, and its samples are skipped.
   void name_series(std::string_view stream, const std::vector<std::optional<SeriesInfo>>& series);
-  /// How many of these are series that the node does not have yet.
-  std::size_t count_new(std::span<const SeriesName> series) const;
+  /// For each of these, whether the node has that series already or may have one more.
+  std::vector<bool> admit_series(std::span<const SeriesName> series) const;
   /// The store no longer has some of them: all must be named again. Sequences stay.
   void forget_series();
   /// The samples of a batch by the store's ids.
@@ -95,11 +116,15 @@ class Node {
   /// Remembers the newest values. `sequence` counts as received.
   void remember(const Batch& batch);
   std::uint64_t last_sequence(std::string_view stream) const;
-  /// How many of `count` events may be kept: a machine that reports errors without end must not fill the disk.
-  std::size_t admit_events(std::size_t count, SteadyTime now);
+  /// Takes out the events that are more than a node may have.
+  void limit_events(std::vector<ClusterEvent>& events, WallTime now) const;
+  /// Those were kept.
+  void count_events(std::span<const ClusterEvent> events, WallTime now);
   /// Counts a fault that the driver reported.
   void count_xid(const std::string& gpu, int xid);
   std::size_t series_count() const;
+  /// Its clock less ours; NaN: not known.
+  double clock_skew_s() const;
 
   // --- for everybody else ---
 
@@ -132,6 +157,10 @@ class Node {
   static constexpr std::size_t kMaxStreams = 3;
 
   NodeState state_locked(SteadyTime now) const;
+  /// What the node's own clock shows, and a little more: a value from later than this was read by a wrong clock, and
+  /// whatever comes after it counts as newer.
+  std::int64_t latest_time_ns() const;
+  void drop_unnamed();
   Stream* find_stream(std::string_view id);
   const Stream* find_stream(std::string_view id) const;
 
@@ -149,8 +178,7 @@ class Node {
   std::uint64_t changes_ = 0;
   std::uint64_t samples_ = 0;
   std::map<std::pair<std::string, int>, std::uint64_t> xids_;
-  SteadyTime events_since_;
-  std::size_t events_admitted_ = 0;
+  EventBudget event_budget_;
 };
 
 }  // namespace assay

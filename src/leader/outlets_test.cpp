@@ -5,6 +5,7 @@
 #include <future>
 
 #include "leader/leader_fixture.h"
+#include "net/raw_connection.h"
 #include "net/server_fixture.h"
 
 namespace assay {
@@ -104,6 +105,53 @@ TEST(Outlets, AWebhookIsGivenUpAndTheOthersStillGetIt) {
   outlets->send("raised", overheating());
   EXPECT_THAT(works.wait_for(1), SizeIs(1));
   EXPECT_THAT(broken.wait_for(2), SizeIs(2));
+}
+
+TEST(Outlets, OnlyAnAnswerThatSaysSoIsSuccess) {
+  Receiver moved({302, 304});
+  const auto outlets = start({.webhooks = {moved.url()}, .attempts = 3});
+  outlets->send("raised", overheating());
+  EXPECT_THAT(moved.wait_for(3), SizeIs(3));
+}
+
+TEST(Outlets, TheSecretPartOfAnAddressIsNotInTheLog) {
+  testing::internal::CaptureStderr();
+  Receiver broken({500}), works;
+  {
+    const auto outlets = start({.webhooks = {"http://127.0.0.1:1/hook/hush?key=hush", broken.url("/hook/hush?key=hush"),
+                                             works.url("/hook/hush")},
+                                .attempts = 1});
+    outlets->send("raised", overheating());
+    works.wait_for(1);  // the others had their turn
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("did not reach 127.0.0.1:1: "));
+  EXPECT_THAT(log, HasSubstr("it answered 500 Internal Server Error"));
+  EXPECT_THAT(log, testing::Not(HasSubstr("hush")));
+}
+
+TEST(Outlets, TheEndWaitsNeitherForAnAnswerNorForWhatIsLeft) {
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  std::atomic<int> came = 0;
+  Router router;
+  router.post("/hook", [&](const HttpRequest&) {
+    ++came;
+    released.wait();
+    return HttpResponse::text(200, "");
+  });
+  const auto server = start_server(std::move(router));
+  TemporaryFolder folder;
+  const fs::path log = folder.path() / "commands";
+  auto outlets = start({.webhooks = {"http://127.0.0.1:" + std::to_string(port_of(*server)) + "/hook"},
+                        .command = {"/bin/sh", "-c", "echo x >> " + log.string()},
+                        .deadline = std::chrono::hours(1)});
+  for (int i = 0; i < 10; ++i) outlets->send("raised", overheating());
+  EXPECT_TRUE(comes_true([&] { return came == 1; }));
+  outlets.reset();
+  release.set_value();
+  EXPECT_EQ(came, 1);
+  EXPECT_EQ(read_file(log).value_or(""), "x\n") << "the others were not begun";
 }
 
 TEST(Outlets, ACommandGetsTheAlertOnItsInput) {

@@ -9,6 +9,8 @@ RuleCondition::Change RuleCondition::look(double value, const Rule& rule, RuleIn
     pause();
     return Change::none;
   }
+  // A clock that was set back must not make anybody wait for hours.
+  if (quiet_until_ > now + rule.clear_for) quiet_until_ = WallTime::min();
   const bool below = direction == RuleInfo::Direction::below;
   const bool bad = below ? value < rule.level : value > rule.level;
   const bool good = below ? value > rule.clear : value < rule.clear;
@@ -17,7 +19,6 @@ RuleCondition::Change RuleCondition::look(double value, const Rule& rule, RuleIn
     pause();
     return Change::none;
   }
-  // A clock that was set back must not make anybody wait for hours.
   if (!waiting_ || now < waiting_since_) {
     waiting_ = true;
     waiting_since_ = now;
