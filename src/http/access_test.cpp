@@ -37,7 +37,7 @@ const std::vector<Call> kCalls = {
     {"GET", "/api/v1/alerts?all=true", Role::viewer, ""},
     {"POST", "/api/v1/alerts/{alert}/acknowledge", Role::user, R"({"note": "on my way"})"},
     {"GET", "/api/v1/silences", Role::viewer, ""},
-    {"POST", "/api/v1/silences", Role::user, R"({"for": "2h", "node": "gpu09"})"},
+    {"POST", "/api/v1/silences", Role::user, R"({"for": "2h", "node": "gpu01"})"},
     {"DELETE", "/api/v1/silences/{silence}", Role::user, ""},
     {"POST", "/api/v1/backup", Role::admin, R"({"folder": "{folder}"})"},
     {"DELETE", "/api/v1/nodes/gpu02", Role::admin, ""},

@@ -36,12 +36,8 @@ HttpResponse answer_hello(Leader& leader, const std::string& node, const HttpReq
 HttpResponse answer_batch(Leader& leader, const std::string& node, const HttpRequest& request) {
   const auto receipt =
       leader.take_batches(node, request.body, number_in<std::int64_t>(request.headers.find("Assay-Sent")));
-  if (!receipt) {
-    const bool hopeless = receipt.error().kind == ErrorKind::usage || receipt.error().kind == ErrorKind::bad_file ||
-                          receipt.error().kind == ErrorKind::unsupported;
-    // Everything else is our trouble, not the agent's: it keeps what it has and tries again.
-    return error_response(hopeless ? 400 : 503, receipt.error());
-  }
+  // Everything else is our trouble, not the agent's: it keeps what it has and tries again.
+  if (!receipt) return error_response(receipt.error().kind == ErrorKind::usage ? 400 : 503, receipt.error());
   using Outcome = Leader::Receipt::Outcome;
   if (receipt->outcome == Outcome::needs_hello) {
     return error_response(410, {.kind = ErrorKind::not_found, .message = "the stream is not known; say hello"});
@@ -57,13 +53,28 @@ HttpResponse answer_batch(Leader& leader, const std::string& node, const HttpReq
                                     {"pause_ms", milliseconds_of(receipt->pause)}});
 }
 
+/// An agent gives up what is answered 400 or 404, and sends again whatever has another answer.
+int status_of_piece(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::usage: return 400;
+    case ErrorKind::not_found: return 404;
+    case ErrorKind::busy: return 429;
+    default: return 503;
+  }
+}
+
 HttpResponse answer_file(Leader& leader, const std::string& node, const HttpRequest& request) {
   const auto offset = number_in<std::uint64_t>(request.query_value("offset"));
   if (!offset) return error_response({.kind = ErrorKind::usage, .message = "'offset' must be a number of bytes"});
-  const auto outcome =
-      leader.run_copies().append(node, request.capture("run"), request.capture("file"), *offset, request.body);
-  if (!outcome) return error_response(outcome.error().kind == ErrorKind::io ? 503 : 400, outcome.error());
-  return json_response(json::object{{"size", outcome->size}}, outcome->taken ? 200 : 409);
+  const auto outcome = leader.run_copies().append({.node = node,
+                                                   .command = request.query_value("command").value_or(""),
+                                                   .run = request.capture("run"),
+                                                   .file = request.capture("file"),
+                                                   .offset = *offset,
+                                                   .bytes = request.body});
+  if (!outcome) return error_response(status_of_piece(outcome.error().kind), outcome.error());
+  return json_response(json::object{{"size", outcome->size}, {"complete", outcome->complete}},
+                       outcome->taken ? 200 : 409);
 }
 
 HttpResponse answer_report(Leader& leader, const std::string& node, const HttpRequest& request) {
@@ -72,14 +83,10 @@ HttpResponse answer_report(Leader& leader, const std::string& node, const HttpRe
   return json_response(json::object{});
 }
 
-HttpResponse answer_listener(Leader& leader, const std::string& node, const HttpRequest&) {
-  return HttpResponse::streaming(leader.commands().listen(node).stream(), "text/event-stream");
-}
-
 }  // namespace
 
 void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
-  using Answer = HttpResponse (*)(Leader&, const std::string&, const HttpRequest&);
+  using Answer = std::function<HttpResponse(Leader&, const std::string&, const HttpRequest&)>;
   const auto add = [&](std::string method, std::string_view path, Answer answer, RouteOptions options = {}) {
     router.add(
         std::move(method), path,
@@ -93,7 +100,13 @@ void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
   router.post("/agent/v1/join", [&gatekeeper](const HttpRequest& request) { return gatekeeper.join(request); });
   add("POST", "/agent/v1/hello", answer_hello);
   add("POST", "/agent/v1/batch", answer_batch, {.body_bytes = kBatchBytes});
-  add("GET", "/agent/v1/commands", answer_listener);
+  add("GET", "/agent/v1/commands", [&gatekeeper](Leader& asked, const std::string& node, const HttpRequest& request) {
+    auto still_allowed = [&gatekeeper, request] {
+      return std::holds_alternative<std::string>(gatekeeper.admit_node(request));
+    };
+    return HttpResponse::streaming(asked.commands().listen(node, std::move(still_allowed)).stream(),
+                                   "text/event-stream");
+  });
   add("POST", "/agent/v1/commands/{id}", answer_report, {.body_bytes = kReportBytes});
   add("POST", "/agent/v1/runs/{run}/files/{file...}", answer_file, {.body_bytes = kFileBytes});
 }

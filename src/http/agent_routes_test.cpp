@@ -1,10 +1,17 @@
+#include <fmt/format.h>
+
+#include <fstream>
+
 #include "http/http_fixture.h"
+#include "model/run.h"
 
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
 using testing::SizeIs;
+
+std::string run_record(const std::string& id) { return json::serialize(to_json(Run{.id = id, .kind = "null"})); }
 
 class AgentRoutes : public LeaderServerTest {
  protected:
@@ -53,6 +60,22 @@ TEST_F(AgentRoutes, BatchesHaveTheAnswersOfTheProtocol) {
   EXPECT_EQ(send("POST", "/agent/v1/batch", this->agent("gpu01"), std::string((4 << 20) + 1, 'x')).status, 413);
 }
 
+TEST_F(AgentRoutes, ADamagedStoreIsNoFaultOfTheBatch) {
+  TestAgent agent;
+  ASSERT_EQ(say_hello(agent).status, 200);
+  // Somebody else's change makes the leader read its file again, which is damaged then.
+  const auto other = open_cluster_store(folder_.path() / "leader/cluster.db");
+  ASSERT_TRUE(other.ok() && (*other)->put("other", {.id = "x"}, false).ok());
+  for (const char* file : {"cluster.db", "cluster.db-wal"}) {
+    const fs::path path = folder_.path() / "leader" / file;
+    std::ofstream(path, std::ios::in) << std::string(fs::file_size(path), 'x');
+  }
+  Reading reading;
+  reading.events = {{.time = clock_.wall(), .kind = "throttle", .message = "too hot"}};
+  const auto response = send_batches(agent, {agent.batch(clock_.wall(), reading)});
+  EXPECT_EQ(response.status, 503) << response.body;
+}
+
 TEST_F(AgentRoutes, AnAgentWritesUnderTheNameOfItsKey) {
   TestAgent agent("gpu02", "two");
   ASSERT_EQ(say_hello(agent).status, 200);
@@ -94,25 +117,67 @@ TEST_F(AgentRoutes, ACommandGoesToTheAgentAndItsReportComesBack) {
   EXPECT_EQ(done.at("exit_code").to_number<int>(), 0);
 }
 
-TEST_F(AgentRoutes, ARunIsCopiedPieceByPiece) {
-  const std::string file = "/agent/v1/runs/r-1/files/nodes/gpu01.txt?offset=";
-  EXPECT_EQ(send("POST", file + "0", agent("gpu01"), "hello").status, 200);
-  const auto gap = send("POST", file + "9", agent("gpu01"), "x");
+class RunRoutes : public AgentRoutes {
+ protected:
+  RunRoutes() { EXPECT_TRUE(leader_->run_copies().expect("c1", "gpu01").ok()); }
+  ClientResponse send_piece(const std::string& file, int offset, const std::string& bytes,
+                            const std::string& node = "gpu01") {
+    return send("POST", fmt::format("/agent/v1/runs/k3q8m2x7ab/files/{}?command=c1&offset={}", file, offset),
+                agent(node), bytes);
+  }
+  Result<void> publish(const std::string& run, const fs::path& copy) override {
+    if (trouble_) return Error{.kind = *std::exchange(trouble_, std::nullopt), .message = "not now"};
+    return LeaderServerTest::publish(run, copy);
+  }
+  const std::string record_ = run_record("k3q8m2x7ab");
+  std::optional<ErrorKind> trouble_;
+};
+
+TEST_F(RunRoutes, ARunIsCopiedPieceByPiece) {
+  EXPECT_EQ(send_piece("artifacts/a.txt", 0, "hello").status, 200);
+  const auto gap = send_piece("artifacts/a.txt", 9, "x");
   EXPECT_EQ(gap.status, 409);
   EXPECT_EQ(parsed(gap.body).at("size").to_number<int>(), 5);
-  EXPECT_EQ(send("POST", file + "5", agent("gpu01"), " world").status, 200);
+  EXPECT_FALSE(parsed(gap.body).at("complete").as_bool());
+  EXPECT_EQ(send_piece("artifacts/a.txt", 5, " world").status, 200);
   // An agent encodes the whole name.
-  EXPECT_EQ(send("POST", "/agent/v1/runs/r-1/files/nodes%2Fgpu01.txt?offset=11", agent("gpu01"), "!").status, 200);
-  EXPECT_EQ(send("POST", "/agent/v1/runs/r-1/files/run.json?offset=0", agent("gpu01"), "{}").status, 200);
-  EXPECT_THAT(published_, testing::ElementsAre("r-1"));
-  EXPECT_EQ(read_file(folder_.path() / "r-1/nodes/gpu01.txt").value_or(""), "hello world!");
+  EXPECT_EQ(send_piece("artifacts%2Fa.txt", 11, "!").status, 200);
+  const auto last = send_piece("run.json", 0, record_);
+  EXPECT_EQ(last.status, 200) << last.body;
+  EXPECT_TRUE(parsed(last.body).at("complete").as_bool());
+  EXPECT_THAT(published_, testing::ElementsAre("k3q8m2x7ab"));
+  EXPECT_EQ(read_file(folder_.path() / "k3q8m2x7ab/artifacts/a.txt").value_or(""), "hello world!");
+  const auto again = send_piece("journal", 0, "x");
+  EXPECT_EQ(again.status, 200);
+  EXPECT_TRUE(parsed(again.body).at("complete").as_bool());
 }
 
-TEST_F(AgentRoutes, BadNamesAndOffsetsAreRefused) {
-  for (const std::string target :
-       {"r-1/files/x", "r-1/files/x?offset=-1", "r-1/files/x?offset=1e3", "r-1/files/x?offset=99999999999999999999",
-        "r-1/files/.x?offset=0", "r-1/files/a%2F..%2Fb?offset=0", "..%2F/files/x?offset=0", "r-1/files/%00?offset=0",
-        "r-1/files/%2Fetc%2Fpasswd?offset=0"}) {
+TEST_F(RunRoutes, OnlyWhatCannotBeRightIsRefusedForGood) {
+  for (const ErrorKind kind : {ErrorKind::busy, ErrorKind::denied, ErrorKind::missing_file, ErrorKind::bad_file}) {
+    trouble_ = kind;
+    EXPECT_EQ(send_piece("run.json", 0, record_).status, 503) << name_of(kind);
+  }
+  trouble_ = ErrorKind::usage;
+  EXPECT_EQ(send_piece("run.json", 0, record_).status, 400) << "another run has that id";
+  EXPECT_EQ(send_piece("run.json", 0, "{}").status, 400);
+  EXPECT_EQ(send_piece("journal", 0, "x", "gpu02").status, 404) << "it was not asked";
+  for (int i = 0; i < 256; ++i) {
+    const std::string run = fmt::format("run{:07}", i);
+    ASSERT_EQ(send("POST", fmt::format("/agent/v1/runs/{}/files/journal?command=c1&offset=0", run), agent("gpu01"), "x")
+                  .status,
+              200);
+  }
+  EXPECT_EQ(send_piece("journal", 0, "x").status, 429);
+}
+
+TEST_F(RunRoutes, BadNamesAndOffsetsAreRefused) {
+  const std::string run = "k3q8m2x7ab/files/";
+  for (const std::string& target :
+       {run + "journal?command=c1", run + "journal?command=c1&offset=-1", run + "journal?command=c1&offset=1e3",
+        run + "journal?command=c1&offset=99999999999999999999", run + ".x?command=c1&offset=0",
+        run + "artifacts%2F..%2Fb?command=c1&offset=0", std::string("..%2F/files/journal?command=c1&offset=0"),
+        run + "%00?command=c1&offset=0", run + "%2Fetc%2Fpasswd?command=c1&offset=0",
+        run + "run.json%2Fx?command=c1&offset=0", std::string("@last/files/journal?command=c1&offset=0")}) {
     const auto response = send("POST", "/agent/v1/runs/" + target, agent("gpu01"), "x");
     EXPECT_EQ(response.status, 400) << target << ": " << response.body;
   }

@@ -1,6 +1,9 @@
+#include "base/text.h"
 #include "base/units.h"
+#include "http/api_check.h"
 #include "http/api_routes.h"
 #include "leader/readable.h"
+#include "watch/rules.h"
 
 namespace assay {
 namespace {
@@ -8,8 +11,11 @@ namespace {
 using In = ApiParameter::In;
 
 Result<HttpResponse> list_alerts(Leader& leader, const HttpRequest& request) {
-  ASSAY_TRY(const auto records, leader.alerts().list({.open_only = request.query_value("all") != "true",
-                                                      .node = std::string(request.query_value("node").value_or(""))}));
+  AlertDesk::Query query{.open_only = request.query_value("all") != "true",
+                         .node = std::string(request.query_value("node").value_or("")),
+                         .before = std::string(request.query_value("before").value_or(""))};
+  ASSAY_TRY(query.limit, limit_of(request, query.limit, query.limit));
+  ASSAY_TRY(const auto records, leader.alerts().list(query));
   json::array list;
   for (const auto& record : records) list.push_back(to_json(record));
   return json_response(json::object{{"alerts", std::move(list)}});
@@ -25,6 +31,24 @@ Result<HttpResponse> acknowledge(Leader& leader, const HttpRequest& request, con
   return json_response(to_json(record));
 }
 
+/// A silence of what does not exist would silence nothing, and nobody would notice until the alarm.
+Result<void> check_names(Leader& leader, const Silence& silence) {
+  const auto check = [](std::string_view what, const std::string& name,
+                        const std::vector<std::string>& known) -> Result<void> {
+    if (name.empty() || std::find(known.begin(), known.end(), name) != known.end()) return {};
+    Error error{.kind = ErrorKind::usage, .message = fmt::format("there is no {} '{}'", what, printable(name))};
+    if (const auto meant = nearest(name, known)) error.hint = fmt::format("Did you mean '{}'?", *meant);
+    return error;
+  };
+  std::vector<std::string> rules;
+  rules.reserve(kRules);
+  for (const auto& rule : known_rules()) rules.emplace_back(rule.name);
+  ASSAY_CHECK(check("rule", silence.rule, rules));
+  std::vector<std::string> nodes;
+  for (const auto& node : leader.nodes().all()) nodes.push_back(node->name());
+  return check("node", silence.node, nodes);
+}
+
 Result<HttpResponse> make_silence(Leader& leader, const HttpRequest& request, const Caller& caller) {
   ASSAY_TRY(auto body, body_object(request));
   const json::value value(std::move(body));
@@ -35,7 +59,15 @@ Result<HttpResponse> make_silence(Leader& leader, const HttpRequest& request, co
                   .by = caller.name,
                   .reason = shortened(fields.text_or("reason", ""), 1024)};
   const std::string length = fields.text("for");
+  const bool everything = fields.boolean_or("everything", false);
   ASSAY_CHECK(fields.finish());
+  if ((silence.rule + silence.node + silence.about).empty() != everything) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = everything ? "'everything' cannot stand beside a rule, a node or a thing"
+                                       : "this would silence every alert of the cluster",
+                 .hint = "Name 'rule', 'node' or 'about'; or say 'everything', and nothing else, if you mean it."};
+  }
+  ASSAY_CHECK(check_names(leader, silence));
   auto duration = parse_duration(length);
   if (!duration) return Error{.kind = ErrorKind::usage, .message = "'for' " + duration.error().message};
   // Added to now, a longer one would not fit into the clock; the desk refuses it as too long.
@@ -50,7 +82,10 @@ void add_alert_endpoints(ApiTable& table, Leader& leader) {
   table.add({.path = "/api/v1/alerts",
              .summary = "What needs attention: what, where, since when, the values and what to do",
              .parameters = {{.name = "all", .description = "true: resolved ones, too", .type = "boolean"},
-                            {.name = "node", .description = "Of this node only"}},
+                            {.name = "node", .description = "Of this node only"},
+                            {.name = "before", .description = "What follows the alert of this id: the next page"},
+                            {.name = "limit", .description = "At most so many (1000)", .type = "integer"}},
+             .fields = {{"alerts", "array"}},
              .handle = [&leader](const HttpRequest& request, const Caller&) { return list_alerts(leader, request); }});
   table.add({.method = "POST",
              .path = "/api/v1/alerts/{id}/acknowledge",
@@ -63,6 +98,7 @@ void add_alert_endpoints(ApiTable& table, Leader& leader) {
              }});
   table.add({.path = "/api/v1/silences",
              .summary = "What nobody is told about for a while",
+             .fields = {{"silences", "array"}},
              .handle = [&leader](const HttpRequest&, const Caller&) -> Result<HttpResponse> {
                json::array list;
                for (const auto& silence : leader.alerts().silences()) list.push_back(to_json(silence));
@@ -71,10 +107,14 @@ void add_alert_endpoints(ApiTable& table, Leader& leader) {
   table.add({.method = "POST",
              .path = "/api/v1/silences",
              .role = Role::user,
-             .summary = "Tell nobody about some alerts for a while; what is left out covers everything",
+             .summary = "Tell nobody about some alerts for a while: those that fit all of rule, node and about",
              .parameters = {{.name = "rule", .in = In::body, .description = "The name of a rule"},
                             {.name = "node", .in = In::body, .description = "The name of a node"},
                             {.name = "about", .in = In::body, .description = "A GPU, a file system"},
+                            {.name = "everything",
+                             .in = In::body,
+                             .description = "true: every alert of the cluster, instead of a rule, a node or a thing",
+                             .type = "boolean"},
                             {.name = "for", .in = In::body, .description = "How long: 2h", .required = true},
                             {.name = "reason", .in = In::body, .description = "For the others"}},
              .handle = [&leader](const HttpRequest& request, const Caller& caller) {

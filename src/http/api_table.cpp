@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "http/api_check.h"
 
 namespace assay {
 namespace {
@@ -35,12 +36,39 @@ std::string_view bearer_of(const HttpRequest& request) {
   return trim(field->substr(kScheme.size()));
 }
 
+/// What a gatekeeper looks at.
+HttpRequest without_body(const HttpRequest& request) {
+  return {.method = request.method, .path = request.path, .headers = request.headers, .peer = request.peer};
+}
+
 json::object parameter_object(const ApiParameter& parameter) {
   return {{"name", parameter.name},
           {"in", parameter.in == ApiParameter::In::path ? "path" : "query"},
           {"required", parameter.required || parameter.in == ApiParameter::In::path},
           {"description", parameter.description},
           {"schema", json::object{{"type", parameter.type}}}};
+}
+
+/// `get_nodes_node_trend`: what generated clients call it.
+std::string operation_id(const ApiEndpoint& endpoint) {
+  std::string id = lower_case(endpoint.method);
+  std::string_view path = endpoint.path;
+  constexpr std::string_view kBase = "/api/v1";
+  if (path.starts_with(kBase)) path.remove_prefix(kBase.size());
+  for (const char c : path) {
+    if (c != '{' && c != '}') id += c == '/' ? '_' : c;
+  }
+  return id;
+}
+
+json::object answer_content(const ApiEndpoint& endpoint) {
+  json::object content;
+  json::object properties;
+  for (const auto& [name, type] : endpoint.fields) properties[name] = json::object{{"type", type}};
+  if (!properties.empty()) {
+    content["schema"] = json::object{{"type", "object"}, {"properties", std::move(properties)}};
+  }
+  return {{endpoint.answer, std::move(content)}};
 }
 
 json::object operation_of(const ApiEndpoint& endpoint) {
@@ -56,16 +84,18 @@ json::object operation_of(const ApiEndpoint& endpoint) {
     if (parameter.required) required.emplace_back(parameter.name);
   }
   json::object operation{
+      {"operationId", operation_id(endpoint)},
       {"summary", endpoint.summary},
       {"parameters", std::move(parameters)},
-      {"responses", json::object{{"200", json::object{{"description", "OK"},
-                                                      {"content", json::object{{endpoint.answer, json::object{}}}}}},
+      {"responses", json::object{{"200", json::object{{"description", "OK"}, {"content", answer_content(endpoint)}}},
                                  {"default", json::object{{"$ref", "#/components/responses/Error"}}}}}};
   if (!properties.empty()) {
-    json::object schema{{"type", "object"}, {"properties", std::move(properties)}};
-    if (!required.empty()) schema["required"] = std::move(required);
+    json::object schema{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+    const bool needed = !required.empty();
+    if (needed) schema["required"] = std::move(required);
     operation["requestBody"] =
-        json::object{{"content", json::object{{"application/json", json::object{{"schema", std::move(schema)}}}}}};
+        json::object{{"required", needed},
+                     {"content", json::object{{"application/json", json::object{{"schema", std::move(schema)}}}}}};
   }
   if (endpoint.role) {
     operation["security"] = json::array{json::object{{"token", json::array{}}}};
@@ -96,7 +126,7 @@ HttpResponse error_response(const Error& error) { return error_response(status_o
 
 Result<json::object> body_object(const HttpRequest& request) {
   if (trim(request.body).empty()) return json::object{};
-  auto value = parse_json(request.body);
+  auto value = parse_json_strictly(request.body);
   if (!value || !value->is_object()) {
     return Error{.kind = ErrorKind::usage,
                  .message = value ? "the body is no JSON object" : value.error().text(),
@@ -180,13 +210,18 @@ HttpResponse Gatekeeper::join(const HttpRequest& request) {
 void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
   for (const auto& endpoint : endpoints_) {
     router.add(endpoint.method, endpoint.path,
-               [handle = endpoint.handle, role = endpoint.role, &gatekeeper](const HttpRequest& request) {
+               [handle = endpoint.handle, role = endpoint.role, parameters = endpoint.parameters,
+                &gatekeeper](const HttpRequest& request) {
                  Caller caller;
                  if (role) {
                    auto admitted = gatekeeper.admit(request, *role);
                    if (auto* refusal = std::get_if<HttpResponse>(&admitted)) return std::move(*refusal);
                    caller = std::get<Caller>(std::move(admitted));
+                   caller.still_allowed = [&gatekeeper, least = *role, again = without_body(request)] {
+                     return std::holds_alternative<Caller>(gatekeeper.admit(again, least));
+                   };
                  }
+                 if (const auto fits = check_request(parameters, request); !fits) return error_response(fits.error());
                  auto response = handle(request, caller);
                  return response ? std::move(*response) : error_response(response.error());
                });

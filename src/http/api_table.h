@@ -19,14 +19,17 @@ namespace assay {
 struct Caller {
   std::string name;
   Role role = Role::viewer;
+  /// Asks again, for answers that go on for long: the token may be revoked or expire meanwhile. Good for as long as the
+  /// gatekeeper; any thread.
+  std::function<bool()> still_allowed{};
 };
 
-/// A value that an endpoint takes, for its documentation.
+/// A value that an endpoint takes: for its documentation, and for `check_request`.
 struct ApiParameter {
   std::string name;
   enum class In { path, query, body } in = In::query;
   std::string description;
-  std::string type = "string";  ///< of JSON Schema
+  std::string type = "string";  ///< of JSON Schema: string, boolean, integer (in queries), object (in bodies)
   bool required = false;
 };
 
@@ -38,6 +41,8 @@ struct ApiEndpoint {
   std::string summary;
   std::vector<ApiParameter> parameters;
   std::string answer = "application/json";
+  /// What stands in the object that it answers with: names and JSON Schema's types. Empty: not described.
+  std::vector<std::pair<std::string, std::string>> fields = {};
   std::function<Result<HttpResponse>(const HttpRequest&, const Caller&)> handle;
 };
 
@@ -83,7 +88,7 @@ Result<json::object> body_object(const HttpRequest& request);
 class ApiTable {
  public:
   void add(ApiEndpoint endpoint) { endpoints_.push_back(std::move(endpoint)); }
-  /// Routes every endpoint through the gatekeeper, which must outlive the router.
+  /// Routes every endpoint through the gatekeeper, which must outlive the router, and `check_request`.
   void route(Router& router, Gatekeeper& gatekeeper) const;
   /// OpenAPI 3.1.
   json::object document() const;

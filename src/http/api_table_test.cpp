@@ -1,5 +1,7 @@
 #include "http/api_table.h"
 
+#include <set>
+
 #include "http/http_fixture.h"
 
 namespace assay {
@@ -34,6 +36,7 @@ TEST(ApiTable, TheDocumentSaysWhatARouteTakesAndNeeds) {
   EXPECT_TRUE(parameters[0].at("required").as_bool());
   EXPECT_EQ(parameters[1].at("schema").at("type").as_string(), "boolean");
   EXPECT_FALSE(parameters[1].at("required").as_bool());
+  EXPECT_TRUE(post.at("requestBody").at("required").as_bool());
   const auto& schema = post.at("requestBody").at("content").at("application/json").at("schema");
   EXPECT_EQ(json::serialize(schema.at("required")), R"(["colour"])");
   EXPECT_TRUE(path.at("get").at("responses").at("200").at("content").as_object().contains("text/plain"));
@@ -77,9 +80,11 @@ TEST_F(LeaderDocument, EveryRouteOfTheApiIsInItAndAnswers) {
   const auto document = parsed(send("GET", "/api/v1/openapi.json", {}).body);
   const auto& paths = document.at("paths").as_object();
   EXPECT_GE(paths.size(), 17u);
+  std::set<std::string> operation_ids;
   for (const auto& [path, methods] : paths) {
     for (const auto& [method, operation] : methods.as_object()) {
       EXPECT_FALSE(operation.at("summary").as_string().empty()) << path;
+      EXPECT_TRUE(operation_ids.emplace(operation.at("operationId").as_string()).second) << path;
       EXPECT_THAT(std::string(operation.at("description").as_string()), HasSubstr("Needs a token of role"));
       // Each {name} is described, and asked for without a token the route is there.
       std::string target;
@@ -103,6 +108,33 @@ TEST_F(LeaderDocument, EveryRouteOfTheApiIsInItAndAnswers) {
       std::transform(upper.begin(), upper.end(), upper.begin(),
                      [](char c) { return c >= 'a' ? static_cast<char>(c - 32) : c; });
       EXPECT_EQ(send(upper, target, {}).status, 401) << upper << " " << target;
+    }
+  }
+}
+
+TEST_F(LeaderDocument, SaysWhatIsRequiredAndWhatIsAnswered) {
+  serve();
+  const auto document = parsed(send("GET", "/api/v1/openapi.json", {}).body);
+  const auto& paths = document.at("paths").as_object();
+  EXPECT_FALSE(paths.at("/api/v1/query").at("get").at("parameters").as_array()[0].at("required").as_bool());
+  EXPECT_TRUE(paths.at("/api/v1/series").at("delete").at("parameters").as_array()[0].at("required").as_bool());
+  EXPECT_TRUE(paths.at("/api/v1/silences").at("post").at("requestBody").at("required").as_bool());
+  EXPECT_FALSE(paths.at("/api/v1/nodes/{node}/drain").at("post").at("requestBody").at("required").as_bool());
+  EXPECT_EQ(paths.at("/api/v1/nodes/{node}/trend").at("get").at("operationId").as_string(), "get_nodes_node_trend");
+  // What it says of an answer is what stands in it.
+  for (const char* path : {"/api/v1/nodes", "/api/v1/events", "/api/v1/alerts", "/api/v1/silences", "/api/v1/series",
+                           "/api/v1/query", "/api/v1/commands"}) {
+    const auto& content = paths.at(path).at("get").at("responses").at("200").at("content").at("application/json");
+    const auto& properties = content.at("schema").at("properties").as_object();
+    const auto answered = answer("GET", path, Role::user);
+    EXPECT_EQ(answered.size(), properties.size()) << path;
+    for (const auto& [name, value] : answered) {
+      ASSERT_TRUE(properties.contains(name)) << path << " " << name;
+      const auto type = properties.at(name).at("type").as_string();
+      EXPECT_TRUE(value.is_array()    ? type == "array"
+                  : value.is_string() ? type == "string"
+                                      : type == "integer")
+          << path << " " << name;
     }
   }
 }

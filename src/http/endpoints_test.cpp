@@ -62,7 +62,7 @@ TEST_F(Endpoints, ALongReasonIsCutAndTheLeaderStillStarts) {
   while (reason.size() <= 1024) reason += "é";
   answer("POST", "/api/v1/nodes/gpu01/drain", Role::admin, json::serialize(json::object{{"reason", reason}}));
   answer("POST", "/api/v1/silences", Role::user,
-         json::serialize(json::object{{"for", "1h"}, {"reason", reason}, {"rule", reason}}));
+         json::serialize(json::object{{"for", "1h"}, {"reason", reason}, {"about", reason}}));
   server_.reset();
   open();
   EXPECT_TRUE(status_of("gpu01").record.draining);
@@ -114,7 +114,10 @@ TEST_F(Endpoints, TelemetryIsErasedByNameOnly) {
   const auto refused = send("DELETE", "/api/v1/series?q=", bearer(Role::admin));
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(refused.body, HasSubstr("everything"));
-  EXPECT_EQ(status("DELETE", "/api/v1/series?q=last=1h&all=true", Role::admin), 400);
+  for (const char* query : {"last=1h", "node=*", "node=g*", "node!=gpu99", "node=gpu01"}) {
+    EXPECT_EQ(status("DELETE", std::string("/api/v1/series?all=true&q=") + query, Role::admin), 400) << query;
+  }
+  EXPECT_THAT(stored("gpu.util"), SizeIs(1));
   EXPECT_EQ(answer("DELETE", "/api/v1/series?q=host.load&all=true", Role::admin).at("series").to_number<int>(), 1);
   EXPECT_THAT(stored("host.load"), IsEmpty());
   EXPECT_THAT(stored("gpu.util"), SizeIs(1));
@@ -134,7 +137,70 @@ TEST_F(Endpoints, SilencesAreMadeListedAndEnded) {
   }
 }
 
+TEST_F(Endpoints, ASilenceOfEverythingMustBeMeant) {
+  for (const char* body :
+       {R"({"for": "7d"})", R"({"for": "7d", "node": ""})", R"({"for": "7d", "everything": false})",
+        R"({"for": "7d", "everything": true, "node": "gpu03"})", R"({"for": "7d", "nodes": "gpu03"})",
+        R"({"for": "7d", "node": "gpu03", "node": ""})", R"({"for": "7d", "everything": "true"})"}) {
+    const auto response = send("POST", "/api/v1/silences", bearer(Role::user), body);
+    EXPECT_EQ(response.status, 400) << body;
+    EXPECT_EQ(parsed(response.body).at("error").at("kind").as_string(), "usage") << body;
+  }
+  EXPECT_THAT(leader_->alerts().silences(), IsEmpty());
+  EXPECT_THAT(send("POST", "/api/v1/silences", bearer(Role::user), R"({"for": "7d", "nodes": "gpu03"})").body,
+              HasSubstr("Did you mean 'node'?"));
+  answer("POST", "/api/v1/silences", Role::user, R"({"for": "7d", "everything": true})");
+  EXPECT_THAT(leader_->alerts().silences(), SizeIs(1));
+}
+
+TEST_F(Endpoints, WhatIsMisspeltIsNotPassedOver) {
+  struct Wrong {
+    const char* method;
+    const char* target;
+    const char* body;
+    const char* said;
+  };
+  for (const Wrong& wrong : std::vector<Wrong>{
+           {"DELETE", "/api/v1/nodes/gpu01?erase=True", "", "'erase=True' must be true or false"},
+           {"DELETE", "/api/v1/nodes/gpu01?eras=true", "", "unknown parameter 'eras'. Did you mean 'erase'?"},
+           {"DELETE", "/api/v1/nodes/gpu01", R"({"erase": true})", "unknown key 'erase'"},
+           {"DELETE", "/api/v1/series?q=host.load&all=1", "", "'all=1' must be true or false"},
+           {"DELETE", "/api/v1/series?all=true", "", "'q' is missing"},
+           {"GET", "/api/v1/alerts?all=true&all=false", "", "the parameter 'all' stands there twice"},
+           {"GET", "/api/v1/nodes?value=true", "", "Did you mean 'values'?"},
+           {"GET", "/api/v1/events?from=yesterday", "", "'from=yesterday' is no time"},
+           {"GET", "/api/v1/events?limit=ten", "", "'limit=ten' must be a whole number"},
+           {"GET", "/api/v1/events?limit=0", "", "'limit=0' must be a number from 1 to 10000"},
+           {"POST", "/api/v1/nodes/gpu01/drain", R"({"reasons": "x"})", "Did you mean 'reason'?"},
+           {"POST", "/api/v1/nodes/gpu01/drain", R"({"reason": 5})", "'reason' must be a string"},
+           {"POST", "/api/v1/nodes/gpu01/commands", R"({"kind": "doctor", "arguments": []})", "must be an object"},
+           {"POST", "/api/v1/backup", "{}", "'folder' is missing"}}) {
+    const auto response = send(wrong.method, wrong.target, bearer(Role::admin), wrong.body);
+    EXPECT_EQ(response.status, 400) << wrong.target << ": " << response.body;
+    EXPECT_EQ(parsed(response.body).at("error").at("kind").as_string(), "usage") << wrong.target;
+    EXPECT_THAT(std::string(parsed(response.body).at("error").at("message").as_string()), HasSubstr(wrong.said));
+  }
+  EXPECT_THAT(stored("host.load"), SizeIs(1));
+  EXPECT_FALSE(status_of("gpu01").record.draining);
+}
+
+TEST_F(Endpoints, NodesComeInPages) {
+  hello(TestAgent("gpu02", "two"));
+  hello(TestAgent("gpu03", "three"));
+  const auto names = [&](const std::string& query) {
+    std::vector<std::string> list;
+    const auto found = answer("GET", "/api/v1/nodes" + query, Role::viewer);
+    for (const auto& node : found.at("nodes").as_array()) list.emplace_back(node.at("name").as_string());
+    return list;
+  };
+  EXPECT_THAT(names(""), SizeIs(3));
+  EXPECT_THAT(names("?limit=2"), ElementsAre("gpu01", "gpu02"));
+  EXPECT_THAT(names("?limit=2&after=gpu02"), ElementsAre("gpu03"));
+  EXPECT_THAT(names("?after=gpu03"), IsEmpty());
+}
+
 TEST_F(Endpoints, AnUnknownAlertIsNotFound) {
+  EXPECT_EQ(status("GET", "/api/v1/alerts?all=true&before=nothing", Role::viewer), 400);
   EXPECT_EQ(status("POST", "/api/v1/alerts/nothing/acknowledge", Role::user), 404);
   EXPECT_THAT(answer("GET", "/api/v1/alerts", Role::viewer).at("alerts").as_array(), IsEmpty());
 }
@@ -194,6 +260,20 @@ TEST_F(Endpoints, LiveThroughHttp) {
   for (int i = 0; i < 300; ++i) names += ",a";
   EXPECT_EQ(status("GET", "/api/v1/live?metrics=" + names, Role::viewer), 400);
   EXPECT_EQ(send("GET", "/api/v1/live", {}).status, 401);
+}
+
+TEST_F(Endpoints, TheLiveStreamEndsWithItsToken) {
+  auto stream = client_->open_events({.target = "/api/v1/live", .headers = bearer(Role::viewer)});
+  ASSERT_TRUE(stream.ok()) << stream.error().text();
+  ASSERT_TRUE(stream->next(std::chrono::seconds(10)).ok());
+  ASSERT_TRUE(book_->revoke("the-viewer").ok());
+  ASSERT_EQ(leader_->live().clients(), 1u) << "and the server is done with the clock";
+  clock_.advance(LiveHub::kRecheck);
+  leader_->live().tick();
+  EXPECT_EQ(leader_->live().clients(), 0u);
+  const auto end = stream->next(std::chrono::seconds(10));
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().kind, ErrorKind::lost_peer);
 }
 
 TEST_F(Endpoints, WhoAsksForTheHeadOfTheLiveStreamTakesNoPlace) {

@@ -13,6 +13,22 @@ constexpr const char* kWelcome =
     "  /health                OK\n\n"
     "`assay nodes`, `assay top` and `assay query` show the cluster in a terminal.\n";
 
+// A name and a key.
+constexpr std::size_t kJoinBytes = 4096;
+
+/// Keeps strangers from filling the memory with bodies. Who joins has no more than a token, which the route looks at.
+std::optional<HttpResponse> refuse_strangers(Gatekeeper& gatekeeper, const HttpRequest& head) {
+  if (head.path == "/agent/v1/join") return std::nullopt;
+  if (head.path.starts_with("/agent/")) {
+    auto admitted = gatekeeper.admit_node(head);
+    auto* refusal = std::get_if<HttpResponse>(&admitted);
+    return refusal ? std::optional(std::move(*refusal)) : std::nullopt;
+  }
+  auto admitted = gatekeeper.admit(head, Role::viewer);
+  auto* refusal = std::get_if<HttpResponse>(&admitted);
+  return refusal ? std::optional(std::move(*refusal)) : std::nullopt;
+}
+
 }  // namespace
 
 Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup backup) {
@@ -37,6 +53,14 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup bac
   });
   table.route(router, gatekeeper);
   add_agent_routes(router, leader, gatekeeper);
+  router.before_body([&gatekeeper](const HttpRequest& head) { return refuse_strangers(gatekeeper, head); });
+  // Nodes are not to go offline because somebody asks for much.
+  router.change_below("/agent/v1", [](RouteOptions& options) { options.run_on = RunOn::urgent_worker; });
+  router.change_below("/agent/v1/join", [](RouteOptions& options) {
+    options.body_bytes = kJoinBytes;
+    options.many_callers = true;  // all nodes of a cluster that starts have the same token
+  });
+  router.change_below("/api/v1/backup", [](RouteOptions& options) { options.run_on = RunOn::slow_worker; });
   return router;
 }
 

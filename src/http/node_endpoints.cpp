@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "base/text.h"
+#include "http/api_check.h"
 #include "leader/gpu_trends.h"
 #include "leader/readable.h"
 
@@ -30,39 +32,62 @@ json::object node_object(const NodeStatus& status) {
   return object;
 }
 
-/// The newest value of each series without labels but the node, and of each GPU: what a list of nodes shows.
-json::object newest_values(const Node& node) {
+/// Behind the newest value of its node by more than this, a GPU no longer reports.
+constexpr Nanos kGpuSilence = std::chrono::seconds(10);
+
+/// The newest value of each series without labels but the node, and of each GPU: what a list of nodes shows. Nothing of
+/// a node that is offline or of a GPU that fell silent: what was last known of it would look like health.
+json::object newest_values(const Node& node, NodeState state) {
+  struct Gpu {
+    json::object values;
+    std::int64_t newest_ns = 0;
+  };
   json::object host;
-  json::object gpus;
-  node.for_each_value(0, [&](const LiveValue& live) {
-    const SeriesKey& key = live.series.key;
-    const auto gpu = key.labels.find("gpu");
-    if (key.labels.size() == 1) {
-      host[key.name] = finite(live.value);
-    } else if (key.labels.size() == 2 && gpu != key.labels.end()) {
-      auto& values = gpus[gpu->second];
-      if (!values.is_object()) values = json::object{};
-      values.as_object()[key.name] = finite(live.value);
-    }
-  });
-  return {{"host", std::move(host)}, {"gpus", std::move(gpus)}};
+  std::map<std::string, Gpu> gpus;
+  std::int64_t newest_ns = 0;
+  if (state != NodeState::offline) {
+    node.for_each_value(0, [&](const LiveValue& live) {
+      const SeriesKey& key = live.series.key;
+      const auto gpu = key.labels.find("gpu");
+      newest_ns = std::max(newest_ns, live.time_ns);
+      if (key.labels.size() == 1) {
+        host[key.name] = finite(live.value);
+      } else if (key.labels.size() == 2 && gpu != key.labels.end()) {
+        Gpu& known = gpus[gpu->second];
+        known.values[key.name] = finite(live.value);
+        known.newest_ns = std::max(known.newest_ns, live.time_ns);
+      }
+    });
+  }
+  json::object reporting;
+  for (auto& [uuid, gpu] : gpus) {
+    if (gpu.newest_ns + kGpuSilence.count() >= newest_ns) reporting[uuid] = std::move(gpu.values);
+  }
+  return {{"host", std::move(host)}, {"gpus", std::move(reporting)}};
 }
 
 Result<std::shared_ptr<Node>> find_node(Leader& leader, const HttpRequest& request) {
   auto node = leader.nodes().find(request.capture("node"));
-  if (!node) {
-    return Error{.kind = ErrorKind::not_found,
-                 .message = fmt::format("there is no node '{}'", request.capture("node"))};
-  }
-  return node;
+  if (node) return node;
+  std::vector<std::string> names;
+  for (const auto& known : leader.nodes().all()) names.push_back(known->name());
+  Error error{.kind = ErrorKind::not_found, .message = fmt::format("there is no node '{}'", request.capture("node"))};
+  if (const auto meant = nearest(request.capture("node"), names))
+    error.hint = fmt::format("Did you mean '{}'?", *meant);
+  return error;
 }
 
 Result<HttpResponse> list_nodes(Leader& leader, const HttpRequest& request) {
   const bool with_values = request.query_value("values") == "true";
+  const auto after = request.query_value("after").value_or("");
+  ASSAY_TRY(const auto limit, limit_of(request, NodeRegistry::kMaxNodes, NodeRegistry::kMaxNodes));
   json::array nodes;
   for (const auto& node : leader.nodes().all()) {
-    json::object object = node_object(node->status(leader.clock().now()));
-    if (with_values) object["values"] = newest_values(*node);
+    if (!after.empty() && node->name() <= after) continue;
+    if (nodes.size() == limit) break;
+    const NodeStatus status = node->status(leader.clock().now());
+    json::object object = node_object(status);
+    if (with_values) object["values"] = newest_values(*node, status.state);
     nodes.push_back(std::move(object));
   }
   return json_response(json::object{{"nodes", std::move(nodes)}});
@@ -94,21 +119,14 @@ Result<HttpResponse> show_trend(Leader& leader, const HttpRequest& request) {
 Result<HttpResponse> list_events(Leader& leader, const HttpRequest& request) {
   const auto text = [&](std::string_view name) { return std::string(request.query_value(name).value_or("")); };
   EventQuery query{.node = text("node"), .kind = text("kind"), .about = text("about")};
-  const auto number = [&](std::string_view name, auto& into) {
-    const std::string given = text(name);
-    if (given.empty()) return true;
-    const auto [end, code] = std::from_chars(given.data(), given.data() + given.size(), into);
-    return code == std::errc() && end == given.data() + given.size();
-  };
-  if (!number("before", query.before_id) || !number("limit", query.limit) || query.limit < 1 || query.limit > 10'000) {
-    return Error{.kind = ErrorKind::usage, .message = "'before' must be an id, 'limit' a number from 1 to 10000"};
+  const std::string before = text("before");
+  const auto [end, code] = std::from_chars(before.data(), before.data() + before.size(), query.before_id);
+  if (!before.empty() && (code != std::errc() || query.before_id < 1)) {
+    return Error{.kind = ErrorKind::usage, .message = fmt::format("'before={}' must be the id of an event", before)};
   }
-  if (const auto from = text("from"); !from.empty()) {
-    ASSAY_TRY(query.from, parse_iso8601(from));
-  }
-  if (const auto to = text("to"); !to.empty()) {
-    ASSAY_TRY(query.to, parse_iso8601(to));
-  }
+  ASSAY_TRY(query.limit, limit_of(request, 100, 10'000));
+  ASSAY_TRY(query.from, time_of(request, "from"));
+  ASSAY_TRY(query.to, time_of(request, "to"));
   ASSAY_TRY(const auto events, leader.cluster().events(query));
   json::array list;
   for (const auto& event : events) {
@@ -142,7 +160,15 @@ Result<HttpResponse> send_command(Leader& leader, const HttpRequest& request, co
   JsonFields fields(value, "body");
   const std::string kind = fields.text("kind");
   const json::object arguments = fields.object_or_empty("arguments");
+  const bool force = fields.boolean_or("force", false);
   ASSAY_CHECK(fields.finish());
+  ASSAY_TRY(const auto node, find_node(leader, request));
+  if (const auto record = node->record(); kind == "run" && record.draining && !force) {
+    return Error{.kind = ErrorKind::busy,
+                 .message = fmt::format("{} is draining{}{}", record.name, record.drain_reason.empty() ? "" : ": ",
+                                        record.drain_reason),
+                 .hint = "It gets no new work; --force (\"force\": true) gives it some all the same."};
+  }
   ASSAY_TRY(const auto command, leader.commands().create(request.capture("node"), kind, arguments, caller.name));
   return json_response(to_json(command));
 }
@@ -157,13 +183,18 @@ void add_command_endpoints(ApiTable& table, Leader& leader) {
                             {.name = "arguments",
                              .in = In::body,
                              .description = "run: {spec, name}; stop: {id of the run's command}",
-                             .type = "object"}},
+                             .type = "object"},
+                            {.name = "force",
+                             .in = In::body,
+                             .description = "true: run on a node that is draining, too",
+                             .type = "boolean"}},
              .handle = [&leader](const HttpRequest& request, const Caller& caller) {
                return send_command(leader, request, caller);
              }});
   table.add({.path = "/api/v1/commands",
              .role = Role::user,
              .summary = "Commands to agents and what became of them, newest first; without their output",
+             .fields = {{"commands", "array"}},
              .handle = [&leader](const HttpRequest&, const Caller&) -> Result<HttpResponse> {
                json::array list;
                for (const auto& command : leader.commands().list()) {
@@ -188,20 +219,25 @@ void add_command_endpoints(ApiTable& table, Leader& leader) {
 void add_node_endpoints(ApiTable& table, Leader& leader) {
   table.add({.path = "/api/v1/nodes",
              .summary = "Every node: state, inventory, what runs on its GPUs",
-             .parameters = {{.name = "values", .description = "true: with the newest values", .type = "boolean"}},
+             .parameters = {{.name = "values", .description = "true: with the newest values", .type = "boolean"},
+                            {.name = "after", .description = "After the node of this name: the next page"},
+                            {.name = "limit", .description = "At most so many (all)", .type = "integer"}},
+             .fields = {{"nodes", "array"}},
              .handle = [&leader](const HttpRequest& request, const Caller&) { return list_nodes(leader, request); }});
   table.add({.path = "/api/v1/nodes/{node}",
              .summary = "One node, with the newest values",
              .parameters = {kNode},
              .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto node, find_node(leader, request));
-               json::object object = node_object(node->status(leader.clock().now()));
-               object["values"] = newest_values(*node);
+               const NodeStatus status = node->status(leader.clock().now());
+               json::object object = node_object(status);
+               object["values"] = newest_values(*node, status.state);
                return json_response(object);
              }});
   table.add({.path = "/api/v1/nodes/{node}/trend",
              .summary = "How each GPU develops over weeks: temperature at equal power, minutes of throttling",
              .parameters = {kNode},
+             .fields = {{"node", "string"}, {"gpus", "object"}},
              .handle = [&leader](const HttpRequest& request, const Caller&) { return show_trend(leader, request); }});
   for (const bool draining : {true, false}) {
     table.add({.method = "POST",
@@ -233,6 +269,7 @@ void add_node_endpoints(ApiTable& table, Leader& leader) {
                              .description = "Before the event of this id: the next page",
                              .type = "integer"},
                             {.name = "limit", .description = "At most so many (100)", .type = "integer"}},
+             .fields = {{"events", "array"}},
              .handle = [&leader](const HttpRequest& request, const Caller&) { return list_events(leader, request); }});
   add_command_endpoints(table, leader);
 }

@@ -5,8 +5,11 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 
 #include "model/metric.h"
 
@@ -16,6 +19,11 @@ namespace {
 constexpr double kMebibyte = 1024 * 1024;
 /// Some values are read once a minute.
 constexpr Nanos kFresh = std::chrono::seconds(150);
+
+/// Name and labels. The page is read every few seconds: what one agent names its series must not make it huge.
+constexpr std::size_t kLineBytes = 2048;
+/// Some twenty times what a node with eight GPUs needs.
+constexpr std::size_t kNodeBytes = std::size_t{2} << 20;
 
 struct DcgmName {
   std::string_view metric;
@@ -28,6 +36,8 @@ struct DcgmName {
 /// In dcgm-exporter's units: percent, MiB, mJ.
 constexpr std::array kDcgmNames = {
     DcgmName{"gpu.util", "DCGM_FI_DEV_GPU_UTIL", "gauge", 100, "GPU utilization (in %)."},
+    // Dashboards draw this one. The profiler's own figure is not read; both count time with a kernel at work.
+    DcgmName{"gpu.util", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", 1, "Ratio of time the graphics engine is active."},
     DcgmName{"gpu.memory_util", "DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", 100, "Memory utilization (in %)."},
     DcgmName{"gpu.memory_used_bytes", "DCGM_FI_DEV_FB_USED", "gauge", 1 / kMebibyte,
              "Framebuffer memory used (in MiB)."},
@@ -73,6 +83,17 @@ constexpr std::array kDcgmNames = {
              "Bytes sent over NVLink per second."},
 };
 
+/// Counts of our own that never fall while the machine is up.
+const std::set<std::string, std::less<>> kCounters = {
+    "gpu.power_violation_seconds", "gpu.thermal_violation_seconds", "gpu.retired_pages",     "gpu.nvlink_crc_errors",
+    "gpu.nvlink_replays",          "gpu.nvlink_recoveries",         "host.interface_errors", "host.interface_drops",
+    "host.infiniband_errors",      "host.cgroup_throttled_seconds"};
+
+/// What the leader says of itself and of its nodes.
+const std::set<std::string, std::less<>> kOwnNames = {
+    "assay_node_up",    "assay_samples_total", "assay_samples_refused_total", "assay_batches_total",    "assay_series",
+    "assay_head_bytes", "assay_live_clients",  "assay_gpu_xid_total",         "assay_metrics_left_out", "assay_alerts"};
+
 void put_label_value(std::string& out, std::string_view value) {
   for (const char c : value) {
     if (c == '\\' || c == '"') out += '\\';
@@ -91,15 +112,24 @@ void put_label(std::string& out, std::string_view name, std::string_view value) 
   out += '"';
 }
 
-/// Letters, digits and '_' only, and no digit at the start.
+/// Letters, digits and '_' only, no digit at the start, and not what Prometheus keeps for itself ("__name__").
 std::string plain_name(std::string_view name) {
   std::string plain(name);
-  if (!plain.empty() && plain[0] >= '0' && plain[0] <= '9') plain.insert(0, 1, '_');
   for (char& c : plain) {
     const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     if (!fits) c = '_';
   }
+  if (plain.empty() || (plain[0] >= '0' && plain[0] <= '9')) plain.insert(0, 1, '_');
+  if (plain.starts_with("__")) plain.insert(0, "label");
   return plain;
+}
+
+void put_value(std::string& line, double value) {
+  if (std::isfinite(value)) {
+    fmt::format_to(std::back_inserter(line), "}} {}\n", value);
+  } else {
+    line += std::isnan(value) ? "} NaN\n" : value > 0 ? "} +Inf\n" : "} -Inf\n";
+  }
 }
 
 /// One metric with its lines: all lines of a metric must stand together.
@@ -108,81 +138,149 @@ struct Family {
   std::string help;
   std::string lines;
 };
+using Families = std::map<std::string, Family>;
 
-void put_value(std::string& lines, double value) {
-  if (std::isfinite(value)) {
-    fmt::format_to(std::back_inserter(lines), "}} {}\n", value);
-  } else {
-    lines += std::isnan(value) ? "} NaN\n" : value > 0 ? "} +Inf\n" : "} -Inf\n";
+/// The lines of one node, as far as they are good for a page: each with labels of its own, none too long, all together
+/// not too many.
+class NodeLines {
+ public:
+  NodeLines(Families& families, const NodeRecord& node) : families_(families), node_(node) {
+    for (const auto& device : node.devices) devices_[device.id] = &device;
   }
+
+  void put(const LiveValue& live);
+  /// Each fault counted by number, and the number alone as dcgm-exporter has it.
+  void put_xids(const std::map<std::pair<std::string, int>, std::uint64_t>& xids);
+  /// What follows from several values of a GPU.
+  void put_free_memory();
+  std::size_t left_out() const { return left_out_; }
+
+ private:
+  struct Memory {
+    double total = std::numeric_limits<double>::quiet_NaN();
+    double used = std::numeric_limits<double>::quiet_NaN();
+    double reserved = 0;
+  };
+
+  std::string gpu_labels(const std::string& gpu) const;
+  void put_dcgm(const DcgmName& known, const std::string& gpu, double value);
+  void put_own(const LiveValue& live);
+  /// The family that the line (which ends before its closing brace) was put into; null if it was left out.
+  Family* add(const std::string& name, std::string line, double value);
+
+  Families& families_;
+  const NodeRecord& node_;
+  std::map<std::string, const NodeRecord::Device*, std::less<>> devices_;
+  std::map<std::string, Memory> memory_;
+  std::unordered_set<std::string> seen_;
+  std::size_t bytes_ = 0;
+  std::size_t left_out_ = 0;
+};
+
+Family* NodeLines::add(const std::string& name, std::string line, double value) {
+  if (line.size() > kLineBytes || bytes_ + line.size() > kNodeBytes || !seen_.insert(line).second) {
+    ++left_out_;
+    return nullptr;
+  }
+  bytes_ += line.size();
+  Family& family = families_[name];
+  put_value(line, value);
+  family.lines += line;
+  return &family;
 }
 
-/// What the leader says of itself.
-const std::set<std::string, std::less<>> kOwnNames = {
-    "assay_node_up", "assay_samples_total", "assay_samples_refused_total", "assay_batches_total",
-    "assay_series",  "assay_head_bytes",    "assay_live_clients"};
-
-using DevicesById = std::map<std::string, const NodeRecord::Device*, std::less<>>;
-
-void put_gpu_labels(std::string& lines, const NodeRecord& node, const DevicesById& devices, const std::string& gpu) {
-  const auto device = devices.find(gpu);
+std::string NodeLines::gpu_labels(const std::string& gpu) const {
+  const auto device = devices_.find(gpu);
   const auto fact = [&](const char* name) -> std::string_view {
-    if (device == devices.end()) return {};
+    if (device == devices_.end()) return {};
     const auto found = device->second->facts.find(name);
     return found == device->second->facts.end() ? std::string_view() : std::string_view(found->second);
   };
-  put_label(lines, "gpu", fact("index"));
-  put_label(lines, "UUID", gpu);
-  put_label(lines, "pci_bus_id", fact("pci_bus_id"));
-  put_label(lines, "device", fmt::format("nvidia{}", fact("index")));
-  put_label(lines, "modelName", fact("name"));
-  put_label(lines, "Hostname", node.name);
+  std::string labels = "{";
+  put_label(labels, "gpu", fact("index"));
+  put_label(labels, "UUID", gpu);
+  put_label(labels, "pci_bus_id", fact("pci_bus_id"));
+  put_label(labels, "device", fmt::format("nvidia{}", fact("index")));
+  put_label(labels, "modelName", fact("name"));
+  put_label(labels, "Hostname", node_.name);
+  return labels;
 }
 
-void put_live_value(std::map<std::string, Family>& families, const NodeRecord& node, const DevicesById& devices,
-                    const LiveValue& live) {
+void NodeLines::put_dcgm(const DcgmName& known, const std::string& gpu, double value) {
+  const std::string name(known.name);
+  if (Family* family = add(name, name + gpu_labels(gpu), value * known.scale)) {
+    family->type = known.type;
+    family->help = known.help;
+  }
+}
+
+void NodeLines::put(const LiveValue& live) {
   const SeriesKey& key = live.series.key;
   const auto gpu = key.labels.find("gpu");
-  if (gpu != key.labels.end()) {
-    for (const auto& known : kDcgmNames) {
-      if (known.metric != key.name) continue;
-      Family& family = families[std::string(known.name)];
-      family.type = known.type;
-      family.help = known.help;
-      family.lines += fmt::format("{}{{", known.name);
-      put_gpu_labels(family.lines, node, devices, gpu->second);
-      put_value(family.lines, live.value * known.scale);
-      return;
-    }
+  // With one more label it is another series, which dcgm-exporter does not have.
+  if (gpu == key.labels.end() || key.labels.size() != 2) return put_own(live);
+  bool is_known = false;
+  for (const auto& known : kDcgmNames) {
+    if (known.metric != key.name) continue;
+    is_known = true;
+    put_dcgm(known, gpu->second, live.value);
   }
-  const std::string name = "assay_" + plain_name(key.name);
+  if (!is_known) return put_own(live);
+  if (key.name == "gpu.memory_total_bytes") memory_[gpu->second].total = live.value;
+  if (key.name == "gpu.memory_used_bytes") memory_[gpu->second].used = live.value;
+  if (key.name == "gpu.memory_reserved_bytes") memory_[gpu->second].reserved = live.value;
+}
+
+void NodeLines::put_own(const LiveValue& live) {
+  const SeriesKey& key = live.series.key;
+  const bool counts = kCounters.contains(key.name);
+  const std::string name = "assay_" + plain_name(key.name) + (counts ? "_total" : "");
   // A metric of an agent must not stand among what the leader says of itself.
-  if (kOwnNames.contains(name)) return;
-  Family& family = families[name];
-  if (const auto* info = find_metric(key.name)) family.help = fmt::format("{} ({}).", info->description, info->unit);
-  family.lines += name + '{';
+  if (kOwnNames.contains(name)) {
+    ++left_out_;
+    return;
+  }
+  std::string line = name + '{';
   std::set<std::string> labels;
   for (const auto& [label, value] : key.labels) {
     const std::string plain = plain_name(label);
-    if (labels.insert(plain).second) put_label(family.lines, plain, value);
+    if (labels.insert(plain).second) put_label(line, plain, value);
+    if (line.size() > kLineBytes) break;
   }
-  put_value(family.lines, live.value);
+  Family* family = add(name, std::move(line), live.value);
+  if (!family || !family->help.empty()) return;
+  if (counts) family->type = "counter";
+  if (const auto* info = find_metric(key.name)) family->help = fmt::format("{} ({}).", info->description, info->unit);
 }
 
-/// Each fault counted, where dcgm-exporter shows the number of the last one for ever.
-void put_xids(std::map<std::string, Family>& families, const NodeStatus& node, const DevicesById& devices) {
-  for (const auto& [fault, count] : node.xids) {
-    Family& family = families["DCGM_FI_DEV_XID_ERRORS"];
-    family.type = "counter";
-    family.help = "XID errors, counted by number since the leader started.";
-    family.lines += "DCGM_FI_DEV_XID_ERRORS{";
-    put_gpu_labels(family.lines, node.record, devices, fault.first);
-    put_label(family.lines, "xid", fmt::format("{}", fault.second));
-    put_value(family.lines, static_cast<double>(count));
+void NodeLines::put_free_memory() {
+  constexpr DcgmName kFree{"", "DCGM_FI_DEV_FB_FREE", "gauge", 1 / kMebibyte, "Framebuffer memory free (in MiB)."};
+  for (const auto& [gpu, memory] : memory_) {
+    const double free = memory.total - memory.used - memory.reserved;
+    if (!std::isnan(free)) put_dcgm(kFree, gpu, std::max(free, 0.0));
   }
 }
 
-void put_own(std::map<std::string, Family>& families, const json::object& status) {
+void NodeLines::put_xids(const std::map<std::pair<std::string, int>, std::uint64_t>& xids) {
+  constexpr DcgmName kXid{"", "DCGM_FI_DEV_XID_ERRORS", "gauge", 1,
+                          "XID of a GPU since the leader started, 0 for none; of several the highest."};
+  std::map<std::string, int> shown;
+  for (const auto& [id, device] : devices_) shown[id] = 0;
+  for (const auto& [fault, count] : xids) {
+    const auto& [gpu, xid] = fault;
+    shown[gpu] = xid;  // in ascending order
+    const std::string name = "assay_gpu_xid_total";
+    std::string line = name + gpu_labels(gpu);
+    put_label(line, "xid", fmt::format("{}", xid));
+    if (Family* family = add(name, std::move(line), static_cast<double>(count))) {
+      family->type = "counter";
+      family->help = "XID errors of a GPU by number since the leader started.";
+    }
+  }
+  for (const auto& [gpu, xid] : shown) put_dcgm(kXid, gpu, xid);
+}
+
+void put_own(Families& families, const json::object& status) {
   const auto put = [&](const char* name, const char* type, const char* field, const char* help) {
     families[name] = {
         .type = type, .help = help, .lines = fmt::format("{} {}\n", name, json::serialize(status.at(field)))};
@@ -195,29 +293,55 @@ void put_own(std::map<std::string, Family>& families, const json::object& status
   put("assay_live_clients", "gauge", "live_clients", "Clients of the live stream.");
 }
 
+/// By rule, severity and node: Prometheus' own alerting can be put on top of ours.
+void put_alerts(Families& families, const std::vector<AlertRecord>& alerts) {
+  Family& family = families["assay_alerts"];
+  family.help = "Open alerts.";
+  std::map<std::tuple<std::string, std::string, std::string>, int> counts;
+  for (const auto& record : alerts) {
+    const Alert& alert = record.alert;
+    ++counts[{alert.rule, std::string(name_of(alert.severity)), alert.node}];
+  }
+  for (const auto& [key, count] : counts) {
+    const auto& [rule, severity, node] = key;
+    family.lines += "assay_alerts{";
+    put_label(family.lines, "rule", rule);
+    put_label(family.lines, "severity", severity);
+    put_label(family.lines, "node", node);
+    put_value(family.lines, count);
+  }
+}
+
 }  // namespace
 
 std::string prometheus_text(Leader& leader) {
-  std::map<std::string, Family> families;
+  Families families;
   const SteadyTime now = leader.clock().now();
-  const std::int64_t oldest = (leader.clock().wall() - kFresh).time_since_epoch().count();
-  families["assay_node_up"].help = "1 while the node is heard of, else 0.";
+  const auto put_of_node = [&](const char* name, const NodeRecord& node, double value) {
+    std::string& lines = families[name].lines;
+    lines += fmt::format("{}{{", name);
+    put_label(lines, "node", node.name);
+    put_label(lines, "simulated", node.simulated ? "true" : "false");
+    put_value(lines, value);
+  };
   for (const auto& node : leader.nodes().all()) {
     const NodeStatus status = node->status(now);
     const bool up = status.state != NodeState::offline;
-    std::string& lines = families["assay_node_up"].lines;
-    lines += "assay_node_up{";
-    put_label(lines, "node", status.record.name);
-    put_label(lines, "simulated", status.record.simulated ? "true" : "false");
-    put_value(lines, up ? 1 : 0);
+    put_of_node("assay_node_up", status.record, up ? 1 : 0);
     if (!up) continue;
-    DevicesById devices;
-    for (const auto& device : status.record.devices) devices[device.id] = &device;
-    put_xids(families, status, devices);
+    NodeLines lines(families, status.record);
+    // By the clock that the values were read with.
+    const std::int64_t oldest = (status.own_time(leader.clock().wall()) - kFresh).time_since_epoch().count();
+    lines.put_xids(status.xids);
     node->for_each_value(0, [&](const LiveValue& live) {
-      if (live.time_ns >= oldest) put_live_value(families, status.record, devices, live);
+      if (live.time_ns >= oldest) lines.put(live);
     });
+    lines.put_free_memory();
+    put_of_node("assay_metrics_left_out", status.record, static_cast<double>(lines.left_out()));
   }
+  families["assay_node_up"].help = "1 while the node is heard of, else 0.";
+  families["assay_metrics_left_out"].help = "Values of the node that this page has no room, or no name, for.";
+  put_alerts(families, leader.alerts().open_alerts());
   put_own(families, leader.status());
   std::string text;
   for (const auto& [name, family] : families) {

@@ -13,8 +13,7 @@ namespace {
 const ApiParameter kQuestion{.name = "q",
                              .description =
                                  "METRIC LABEL=VALUE … last=1h | from=… to=… [width=1min | points=500], as in "
-                                 "`gpu.util node=gpu03 last=1h`",
-                             .required = true};
+                                 "`gpu.util node=gpu03 last=1h`"};
 
 Result<SeriesQuery> question_of(Leader& leader, const HttpRequest& request) {
   return parse_series_question(request.query_value("q").value_or(""), leader.clock().wall());
@@ -31,7 +30,27 @@ Result<HttpResponse> list_series(Leader& leader, const HttpRequest& request) {
   return json_response(json::object{{"series", std::move(list)}});
 }
 
-Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request) {
+/// Telemetry that is gone cannot be brought back: whoever means all of it must say so metric by metric.
+Result<void> check_not_everything(Leader& leader, const SeriesSelector& selector) {
+  if (!selector.name.empty()) return {};
+  ASSAY_TRY(const auto selected, leader.series().list(selector));
+  if (!selector.labels.empty() && selected.size() < leader.series().stats().series) return {};
+  return Error{.kind = ErrorKind::usage,
+               .message = "this would erase everything",
+               .hint =
+                   "Name a metric, or a label that not all have; DELETE /api/v1/nodes/NODE?erase=true forgets a "
+                   "node with all its telemetry."};
+}
+
+Result<HttpResponse> erase_series(Leader& leader, const HttpRequest& request) {
+  ASSAY_TRY(const auto query, question_of(leader, request));
+  ASSAY_CHECK(check_not_everything(leader, query.selector));
+  const TimeRange range = request.query_value("all") == "true" ? TimeRange{} : query.range;
+  ASSAY_TRY(const auto erased, leader.series().erase(query.selector, range));
+  return json_response(json::object{{"series", erased}});
+}
+
+Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request, const Caller& caller) {
   const auto list_of = [&](std::string_view name) {
     std::vector<std::string> list;
     const auto text = request.query_value(name).value_or("");
@@ -43,7 +62,8 @@ Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request) {
   if (filter.metrics.size() > 256 || filter.nodes.size() > 4096) {
     return Error{.kind = ErrorKind::usage, .message = "more than 256 metrics or 4096 nodes were named"};
   }
-  auto stream = leader.live().subscribe(std::move(filter));
+  auto stream =
+      leader.live().subscribe(std::move(filter), {.name = caller.name, .still_allowed = caller.still_allowed});
   if (!stream) return error_response(503, stream.error());
   return HttpResponse::streaming(stream->stream(), "text/event-stream");
 }
@@ -54,36 +74,40 @@ void add_series_endpoints(ApiTable& table, Leader& leader) {
   table.add({.path = "/api/v1/series",
              .summary = "Which series there are",
              .parameters = {kQuestion},
+             .fields = {{"series", "array"}},
              .handle = [&leader](const HttpRequest& request, const Caller&) { return list_series(leader, request); }});
   table.add({.path = "/api/v1/query",
              .summary = "Telemetry over a time, in buckets of minimum, maximum, mean and count",
              .parameters = {kQuestion},
+             .fields = {{"from_ms", "integer"},
+                        {"to_ms", "integer"},
+                        {"width_ms", "integer"},
+                        {"tier", "string"},
+                        {"series", "array"},
+                        {"problems", "array"}},
              .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto query, question_of(leader, request));
                ASSAY_TRY(const auto answer, leader.series().query(query));
                return HttpResponse::json(200, answer_json(answer));
              }});
-  table.add({.method = "DELETE",
-             .path = "/api/v1/series",
-             .role = Role::admin,
-             .summary = "Erase telemetry: the points of the series in a time; with all=true the series themselves",
-             .parameters = {kQuestion, {.name = "all", .description = "true: whatever the time", .type = "boolean"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto query, question_of(leader, request));
-               if (query.selector.name.empty() && query.selector.labels.empty()) {
-                 return Error{.kind = ErrorKind::usage,
-                              .message = "this would erase everything; name a metric or a label"};
-               }
-               const TimeRange range = request.query_value("all") == "true" ? TimeRange{} : query.range;
-               ASSAY_TRY(const auto erased, leader.series().erase(query.selector, range));
-               return json_response(json::object{{"series", erased}});
-             }});
+  ApiParameter needed_question = kQuestion;
+  needed_question.required = true;
+  table.add(
+      {.method = "DELETE",
+       .path = "/api/v1/series",
+       .role = Role::admin,
+       .summary = "Erase telemetry: the points of the series in a time; with all=true the series themselves",
+       .parameters = {needed_question, {.name = "all", .description = "true: whatever the time", .type = "boolean"}},
+       .fields = {{"series", "integer"}},
+       .handle = [&leader](const HttpRequest& request, const Caller&) { return erase_series(leader, request); }});
   table.add({.path = "/api/v1/live",
              .summary = "A stream of server-sent events: a snapshot, then what is new, at most five times a second",
              .parameters = {{.name = "metrics", .description = "Names, or beginnings with a final '*', with commas"},
                             {.name = "nodes", .description = "Names, with commas"}},
              .answer = "text/event-stream",
-             .handle = [&leader](const HttpRequest& request, const Caller&) { return watch_live(leader, request); }});
+             .handle = [&leader](const HttpRequest& request, const Caller& caller) {
+               return watch_live(leader, request, caller);
+             }});
 }
 
 }  // namespace assay
