@@ -172,13 +172,15 @@ Action add_fleet_sim(CLI::App& app, Context& context) {
   command->add_option("--prefix", options->prefix, "Of the nodes' names: sim001, sim002, … [sim]");
   command->add_option("--recording", options->recording, "Recording to play [one of an H200]")->type_name("FILE");
   command->footer(R"(
-Faults: hot, slow, dead, leak befall a GPU (every one of the node without ':gpuM'); node-dead, flapping (the link goes
-and comes back every 20 s), skew (the clock is 5 s ahead) befall a node. Nodes count from 1, GPUs from 0.
+Faults: hot, slow, dead, leak, capped, idle, ecc, remap befall a GPU (every one of the node without ':gpuM'); node-dead,
+flapping (the link goes for 30 s and comes back for 20 s), skew (the clock is 5 s ahead) befall a node. Nodes count from
+1, GPUs from 0.
 Exit codes: 0 everything was acknowledged, 1 samples were lost, 2 the request is wrong, 3 the leader cannot be reached
 or refuses the token.
 Examples:
-  assay fleet-sim 100 --leader https://leader:8443 --token-file join.token --duration 10min
-  assay fleet-sim 12 --gpus 4 --token-file join.token --fault hot:node3:gpu0@30s --fault flapping:node5@1min-3min)");
+  assay fleet-sim 100 --leader https://leader:8470 --token-file join.token --duration 10min
+  assay fleet-sim 12 --gpus 4 --leader http://127.0.0.1:8470 --token-file join.token \
+      --fault hot:node3:gpu0@30s --fault flapping:node5@1min-3min)");
   return [&context, options] { return FleetSimCommand(context, *options).run(); };
 }
 

@@ -19,6 +19,10 @@ struct FleetFault {
     slow,       ///< a GPU's clocks fall, for no reason that it gives
     dead,       ///< a GPU falls off the bus
     leak,       ///< a GPU's memory in use creeps up
+    capped,     ///< a GPU is at its power limit
+    idle,       ///< a GPU does nothing with its memory taken
+    ecc,        ///< a GPU has a memory error that could not be corrected
+    remap,      ///< a row of a GPU's memory waits to be remapped
     node_dead,  ///< the node neither reads nor talks
     flapping,   ///< the link goes away and comes back; what was read meanwhile is sent later
     skew,       ///< the node's clock is ahead

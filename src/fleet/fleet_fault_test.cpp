@@ -27,6 +27,10 @@ TEST(FleetFault, ReadsEveryKind) {
   EXPECT_EQ(*parse_fleet_fault("dead:node1", 12, 8), (FleetFault{.kind = Kind::dead, .node = 0}));
   EXPECT_EQ(*parse_fleet_fault("leak:node1:gpu2@1min30s-1h", 12, 8),
             (FleetFault{.kind = Kind::leak, .gpu = 2, .from = seconds(90), .until = seconds(3600)}));
+  for (const auto kind : {Kind::capped, Kind::idle, Kind::ecc, Kind::remap}) {
+    const auto fault = parse_fleet_fault(std::string(name_of(kind)) + ":node1:gpu2", 12, 8);
+    EXPECT_EQ(*fault, (FleetFault{.kind = kind, .gpu = 2}));
+  }
   EXPECT_EQ(parse_fleet_fault("node-dead:node2@5s", 12, 8)->kind, Kind::node_dead);
   EXPECT_EQ(parse_fleet_fault("flapping:node2", 12, 8)->kind, Kind::flapping);
   EXPECT_EQ(parse_fleet_fault("skew:node2@0s-1s", 12, 8)->until, seconds(1));

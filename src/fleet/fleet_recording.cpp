@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -26,9 +27,14 @@ std::vector<DeviceFacts> recorded_gpus(const Recording& recorded) {
   return gpus;
 }
 
-/// A counter that were played from its middle on would fall where the recording ends.
-bool only_rises(const std::vector<double>& values) {
-  return std::ranges::is_sorted(values) && !values.empty() && values.front() < values.back();
+/// What only ever rises on a real GPU. Played from its middle on it would fall where the recording ends.
+bool is_counter(std::string_view metric) {
+  static constexpr std::array<std::string_view, 8> kCounters = {
+      "gpu.energy_total_j",          "gpu.power_violation_seconds",   "gpu.thermal_violation_seconds",
+      "gpu.ecc_corrected",           "gpu.ecc_uncorrected",           "gpu.pcie_replays",
+      "gpu.remapped_rows_corrected", "gpu.remapped_rows_uncorrected",
+  };
+  return std::ranges::find(kCounters, metric) != kCounters.end();
 }
 
 /// Makes the recording of one node out of what was recorded of fewer or more GPUs.
@@ -80,7 +86,8 @@ class NodeRecordingMaker {
       node.series.push_back(*series);
       RecordedSeries& copy = node.series.back();
       copy.key.labels["gpu"] = device.id;
-      if (is_copy) shift(copy.values, number);
+      // All but the counters by the same part of the recording: memory must fit utilisation, power temperature.
+      if (is_copy && !is_counter(copy.key.name)) shift(copy.values, number);
     }
     node.devices.push_back(std::move(device));
   }
@@ -99,7 +106,6 @@ class NodeRecordingMaker {
   }
 
   static void shift(std::vector<double>& values, std::size_t number) {
-    if (values.empty() || only_rises(values)) return;
     // Multiples of the golden ratio spread evenly, however many there are.
     const double turns = static_cast<double>(number) * 0.6180339887498949;
     const auto places = static_cast<std::ptrdiff_t>((turns - std::floor(turns)) * static_cast<double>(values.size()));
@@ -126,6 +132,23 @@ std::int64_t window_of(const RecordedSeries& series, const Recording& recording)
   return apart > 2 * recording.period_ns ? 0 : recording.period_ns + recording.period_ns / 2;
 }
 
+/// When the GPU of this series of temperatures was hottest: in the middle of those times, since at their edges other
+/// values may be on their way to something else.
+std::int64_t hottest_time(const RecordedSeries& temperatures) {
+  const double highest = std::ranges::max(temperatures.values);
+  std::vector<std::int64_t> times;
+  for (std::size_t i = 0; i < temperatures.values.size(); ++i) {
+    if (temperatures.values[i] == highest) times.push_back(temperatures.times_ns[i]);
+  }
+  // A recording from outside may have no number at all.
+  return times.empty() ? temperatures.times_ns.back() : times[times.size() / 2];
+}
+
+double value_at(const RecordedSeries& series, std::int64_t time) {
+  const auto past = std::ranges::upper_bound(series.times_ns, time) - series.times_ns.begin();
+  return series.values[static_cast<std::size_t>(std::max<std::ptrdiff_t>(past, 1)) - 1];
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const FleetRecording>> FleetRecording::make(const Recording& recorded,
@@ -148,17 +171,24 @@ Result<std::shared_ptr<const FleetRecording>> FleetRecording::make(const Recordi
 
 FleetRecording::FleetRecording(std::shared_ptr<const Recording> recording)
     : recording_(std::move(recording)),
-      memory_bytes_(recording_->devices.size(), std::numeric_limits<double>::infinity()) {
+      memory_bytes_(recording_->devices.size(), std::numeric_limits<double>::infinity()),
+      hottest_c_(recording_->devices.size(), std::numeric_limits<double>::quiet_NaN()) {
   std::map<std::string, std::size_t> gpus;
   for (const auto& device : recording_->devices) gpus.emplace(device.id, gpus.size());
+  std::vector<std::int64_t> load_times(gpus.size(), recording_->last_ns);
   for (const auto& series : recording_->series) {
-    Track track{.series = &series,
-                .timeline = timeline_of(series),
-                .scale = scale_of(series.values),
-                .is_memory_used = series.key.name == "gpu.memory_used_bytes"};
+    Track track{.series = &series, .timeline = timeline_of(series), .scale = scale_of(series.values)};
     if (is_of_gpu(series.key)) track.gpu = gpus.at(series.key.labels.at("gpu"));
     if (track.gpu && series.key.name == "gpu.memory_total_bytes") memory_bytes_[*track.gpu] = series.values.back();
+    if (track.gpu && series.key.name == "gpu.temperature_c") {
+      load_times[*track.gpu] = hottest_time(series);
+      hottest_c_[*track.gpu] = std::ranges::max(series.values);
+    }
     tracks_.push_back(track);
+  }
+  for (Track& track : tracks_) {
+    if (!track.gpu || is_counter(track.series->key.name)) continue;
+    track.under_load = value_at(*track.series, load_times[*track.gpu]);
   }
 }
 

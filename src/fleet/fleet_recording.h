@@ -43,7 +43,8 @@ class FleetRecording {
     std::optional<std::size_t> gpu;  ///< absent for series of the host
     std::size_t timeline = 0;
     double scale = 0;  ///< values were recorded in steps of 1/scale; 0: in no steps
-    bool is_memory_used = false;
+    /// Its value when its GPU was hottest: what a GPU under constant load shows. Absent for counters and the host.
+    std::optional<double> under_load;
   };
 
   const std::shared_ptr<const Recording>& recording() const { return recording_; }
@@ -51,6 +52,8 @@ class FleetRecording {
   const std::vector<Timeline>& timelines() const { return timelines_; }
   /// By GPU; infinite where it was not recorded.
   const std::vector<double>& memory_bytes() const { return memory_bytes_; }
+  /// By GPU; NaN where it was not recorded.
+  const std::vector<double>& hottest_c() const { return hottest_c_; }
   /// Of one round.
   std::int64_t length_ns() const { return recording_->last_ns - recording_->first_ns + recording_->period_ns; }
 
@@ -62,6 +65,7 @@ class FleetRecording {
   std::vector<Track> tracks_;
   std::vector<Timeline> timelines_;
   std::vector<double> memory_bytes_;
+  std::vector<double> hottest_c_;
 };
 
 }  // namespace assay

@@ -1,42 +1,16 @@
 #include "fleet/node_replay.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
 #include <utility>
 
 #include "base/random.h"
-#include "telemetry/replay/replay_source.h"
 
 namespace assay {
 namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
-std::optional<ReplayFault::Kind> replay_kind(FleetFault::Kind kind) {
-  if (kind == FleetFault::Kind::hot) return ReplayFault::Kind::hot;
-  if (kind == FleetFault::Kind::slow) return ReplayFault::Kind::slow;
-  if (kind == FleetFault::Kind::dead) return ReplayFault::Kind::dead;
-  return std::nullopt;
-}
-
-/// For each GPU that a fault befalls, the fault as a replay knows it; `shift` is from the fleet's time to the replay's.
-std::vector<ReplayFault> replay_faults(std::span<const FleetFault> faults, std::size_t gpus, Nanos shift) {
-  std::vector<ReplayFault> list;
-  for (const auto& fault : faults) {
-    const auto kind = replay_kind(fault.kind);
-    if (!kind) continue;
-    for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
-      if (fault.gpu && *fault.gpu != gpu) continue;
-      ReplayFault replayed{.kind = *kind, .gpu = gpu, .from = fault.from + shift};
-      if (fault.until) replayed.until = *fault.until + shift;
-      list.push_back(replayed);
-    }
-  }
-  return list;
-}
 
 /// Above 0: the moment before the first reading is still within the replay.
 Nanos phase_of(std::uint64_t seed, std::int64_t length_ns) {
@@ -46,46 +20,9 @@ Nanos phase_of(std::uint64_t seed, std::int64_t length_ns) {
 
 }  // namespace
 
-/// A node with a GPU that is hot, slow or dead: few have one, so they may cost what a real replay costs.
-class NodeReplay::Patient {
- public:
-  Patient(const NodeReplay& node, std::vector<ReplayFault> faults)
-      : now_(node.start_ - node.phase_),
-        source_(make_replay_source(node.recording_->recording(),
-                                   {.seed = node.seed_, .faults = std::move(faults), .clock = &clock_})) {
-    std::uint32_t number = 0;
-    for (auto& name : node.names()) numbers_.emplace(std::move(name.key), number++);
-    // The first starts the replay, the second shows what came before the node's time: nobody wants to see that.
-    Batch unseen;
-    read(now_, WallTime(), unseen);
-    read(node.start_ - Nanos(1), WallTime(), unseen);
-  }
-
-  void read(Nanos since_start, WallTime time, Batch& batch) {
-    clock_.advance(since_start - std::exchange(now_, since_start));
-    auto reading = source_->read(SteadyTime::max());
-    ASSAY_ASSERT(reading.ok());  // a replay that loops does not end
-    for (const auto& sample : reading->samples) {
-      batch.samples.push_back(
-          {.series = numbers_.at(sample.key), .time_ns = time.time_since_epoch().count(), .value = sample.value});
-    }
-    for (auto& event : reading->events) {
-      event.time = time;
-      batch.events.push_back(std::move(event));
-    }
-  }
-
- private:
-  Nanos now_;
-  ManualClock clock_;
-  std::unique_ptr<MetricSource> source_;
-  std::map<SeriesKey, std::uint32_t> numbers_;
-};
-
 NodeReplay::NodeReplay(std::shared_ptr<const FleetRecording> recording, std::uint64_t seed,
                        std::span<const FleetFault> faults, Nanos start)
     : recording_(std::move(recording)),
-      seed_(seed),
       start_(start),
       phase_(phase_of(seed, recording_->length_ns())),
       next_(recording_->timelines().size(), 0),
@@ -93,19 +30,11 @@ NodeReplay::NodeReplay(std::shared_ptr<const FleetRecording> recording, std::uin
   for (const auto& device : recording_->recording()->devices) {
     gpus_.push_back({.id = identity_of(seed, device.id), .character = character_of(seed, device.id)});
   }
-  for (const auto& fault : faults) {
-    if (fault.kind == FleetFault::Kind::leak) leaks_.push_back(fault);
-  }
-  if (auto list = replay_faults(faults, gpus_.size(), phase_ - start_); !list.empty()) {
-    patient_ = std::make_unique<Patient>(*this, std::move(list));
-  } else {
-    Batch unseen;
-    play(start_ - Nanos(1), WallTime(), unseen);
-  }
+  std::ranges::copy_if(faults, std::back_inserter(faults_),
+                       [](const FleetFault& fault) { return is_of_gpu(fault.kind); });
+  Batch unseen;
+  play(start_ - Nanos(1), WallTime(), unseen);
 }
-
-NodeReplay::NodeReplay(NodeReplay&&) noexcept = default;
-NodeReplay::~NodeReplay() = default;
 
 std::vector<SeriesName> NodeReplay::names() const {
   std::vector<SeriesName> names;
@@ -129,14 +58,9 @@ std::vector<DeviceFacts> NodeReplay::devices() const {
 
 void NodeReplay::read(Nanos since_start, WallTime time, Batch& batch) {
   const std::size_t before = batch.samples.size();
-  if (patient_) {
-    patient_->read(since_start, time, batch);
-  } else {
-    play(since_start, time, batch);
-  }
-  const std::span<BatchSample> samples = std::span(batch.samples).subspan(before);
-  if (!leaks_.empty()) leak(since_start, samples);
-  for (auto& sample : samples) {
+  if (!faults_.empty()) take_faults(since_start, time, batch);
+  play(since_start, time, batch);
+  for (auto& sample : std::span(batch.samples).subspan(before)) {
     const double scale = recording_->tracks()[sample.series].scale;
     if (scale > 0) sample.value = std::round(sample.value * scale) / scale;
   }
@@ -172,10 +96,20 @@ void NodeReplay::play_series(std::int64_t time_ns, Batch& batch) const {
     const auto& track = tracks[number];
     const std::size_t point = point_[track.timeline];
     if (point == kNone) continue;
-    double value = track.series->values[point];
-    if (track.gpu) value = in_character(gpus_[*track.gpu].character, track.series->key.name, value);
-    batch.samples.push_back({.series = static_cast<std::uint32_t>(number), .time_ns = time_ns, .value = value});
+    if (track.gpu && gpus_[*track.gpu].ailment.dead) continue;
+    batch.samples.push_back(
+        {.series = static_cast<std::uint32_t>(number), .time_ns = time_ns, .value = value_of(track, point)});
   }
+}
+
+double NodeReplay::value_of(const FleetRecording::Track& track, std::size_t point) const {
+  const double recorded = track.series->values[point];
+  if (!track.gpu) return recorded;
+  const Gpu& gpu = gpus_[*track.gpu];
+  const SeriesKey& key = track.series->key;
+  const double value = gpu.ailment.loaded ? track.under_load.value_or(recorded) : recorded;
+  const double own = in_character(gpu.character, key.name, value);
+  return faults_.empty() ? own : ailing_value(gpu.ailment, key, own, recording_->memory_bytes()[*track.gpu]);
 }
 
 void NodeReplay::play_events(std::int64_t position, WallTime time, Batch& batch) {
@@ -183,28 +117,32 @@ void NodeReplay::play_events(std::int64_t position, WallTime time, Batch& batch)
   for (; next_event_ < events.size() && events[next_event_].time.time_since_epoch().count() <= position;
        ++next_event_) {
     TelemetryEvent event = events[next_event_];
-    event.about = shown(event.about);
+    if (const Gpu* gpu = recorded_gpu(event.about)) {
+      // It happened under another load than the one that this GPU has now.
+      if (gpu->ailment.loaded) continue;
+      event.about = gpu->id;
+    }
     event.time = time;
     batch.events.push_back(std::move(event));
   }
 }
 
-std::string NodeReplay::shown(const std::string& recorded) const {
+const NodeReplay::Gpu* NodeReplay::recorded_gpu(const std::string& id) const {
   const auto& devices = recording_->recording()->devices;
   for (std::size_t gpu = 0; gpu < devices.size(); ++gpu) {
-    if (devices[gpu].id == recorded) return gpus_[gpu].id;
+    if (devices[gpu].id == id) return &gpus_[gpu];
   }
-  return recorded;
+  return nullptr;
 }
 
-void NodeReplay::leak(Nanos since_start, std::span<BatchSample> samples) const {
-  for (const auto& fault : leaks_) {
-    if (!fault.active_at(since_start)) continue;
-    const double lost = seconds_of(since_start - fault.from) * kLeakBytesPerSecond;
-    for (auto& sample : samples) {
-      const auto& track = recording_->tracks()[sample.series];
-      if (!track.is_memory_used || !track.gpu || (fault.gpu && fault.gpu != track.gpu)) continue;
-      sample.value = std::min(sample.value + std::floor(lost), recording_->memory_bytes()[*track.gpu]);
+void NodeReplay::take_faults(Nanos since_start, WallTime time, Batch& batch) {
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    Gpu& gpu = gpus_[i];
+    const double hottest = recording_->hottest_c()[i] + gpu.character.temperature_offset;
+    const GpuAilment before = std::exchange(gpu.ailment, ailment_at(faults_, i, since_start, hottest));
+    for (auto& event : events_between(before, gpu.ailment, gpu.id)) {
+      event.time = time;
+      batch.events.push_back(std::move(event));
     }
   }
 }

@@ -9,24 +9,20 @@
 #include "base/clock.h"
 #include "fleet/fleet_fault.h"
 #include "fleet/fleet_recording.h"
+#include "fleet/gpu_faults.h"
 #include "telemetry/codec/batch.h"
 #include "telemetry/replay/perturbation.h"
 
 namespace assay {
 
-/// Memory that a leaking GPU loses: visible within a minute, not full within an hour.
-inline constexpr double kLeakBytesPerSecond = double{1 << 30} / 60;
-
 /// The GPUs of one simulated node: the shared recording in the character that the seed gives them, with the faults of
-/// that node. What it reads is a function of seed and times alone, and is what `make_replay_source` would give, without
-/// the cost of naming every value. One thread at a time.
+/// that node. What it reads is a function of seed and times alone, and without faults is what `make_replay_source`
+/// would give, without the cost of naming every value. One thread at a time.
 class NodeReplay {
  public:
   /// `faults` are those of this node. `start`: since the start of the fleet, when its first reading will be.
   NodeReplay(std::shared_ptr<const FleetRecording> recording, std::uint64_t seed, std::span<const FleetFault> faults,
              Nanos start);
-  NodeReplay(NodeReplay&&) noexcept;
-  ~NodeReplay();
 
   /// Every series of the node in the order of their numbers. Made anew by each call: thousands of nodes keep none.
   std::vector<SeriesName> names() const;
@@ -40,23 +36,23 @@ class NodeReplay {
   struct Gpu {
     std::string id;
     GpuCharacter character;
+    GpuAilment ailment;  ///< at the last reading
   };
-  class Patient;
 
   void play(Nanos since_start, WallTime time, Batch& batch);
   void find_points(std::int64_t position);
   void play_series(std::int64_t time_ns, Batch& batch) const;
   void play_events(std::int64_t position, WallTime time, Batch& batch);
-  void leak(Nanos since_start, std::span<BatchSample> samples) const;
-  std::string shown(const std::string& recorded) const;
+  double value_of(const FleetRecording::Track& track, std::size_t point) const;
+  void take_faults(Nanos since_start, WallTime time, Batch& batch);
+  /// By its name in the recording; null if it has no such GPU.
+  const Gpu* recorded_gpu(const std::string& id) const;
 
   std::shared_ptr<const FleetRecording> recording_;
-  std::uint64_t seed_;
   Nanos start_;
   Nanos phase_;  ///< where in the recording the first reading is
   std::vector<Gpu> gpus_;
-  std::vector<FleetFault> leaks_;
-  std::unique_ptr<Patient> patient_;  ///< where faults change more than one value; else null
+  std::vector<FleetFault> faults_;  ///< those of GPUs
 
   // Where the recording was at the last reading.
   std::int64_t round_ = 0;

@@ -20,11 +20,14 @@ constexpr Nanos kStartsWithin = seconds(1);
 /// Real agents read at the same moment, and have their answers from the driver at different ones.
 constexpr Nanos kSendsWithin = milliseconds(200);
 constexpr Nanos kClockAhead = seconds(5);
-constexpr Nanos kFlapTime = seconds(20);
+/// Long enough to be noticed as a loss, and back for too short a time to count as recovered.
+constexpr Nanos kFlapAway = seconds(30);
+constexpr Nanos kFlapBack = seconds(20);
 /// A machine that slept for an hour is not to send all of it.
 constexpr Nanos kLatestReading = seconds(60);
 constexpr Nanos kFirstBackOff = seconds(1);
-constexpr Nanos kLongestBackOff = seconds(30);
+/// As real agents do: a leader that is back has all its nodes soon.
+constexpr Nanos kLongestBackOff = seconds(10);
 
 std::vector<FleetFault> faults_of(const FleetOptions& options, std::size_t node) {
   std::vector<FleetFault> faults;
@@ -61,7 +64,7 @@ bool SimAgent::link_is_away() const {
   if (ended()) return false;
   return suffers(FleetFault::Kind::node_dead, now()) || std::ranges::any_of(faults_, [&](const FleetFault& fault) {
            return fault.kind == FleetFault::Kind::flapping && fault.active_at(now()) &&
-                  (now() - fault.from) / kFlapTime % 2 == 0;
+                  (now() - fault.from) % (kFlapAway + kFlapBack) < kFlapAway;
          });
 }
 
@@ -154,7 +157,7 @@ void SimAgent::back_off() {
   const int doubled = std::min(failures_++, 5);
   const Nanos usual = std::min(kFirstBackOff * (1 << doubled), kLongestBackOff);
   // A thousand nodes that lost their leader at the same moment must not come back at the same moment.
-  wait_for(Nanos(static_cast<std::int64_t>(static_cast<double>(usual.count()) * random_.uniform(0.75, 1.25))));
+  wait_for(Nanos(static_cast<std::int64_t>(static_cast<double>(usual.count()) * random_.uniform(0.6, 1))));
 }
 
 void SimAgent::break_off() {

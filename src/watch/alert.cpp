@@ -47,6 +47,7 @@ json::value json_of(const Alert& alert) {
       {"remedy", alert.remedy},
       {"since_ns", nanos_of(alert.since)},
       {"last_value", finite(alert.last_value)},
+      {"worst_value", finite(alert.worst_value)},
       {"threshold", finite(alert.threshold)},
       {"values", std::move(values)},
   };
@@ -66,6 +67,7 @@ Result<Alert> alert_from(const json::value& value) {
               .since = WallTime(Nanos(fields.integer("since_ns"))),
               .last_value = fields.number_or("last_value", kUnknown),
               .threshold = fields.number_or("threshold", kUnknown)};
+  alert.worst_value = fields.number_or("worst_value", alert.last_value);
   const auto severity = severity_from(fields.text("severity"));
   if (!severity) fields.fail("severity", "is not info, warning or critical");
   alert.severity = severity.value_or(AlertSeverity::warning);

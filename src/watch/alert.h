@@ -25,12 +25,13 @@ struct Alert {
   AlertSeverity severity = AlertSeverity::warning;
   std::string node;
   std::string about;   ///< a GPU's UUID, where a file system is mounted, a source of telemetry; or empty: the node
-  std::string what;    ///< one sentence, with the values of the moment when it was raised
+  std::string what;    ///< one sentence with its values: while it is open as of the last minute, then how it ended
   std::string remedy;  ///< what to do
   WallTime since;
   double last_value = 0;                 ///< the newest, in the unit of the rule
+  double worst_value = 0;                ///< since it was raised
   double threshold = 0;                  ///< NaN for rules without one
-  std::map<std::string, double> values;  ///< what else was known when it was raised
+  std::map<std::string, double> values;  ///< what else was known when the sentence was made
   AlertState state = AlertState::open;
   std::optional<WallTime> resolved_at;
 };

@@ -19,9 +19,11 @@ struct AlertSubject {
   bool operator==(const AlertSubject&) const = default;
 };
 
-/// What an alert says when it is raised.
+/// What an alert says.
 struct AlertNews {
   std::string what;
+  std::string remedy;  ///< that of the rule if empty
+  AlertSeverity severity = AlertSeverity::warning;
   WallTime since;
   double value = 0;
   double threshold = 0;
@@ -37,12 +39,16 @@ class AlertBoard {
   /// At the start of a look.
   void begin(WallTime now);
   const Alert* find(const AlertSubject& subject) const;
-  void raise(const AlertSubject& subject, AlertSeverity severity, AlertNews news);
+  void raise(const AlertSubject& subject, AlertNews news);
+  /// Renews the words, severity and values of an open alert. That is no change that anybody is woken for.
+  void renew(const AlertSubject& subject, AlertNews news);
   /// Alerts of one node.
   std::vector<Alert> open_of(std::string_view node) const;
-  /// What the alert is about is still there; its value, if that is known.
-  void touch(const AlertSubject& subject, double value);
-  void resolve(const AlertSubject& subject) { close(subject); }
+  /// What the alert is about is still there; its value, if that is known. Whether its words are older than
+  /// `kRenewEvery`.
+  bool touch(const AlertSubject& subject, double value);
+  /// `what`: how it ended.
+  void resolve(const AlertSubject& subject, std::string what) { close(subject, std::move(what)); }
   /// All of a node that was taken out of the cluster.
   void resolve_node(std::string_view node);
   /// Resolves what was not touched for as long as `patience`, unless `excused(node)`.
@@ -56,17 +62,23 @@ class AlertBoard {
         forgotten.push_back(key);
       }
     }
-    for (const Key& key : forgotten) close(key.subject());
+    for (const Key& key : forgotten) abandon(key.subject(), "what it was about is no longer reported");
   }
 
   std::vector<AlertChange> take_changes();
+  /// Those that were renewed since this was last asked for and are still open.
+  std::vector<Alert> take_renewed();
   /// By severity, most severe first, then by age.
   std::vector<Alert> open() const;
+
+  static constexpr Nanos kRenewEvery = std::chrono::minutes(1);
 
  private:
   struct Entry {
     Alert alert;
     WallTime touched;
+    WallTime written;  ///< its words
+    bool renewed = false;
   };
 
   struct Key {
@@ -87,7 +99,9 @@ class AlertBoard {
     bool operator()(const AlertSubject& a, const Key& b) const { return a == b.subject(); }
   };
 
-  void close(const AlertSubject& subject);
+  void close(const AlertSubject& subject, std::string what);
+  /// Ends an alert whose end nobody saw.
+  void abandon(const AlertSubject& subject, std::string_view why);
 
   std::unordered_map<Key, Entry, KeyHash, SameKey> open_;
   std::vector<Alert> outdated_;

@@ -72,6 +72,8 @@ struct NodeView {
   WallTime last_seen;
   double clock_skew_s = std::numeric_limits<double>::quiet_NaN();
   bool simulated = false;
+  bool draining = false;     ///< an administrator wants no work on it, whether it talks or not
+  std::string drain_reason;  ///< may be empty
   double memory_used_bytes = std::numeric_limits<double>::quiet_NaN();
   double memory_total_bytes = std::numeric_limits<double>::quiet_NaN();
   std::vector<FileSystemView> file_systems;

@@ -1,13 +1,12 @@
 #include "watch/event_rules.h"
 
-#include <algorithm>
-#include <array>
+#include "watch/xid_catalogue.h"
 
 namespace assay {
 namespace {
 
-/// Mostly a fault of the program: graphics engine, page fault, a program that was stopped, its work removed.
-constexpr std::array kXidsOfPrograms = {13.0, 31.0, 43.0, 45.0};
+/// The GPU has fallen off the bus.
+constexpr double kXidOfLoss = 79;
 
 }  // namespace
 
@@ -21,9 +20,11 @@ std::optional<EventMeaning> meaning_of(const TelemetryEvent& event) {
   if (event.kind == "row_remap" && !event.values.contains("increase")) return EventMeaning{RuleId::row_remap, false};
   if (event.kind == "xid") {
     const auto number = event.values.find("xid");
-    const bool of_program = number != event.values.end() && std::find(kXidsOfPrograms.begin(), kXidsOfPrograms.end(),
-                                                                      number->second) != kXidsOfPrograms.end();
-    if (!of_program) return EventMeaning{RuleId::xid, false};
+    if (number == event.values.end()) return EventMeaning{RuleId::xid, false};
+    // One thing that happened is one alert: the driver says it by this number, and soon by not listing the GPU.
+    if (number->second == kXidOfLoss) return EventMeaning{RuleId::gpu_lost, false};
+    const XidEntry* known = find_xid(number->second);
+    if (known == nullptr || !known->of_program) return EventMeaning{RuleId::xid, false};
   }
   return std::nullopt;
 }

@@ -34,7 +34,7 @@ TEST_F(GpuRules, OverheatingIsRaisedAfterItsTimeAndResolvedAfterIts) {
   ASSERT_THAT(changes_, SizeIs(1));
   const Alert alert = changes_.front().alert;
   EXPECT_THAT(changes(), ElementsAre("+overheating gpu01 gpu01-GPU-3"));
-  EXPECT_EQ(alert.what, "GPU 3 of gpu01 is at 91 °C, and above 87 °C for 1 min 00 s.");
+  EXPECT_EQ(alert.what, "GPU 3 of gpu01 is at 91 °C (limit 87 °C, worst 91 °C, began 1 min 00 s ago).");
   EXPECT_EQ(alert.severity, AlertSeverity::critical);
   EXPECT_EQ(alert.threshold, 87);
   EXPECT_EQ(alert.last_value, 91);
@@ -52,6 +52,40 @@ TEST_F(GpuRules, OverheatingIsRaisedAfterItsTimeAndResolvedAfterIts) {
   look();
   EXPECT_THAT(changes(), ElementsAre("-overheating gpu01 gpu01-GPU-3"));
   EXPECT_THAT(watch_.open_alerts(), IsEmpty());
+}
+
+TEST_F(GpuRules, TheWordsOfAnOpenAlertAreRenewedOnceAMinuteAndNobodyIsWoken) {
+  everything_works();
+  set(gpu(), GpuField::temperature_c, 88);
+  look_for(seconds(65));
+  EXPECT_THAT(changes(), SizeIs(1));
+  EXPECT_THAT(watch_.take_renewed(), IsEmpty());
+  set(gpu(), GpuField::temperature_c, 96);
+  look();
+  set(gpu(), GpuField::temperature_c, 92);
+  look_for(seconds(55));
+  const auto renewed = watch_.take_renewed();
+  ASSERT_THAT(renewed, SizeIs(1));
+  EXPECT_EQ(renewed.front().what, "GPU 3 of gpu01 is at 92 °C (limit 87 °C, worst 96 °C, began 2 min 00 s ago).");
+  EXPECT_EQ(renewed.front().last_value, 92);
+  EXPECT_EQ(renewed.front().worst_value, 96);
+  EXPECT_THAT(watch_.take_renewed(), IsEmpty());
+  set(gpu(), GpuField::temperature_c, 64);
+  look_for(seconds(60));
+  EXPECT_THAT(watch_.take_renewed().front().what, HasSubstr("is at 64 °C again (limit 87 °C, worst 96 °C"));
+  EXPECT_THAT(changes(), IsEmpty());
+}
+
+TEST_F(GpuRules, AResolvedAlertSaysHowItIsNowAndHowBadItWas) {
+  everything_works();
+  set(gpu(), GpuField::temperature_c, 93);
+  look_for(seconds(85));
+  set(gpu(), GpuField::temperature_c, 64);
+  look_for(seconds(125));
+  ASSERT_THAT(changes_, SizeIs(2));
+  EXPECT_EQ(changes_.back().alert.what, "GPU 3 of gpu01 is at 64 °C again; it was at up to 93 °C for 1 min 25 s.");
+  EXPECT_EQ(changes_.back().alert.last_value, 64);
+  changes();
 }
 
 TEST_F(GpuRules, OneHotSecondOrARippleAroundTheLevelIsNothing) {
@@ -138,6 +172,10 @@ TEST_F(GpuRules, ASlowClockAmongBusyOnesIsFoundAndRestingIsNoSlowness) {
   everything_works();
   set(gpu(), GpuField::sm_clock_mhz, 1300);
   look_for(minutes(15));
+  EXPECT_THAT(changes_.front().alert.what,
+              testing::MatchesRegex("The SM clock of GPU 3 of gpu01 is 1300 MHz, 28% lower "
+                                    "than that of the other busy GPUs of its node .1800 "
+                                    "MHz. .limit 10%, worst 28%, began 10 min 00 s ago.*"));
   EXPECT_THAT(changes(), ElementsAre("+gpu_clock_imbalance gpu01 gpu01-GPU-3"));
   rest(gpu());
   look_for(minutes(15));

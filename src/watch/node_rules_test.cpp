@@ -37,6 +37,38 @@ TEST_F(NodeRules, ASilentNodeRaisesItsLossAndFreezesTheRest) {
   EXPECT_THAT(changes(), UnorderedElementsAre("+overheating gpu01 gpu01-GPU-2", "-overheating gpu01 gpu01-GPU-1"));
 }
 
+TEST_F(NodeRules, ALostNodeSaysWhenItWasLastHeardAndForHowLongItWasGone) {
+  look();
+  node().last_seen = now_;
+  node().state = NodeState::offline;
+  look_for(seconds(20));
+  ASSERT_THAT(changes_, testing::SizeIs(1));
+  EXPECT_EQ(changes_.front().alert.what,
+            "gpu01 has been silent for 20.0 s. It was last heard at " + iso8601(now_ - seconds(20)) + ".");
+  EXPECT_EQ(changes_.front().alert.severity, AlertSeverity::critical);
+  look_for(minutes(2));
+  EXPECT_THAT(watch_.take_renewed().front().what, HasSubstr("silent for 2 min"));
+  changes();
+  node().state = NodeState::online;
+  look_for(seconds(35));
+  EXPECT_EQ(changes_.front().alert.what, "gpu01 is heard again; it was silent for 2 min 20 s.");
+  changes();
+}
+
+TEST_F(NodeRules, ADrainedNodeThatFallsSilentIsWorthAnInfoThatSaysWhy) {
+  node().draining = true;
+  node().drain_reason = "new fan";
+  node().state = NodeState::offline;
+  look_for(seconds(30));
+  ASSERT_THAT(changes_, testing::SizeIs(1));
+  EXPECT_EQ(changes_.front().alert.severity, AlertSeverity::info);
+  EXPECT_THAT(changes_.front().alert.what, HasSubstr("It was drained: new fan."));
+  changes();
+  node().draining = false;
+  look_for(minutes(2));
+  EXPECT_EQ(watch_.open_alerts().front().severity, AlertSeverity::critical);
+}
+
 TEST_F(NodeRules, AShortSilenceIsNothing) {
   for (int i = 0; i < 20; ++i) {
     node().state = NodeState::offline;
@@ -67,10 +99,13 @@ TEST_F(NodeRules, ClockSkewEitherWay) {
   look_for(seconds(30));
   EXPECT_THAT(changes(), IsEmpty());
   look();
-  EXPECT_THAT(changes_.front().alert.what, "The clock of gpu01 is 1.50 s away from the leader's.");
+  EXPECT_EQ(changes_.front().alert.what,
+            "The clock of gpu01 is 1.50 s behind the leader's (limit 1.00 s, worst 1.50 s, began 30.0 s ago).");
   EXPECT_THAT(changes(), ElementsAre("+clock_skew gpu01"));
   node(0).clock_skew_s = -0.1;
   look_for(seconds(70));
+  EXPECT_EQ(changes_.front().alert.what,
+            "The clock of gpu01 is within 500 ms of the leader's again; the worst was 1.50 s, and it lasted 35.0 s.");
   EXPECT_THAT(changes(), ElementsAre("-clock_skew gpu01"));
 }
 
@@ -93,7 +128,8 @@ TEST_F(NodeRules, ADiskThatIsAlmostFull) {
   node().file_systems.front().used_bytes = 95 * kGiB;
   node().file_systems.front().available_bytes = 5 * kGiB;
   look_for(minutes(6));
-  EXPECT_THAT(changes_.front().alert.what, "/ of gpu01 is 95% full.");
+  EXPECT_EQ(changes_.front().alert.what,
+            "/ of gpu01 is 95% full with 5.00 GiB left (limit 90%, worst 95%, began 5 min 00 s ago).");
   EXPECT_THAT(changes(), ElementsAre("+disk_almost_full gpu01 /"));
   node().file_systems.front().used_bytes = 20 * kGiB;
   look_for(minutes(6));

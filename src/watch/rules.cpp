@@ -110,7 +110,8 @@ const std::array<RuleInfo, kRules> kTable = {{
      {24 * kHour, 48 * kHour, minutes(30), minutes(15), AlertSeverity::warning}},
     {RuleId::node_lost,
      "node_lost",
-     "Whether a node is silent. While it is, nothing else is said about its values.",
+     "Whether a node is silent. While it is, nothing else is said about its values. Only an `info` if the node was "
+     "drained.",
      "Check whether the machine answers (ping, its console), then the agent on it (systemctl status assay-agent).",
      "",
      "",
@@ -169,7 +170,8 @@ const std::array<RuleInfo, kRules> kTable = {{
      {24 * kHour, 48 * kHour, minutes(30), hours(1), AlertSeverity::warning}},
     {RuleId::gpu_lost,
      "gpu_lost",
-     "Whether the driver has lost a GPU; over when it is found again.",
+     "Whether the driver has lost a GPU (XID 79, too); over when it is found again or has "
+     "values for more than five minutes after. While it is lost, its other XIDs raise nothing.",
      "Drain the node, then reset the GPU (nvidia-smi -r) or start the node again; if it comes back, have the GPU "
      "checked.",
      "",
@@ -179,7 +181,7 @@ const std::array<RuleInfo, kRules> kTable = {{
     {RuleId::xid,
      "xid",
      "Faults that the driver reports (XID), except those that are mostly the program's own (13, 31, 43, 45).",
-     "Look the number up in the driver's documentation; drain the node if it comes again.",
+     "What the number asks for: see below.",
      "",
      "",
      Direction::yes_no,

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "watch/rules.h"
+#include "watch/xid_catalogue.h"
 
 namespace assay {
 namespace {
@@ -33,6 +34,9 @@ other alerts stay as they are until it is back. What has not been reported for a
 a file system) is resolved. Alerts of events are resolved when the opposite is reported (`gpu_found`,
 `source_recovered`), or when nothing of the kind came for *clear for*.
 
+An alert says its value, its limit, the worst value and when it began; while it is open its words are renewed every
+minute, which wakes nobody. A resolved one says how things are now, and how bad they were for how long.
+
 | rule | level | for | clear | clear for | severity |
 |---|---|---|---|---|---|
 )";
@@ -57,6 +61,21 @@ power_capping: {enabled: false}
 ## What each rule looks at, and what to do
 )";
 
+constexpr std::string_view kXidHead = R"(
+## XIDs
+What the driver's fault numbers mean and ask for; more are in NVIDIA's XID catalogue.
+
+| XID | meaning | what to do | alert |
+|---|---|---|---|
+)";
+
+constexpr int kXidOfLostGpu = 79;
+
+std::string xid_row(const XidEntry& entry) {
+  const std::string_view alert = entry.of_program ? "none" : entry.number == kXidOfLostGpu ? "`gpu_lost`" : "`xid`";
+  return fmt::format("| {} | {} | {} | {} |\n", entry.number, entry.meaning, entry.remedy, alert);
+}
+
 }  // namespace
 
 std::string rules_reference() {
@@ -66,6 +85,8 @@ std::string rules_reference() {
   for (const RuleInfo& info : known_rules()) {
     page += fmt::format("- `{}`: {} *{}*\n", info.name, info.watches, info.remedy);
   }
+  page += kXidHead;
+  for (const XidEntry& entry : known_xids()) page += xid_row(entry);
   return page;
 }
 

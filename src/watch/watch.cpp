@@ -11,11 +11,13 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "watch/alert_board.h"
 #include "watch/event_rules.h"
 #include "watch/node_track.h"
 #include "watch/peers.h"
 #include "watch/sentences.h"
+#include "watch/xid_catalogue.h"
 
 namespace assay {
 namespace {
@@ -23,6 +25,8 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Fields that say "nothing waits" may be older than the event that says the opposite.
 constexpr Nanos kEventSettles = std::chrono::minutes(2);
+/// Values may be older than the loss of their GPU; after this long they are from a GPU that is there.
+constexpr Nanos kLossSettles = std::chrono::minutes(5);
 /// An hour is waited for what is forgotten: it need not be looked for at every look.
 constexpr Nanos kSweepEvery = std::chrono::minutes(1);
 constexpr std::size_t kLongestMessage = 500;
@@ -35,6 +39,53 @@ Smoothing smoothing_for(Nanos since_last) {
   return {.minute = minute, .five_minutes = 1 - std::exp(-seconds / 300), .share = minute};
 }
 
+/// What is said of one thing under one rule, but for what the alert itself knows.
+struct Description {
+  SentenceFacts facts;
+  std::map<std::string, double> values;
+  std::optional<AlertSeverity> severity;  ///< that of the rule if absent
+};
+
+SentenceFacts gpu_facts(RuleId rule, const NodeView& node, const GpuView& gpu, const GpuTrack& track) {
+  SentenceFacts facts{.subject = gpu_words(node, gpu.uuid)};
+  facts.total = gpu[GpuField::memory_total_bytes];
+  switch (rule) {
+    case RuleId::gpu_temperature_imbalance: facts.own = track.temperature.value(); break;
+    case RuleId::gpu_clock_imbalance: facts.own = track.clock.value(); break;
+    case RuleId::gpu_use_imbalance: facts.own = track.steady_use.value(); break;
+    default: facts.own = gpu[GpuField::memory_used_bytes];
+  }
+  return facts;
+}
+
+std::string event_subject(const NodeView& node, const EventTrack& track) {
+  return track.rule == RuleId::source_failing ? fmt::format("{} of {}", printable(track.about), node.name)
+                                              : gpu_words(node, track.about);
+}
+
+/// An agent that was started again does not know that a GPU was away, and does not say that it is back.
+bool has_values(const NodeView& node, std::string_view uuid) {
+  return std::any_of(node.gpus.begin(), node.gpus.end(),
+                     [&](const GpuView& gpu) { return gpu.uuid == uuid && !std::isnan(gpu[GpuField::temperature_c]); });
+}
+
+std::string shortened(std::string_view message) { return printable(message.substr(0, kLongestMessage)); }
+
+/// Whoever drained a node knows that it may be switched off.
+Description describe_loss(const NodeView& node, WallTime now) {
+  Description loss{.facts = {.subject = node.name}};
+  if (node.last_seen > WallTime()) {
+    loss.facts.lasted = std::max(Nanos(0), now - node.last_seen);
+    loss.facts.note = fmt::format("It was last heard at {}.", iso8601(node.last_seen));
+  }
+  if (!node.draining) return loss;
+  loss.severity = AlertSeverity::info;
+  loss.facts.note += loss.facts.note.empty() ? "" : " ";
+  loss.facts.note += node.drain_reason.empty() ? std::string("It was drained.")
+                                               : fmt::format("It was drained: {}.", printable(node.drain_reason));
+  return loss;
+}
+
 }  // namespace
 
 class Watch::State {
@@ -45,6 +96,7 @@ class Watch::State {
     if (events_.size() < kMostEvents && meaning_of(event)) events_.push_back({std::string(node), event});
   }
   std::vector<AlertChange> look(const ClusterView& cluster, WallTime now);
+  std::vector<Alert> take_renewed() { return board_.take_renewed(); }
   std::vector<Alert> open_alerts() const { return board_.open(); }
 
  private:
@@ -73,12 +125,17 @@ class Watch::State {
   void judge_remapping(const NodeView& node, NodeTrack& track);
   void raise_event(const NodeView& node, EventTrack& track, const std::string& message,
                    std::map<std::string, double> values);
+  /// Adds what came after the event that raised an alert.
+  void extend_event(const NodeView& node, const EventTrack& track, const TelemetryEvent& event);
+  /// `how`: what has ended it, after its subject.
+  void resolve_event(const NodeView& node, EventTrack& track, std::string_view how);
   void forget_removed_nodes();
   void resolve_forgotten();
 
-  /// One rule for one thing. `describe` gives the words for it, if they are needed.
+  /// One rule for one thing. `describe` gives its `Description`, if that is needed.
   template <typename Describe>
   void judge(RuleCondition& condition, const AlertSubject& subject, double value, Describe describe);
+  AlertNews news_of(const AlertSubject& subject, Description description, WallTime since) const;
 
   WatchRules rules_;
   AlertBoard board_;
@@ -90,24 +147,41 @@ class Watch::State {
   std::uint64_t looks_ = 0;
 };
 
+AlertNews Watch::State::news_of(const AlertSubject& subject, Description description, WallTime since) const {
+  const Rule& rule = rules_[subject.rule];
+  SentenceFacts& facts = description.facts;
+  if (facts.lasted == Nanos(0)) facts.lasted = std::max(Nanos(0), now_ - since);
+  return {.what = sentence_of(subject.rule, facts, rule),
+          .severity = description.severity.value_or(rule.severity),
+          .since = since,
+          .value = facts.value,
+          .threshold = info_of(subject.rule).level_key.empty() ? kUnknown : rule.level,
+          .values = std::move(description.values)};
+}
+
 template <typename Describe>
 void Watch::State::judge(RuleCondition& condition, const AlertSubject& subject, double value, Describe describe) {
   const Rule& rule = rules_[subject.rule];
   if (!rule.enabled) return;
-  const RuleInfo& info = info_of(subject.rule);
-  switch (condition.look(value, rule, info.direction, now_)) {
-    case RuleCondition::Change::raised: {
-      AlertNews news = describe();
-      news.what = sentence_of(subject.rule, news.what, value, rule);
-      news.since = now_ - rule.hold;
-      news.value = value;
-      news.threshold = info.level_key.empty() ? kUnknown : rule.level;
-      board_.raise(subject, rule.severity, std::move(news));
-      break;
-    }
-    case RuleCondition::Change::resolved: board_.resolve(subject); break;
-    case RuleCondition::Change::none:
-      if (condition.raised()) board_.touch(subject, value);
+  const auto change = condition.look(value, rule, info_of(subject.rule).direction, now_);
+  if (change == RuleCondition::Change::raised) {
+    Description description = describe();
+    description.facts.value = description.facts.worst = value;
+    board_.raise(subject, news_of(subject, std::move(description), now_ - rule.hold));
+    return;
+  }
+  const bool resolved = change == RuleCondition::Change::resolved;
+  const bool words_are_old = (resolved || condition.raised()) && board_.touch(subject, value);
+  const Alert* alert = resolved || words_are_old ? board_.find(subject) : nullptr;
+  if (alert == nullptr) return;
+  Description description = describe();
+  description.facts.value = value;
+  description.facts.worst = alert->worst_value;
+  if (resolved) {
+    description.facts.lasted = std::max(Nanos(0), now_ - rule.clear_for - alert->since);
+    board_.resolve(subject, resolved_sentence_of(subject.rule, description.facts, rule));
+  } else {
+    board_.renew(subject, news_of(subject, std::move(description), alert->since));
   }
 }
 
@@ -188,20 +262,24 @@ void Watch::State::restore_thing(const NodeView& node, Track& track, std::string
 void Watch::State::judge_node(const InView& seen, const Peers& peers) {
   const NodeView& node = *seen.node;
   NodeTrack& track = *seen.track;
-  const auto name = [&] { return AlertNews{.what = node.name}; };
-  const auto about_node = [&](RuleId rule, double value) {
-    judge(track.condition(rule), {rule, node.name, ""}, value, name);
+  const auto about_node = [&](RuleId rule, double value, double own, double total = kUnknown) {
+    judge(track.condition(rule), {rule, node.name, ""}, value,
+          [&] { return Description{.facts = {.subject = node.name, .own = own, .total = total}}; });
   };
   // One that is late may be on its way out or back: neither is certain.
-  about_node(RuleId::node_lost, node.state == NodeState::late ? kUnknown : node.state == NodeState::offline ? 1 : 0);
+  judge(track.condition(RuleId::node_lost), {RuleId::node_lost, node.name, ""},
+        node.state == NodeState::late      ? kUnknown
+        : node.state == NodeState::offline ? 1
+                                           : 0,
+        [&] { return describe_loss(node, now_); });
   if (!track.reports) {
     track.pause_values();
     return;
   }
-  about_node(RuleId::clock_skew, std::abs(node.clock_skew_s));
-  about_node(RuleId::host_memory_leak, track.memory.seconds_to_full());
-  about_node(RuleId::node_temperature_imbalance, peers.temperature_beyond(seen.figures));
-  about_node(RuleId::node_clock_imbalance, peers.clock_behind(seen.figures));
+  about_node(RuleId::clock_skew, std::abs(node.clock_skew_s), node.clock_skew_s);
+  about_node(RuleId::host_memory_leak, track.memory.seconds_to_full(), node.memory_used_bytes, node.memory_total_bytes);
+  about_node(RuleId::node_temperature_imbalance, peers.temperature_beyond(seen.figures), seen.figures.temperature);
+  about_node(RuleId::node_clock_imbalance, peers.clock_behind(seen.figures), seen.figures.clock);
   judge_gpus(node, track);
   judge_disks(node, track);
 }
@@ -215,9 +293,10 @@ void Watch::State::judge_gpus(const NodeView& node, NodeTrack& track) {
     restore_thing(node, *kept, gpu.uuid, RuleId::overheating);
     const auto place = static_cast<std::size_t>(kept - track.gpus.data());
     const GpuLevels levels = gpu_levels(gpu, track.gpus, place, idle_level);
-    const auto words = [&] { return AlertNews{.what = gpu_words(node, gpu.uuid), .values = values_of(gpu)}; };
-    for (std::size_t rule = 0; rule < kGpuRules; ++rule) {
-      judge(kept->conditions[rule], {static_cast<RuleId>(rule), node.name, gpu.uuid}, levels[rule], words);
+    for (std::size_t number = 0; number < kGpuRules; ++number) {
+      const auto rule = static_cast<RuleId>(number);
+      judge(kept->conditions[number], {rule, node.name, gpu.uuid}, levels[number],
+            [&] { return Description{.facts = gpu_facts(rule, node, gpu, *kept), .values = values_of(gpu)}; });
     }
   }
 }
@@ -230,8 +309,10 @@ void Watch::State::judge_disks(const NodeView& node, NodeTrack& track) {
     restore_thing(node, *kept, view.mount, RuleId::disk_almost_full);
     const double size = view.used_bytes + view.available_bytes;
     const auto words = [&] {
-      return AlertNews{.what = fmt::format("{} of {}", printable(view.mount), node.name),
-                       .values = {{"used_bytes", view.used_bytes}, {"available_bytes", view.available_bytes}}};
+      return Description{.facts = {.subject = fmt::format("{} of {}", printable(view.mount), node.name),
+                                   .own = view.used_bytes,
+                                   .total = size},
+                         .values = {{"used_bytes", view.used_bytes}, {"available_bytes", view.available_bytes}}};
     };
     judge(kept->conditions[0], {RuleId::disk_almost_full, node.name, view.mount},
           size > 0 ? view.used_bytes / size : kUnknown, words);
@@ -253,42 +334,79 @@ void Watch::State::take_event(const NodeView& node, NodeTrack& track, const Tele
   const auto meaning = meaning_of(event);
   const Rule& rule = rules_[meaning->rule];
   if (!rule.enabled || now_ - event.time > rule.clear_for) return;
+  // A GPU that is gone takes more faults with it; one alert says it all.
+  if (meaning->rule == RuleId::xid && board_.find({RuleId::gpu_lost, node.name, event.about}) != nullptr) return;
   EventTrack* kept = track.event(meaning->rule, event.about);
-  if (kept == nullptr || event.time <= kept->last_event) return;
+  if (kept == nullptr) return;
+  // What is said about the same moment adds to an alert; else it was heard before.
+  if (event.time < kept->last_event || (event.time == kept->last_event && !kept->raised)) return;
   // A node whose clock is ahead must not keep its alerts open for longer.
   kept->last_event = std::min(event.time, now_);
   if (meaning->ends) {
-    if (std::exchange(kept->raised, false)) board_.resolve({meaning->rule, node.name, event.about});
+    resolve_event(node, *kept, meaning->rule == RuleId::gpu_lost ? "is there again" : "has recovered");
   } else if (!kept->raised) {
     raise_event(node, *kept, event.message, event.values);
+  } else {
+    extend_event(node, *kept, event);
   }
 }
 
 void Watch::State::raise_event(const NodeView& node, EventTrack& track, const std::string& message,
                                std::map<std::string, double> values) {
   track.raised = true;
-  const std::string subject = track.rule == RuleId::source_failing
-                                  ? fmt::format("{} of {}", printable(track.about), node.name)
-                                  : gpu_words(node, track.about);
-  AlertNews news{
-      .what = fmt::format("{}: {}.", subject, printable(std::string_view(message).substr(0, kLongestMessage))),
-      .since = track.last_event,
-      .value = kUnknown,
-      .threshold = kUnknown,
-      .values = std::move(values)};
-  board_.raise({track.rule, node.name, track.about}, rules_[track.rule].severity, std::move(news));
+  const auto xid = values.find("xid");
+  AlertNews news{.what = fmt::format("{}: {}.", event_subject(node, track), shortened(message)),
+                 .remedy = xid == values.end() ? "" : xid_remedy(xid->second),
+                 .severity = rules_[track.rule].severity,
+                 .since = track.last_event,
+                 .value = kUnknown,
+                 .threshold = kUnknown,
+                 .values = std::move(values)};
+  board_.raise({track.rule, node.name, track.about}, std::move(news));
+}
+
+void Watch::State::extend_event(const NodeView& node, const EventTrack& track, const TelemetryEvent& event) {
+  const AlertSubject subject{track.rule, node.name, track.about};
+  const Alert* alert = board_.find(subject);
+  const auto xid = event.values.find("xid");
+  if (alert == nullptr || xid == event.values.end()) return;
+  const std::string message = shortened(event.message);
+  const auto says = [](const std::string& text, const std::string& part) { return text.find(part) != text.npos; };
+  // Each part of the sentence ends with one of these: "XID 4" is not said by "XID 48".
+  if (says(alert->what, message + ";") || says(alert->what, message + ".")) return;
+  if (alert->what.size() + message.size() > 2 * kLongestMessage) return;
+  const std::string_view before = std::string_view(alert->what).substr(0, alert->what.size() - 1);
+  const std::string remedy = xid_remedy(xid->second);
+  AlertNews news{.what = fmt::format("{}; {}.", before, message),
+                 .remedy = says(alert->remedy, remedy) ? "" : fmt::format("{} {}", alert->remedy, remedy),
+                 .severity = alert->severity,
+                 .values = event.values};
+  board_.renew(subject, std::move(news));
+}
+
+void Watch::State::resolve_event(const NodeView& node, EventTrack& track, std::string_view how) {
+  if (!std::exchange(track.raised, false)) return;
+  const AlertSubject subject{track.rule, node.name, track.about};
+  const Alert* alert = board_.find(subject);
+  if (alert == nullptr) return;
+  const std::string lasted = format_duration(std::max(Nanos(0), now_ - alert->since));
+  board_.resolve(subject,
+                 fmt::format("{} {} after {}. It was: {}", event_subject(node, track), how, lasted, alert->what));
 }
 
 void Watch::State::judge_events(const NodeView& node, NodeTrack& track) {
   if (track.reports) judge_remapping(node, track);
   for (EventTrack& event : track.events) {
     if (!event.raised) continue;
-    const AlertSubject subject{event.rule, node.name, event.about};
-    if (now_ - event.last_event <= rules_[event.rule].clear_for) {
-      board_.touch(subject, kUnknown);
+    const Nanos clear_for = rules_[event.rule].clear_for;
+    const Nanos quiet_for = now_ - event.last_event;
+    if (event.rule == RuleId::gpu_lost && track.reports && quiet_for > kLossSettles && has_values(node, event.about)) {
+      resolve_event(node, event, "is there again");
+    } else if (quiet_for <= clear_for) {
+      board_.touch({event.rule, node.name, event.about}, kUnknown);
     } else {
-      event.raised = false;
-      board_.resolve(subject);
+      resolve_event(node, event,
+                    fmt::format("had nothing of the kind for {} and is taken for well", format_duration(clear_for)));
     }
   }
 }
@@ -312,8 +430,7 @@ void Watch::State::judge_remapping(const NodeView& node, NodeTrack& track) {
                     values_of(gpu));
       }
     } else if (kept->raised && now_ - kept->last_event > kEventSettles) {
-      kept->raised = false;
-      board_.resolve({RuleId::row_remap, node.name, gpu.uuid});
+      resolve_event(node, *kept, "has no row of memory any more that waits,");
     }
   }
 }
@@ -347,6 +464,8 @@ Watch::~Watch() = default;
 void Watch::note_event(std::string_view node, const TelemetryEvent& event) { state_->note_event(node, event); }
 
 std::vector<AlertChange> Watch::look(const ClusterView& cluster, WallTime now) { return state_->look(cluster, now); }
+
+std::vector<Alert> Watch::take_renewed() { return state_->take_renewed(); }
 
 std::vector<Alert> Watch::open_alerts() const { return state_->open_alerts(); }
 

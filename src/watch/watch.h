@@ -32,6 +32,10 @@ class Watch {
   /// of more than `kLongestGap` every wait starts anew: nobody knows what was in between.
   std::vector<AlertChange> look(const ClusterView& cluster, WallTime now);
 
+  /// Open alerts whose words were made anew since this was last asked for: each about once a minute, with its value
+  /// now and the worst one. To be shown and kept; nobody need be woken.
+  std::vector<Alert> take_renewed();
+
   /// Most severe first, then oldest first; with their newest values.
   std::vector<Alert> open_alerts() const;
 

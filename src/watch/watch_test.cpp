@@ -23,6 +23,7 @@ class EventRules : public WatchTest {
 
 TEST_F(EventRules, ALostGpuIsRaisedAtOnceAndOverWhenItIsFound) {
   watch_.note_event("gpu01", event("gpu_lost", uuid_, {{"nvml_code", 15}}));
+  gpu().value = GpuView::unknown_values();
   look();
   ASSERT_THAT(changes_, SizeIs(1));
   EXPECT_EQ(changes_.front().alert.what, "GPU 3 of gpu01: gpu_lost happened.");
@@ -32,7 +33,70 @@ TEST_F(EventRules, ALostGpuIsRaisedAtOnceAndOverWhenItIsFound) {
   look_for(hours(2));
   watch_.note_event("gpu01", event("gpu_found", uuid_));
   look();
+  EXPECT_EQ(changes_.front().alert.what,
+            "GPU 3 of gpu01 is there again after 2 h 00 min. It was: GPU 3 of gpu01: gpu_lost happened.");
   EXPECT_THAT(changes(), ElementsAre("-gpu_lost gpu01 " + uuid_));
+}
+
+TEST_F(EventRules, AGpuThatHasValuesIsNotLostAnyMore) {
+  watch_.note_event("gpu01", event("gpu_lost", uuid_));
+  look_for(minutes(3));
+  gpu().value = GpuView::unknown_values();
+  look_for(hours(1));
+  EXPECT_THAT(changes(), ElementsAre("+gpu_lost gpu01 " + uuid_)) << "the last values may be older than the loss";
+  rest(gpu());
+  look();
+  EXPECT_THAT(changes(), ElementsAre("-gpu_lost gpu01 " + uuid_));
+}
+
+TEST_F(EventRules, AGpuThatFellOffTheBusIsOneAlertThatNamesTheXid) {
+  gpu().value = GpuView::unknown_values();
+  for (const bool xid_first : {true, false}) {
+    const std::string uuid = xid_first ? "gpu01-GPU-3" : "gpu01-GPU-4";
+    const auto xid = event("xid", uuid, {{"xid", 79}});
+    const auto lost = event("gpu_lost", uuid);
+    watch_.note_event("gpu01", xid_first ? xid : lost);
+    watch_.note_event("gpu01", xid_first ? lost : xid);
+    look();
+    watch_.note_event("gpu01", event("xid", uuid, {{"xid", 119}}));
+    look();
+    EXPECT_THAT(changes(), ElementsAre("+gpu_lost gpu01 " + uuid));
+    const auto open = watch_.open_alerts();
+    const auto alert = std::ranges::find(open, uuid, &Alert::about);
+    EXPECT_THAT(alert->what, testing::HasSubstr("xid happened"));
+    EXPECT_THAT(alert->remedy, testing::HasSubstr("fallen off the bus"));
+    EXPECT_EQ(alert->values.at("xid"), 79);
+  }
+}
+
+TEST_F(EventRules, EachXidSaysWhatItMeansAndWhatToDo) {
+  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 63}}));
+  watch_.note_event("gpu01", event("xid", "gpu01-GPU-4", {{"xid", 777}}));
+  look();
+  const auto remedy = [&](const std::string& uuid) {
+    const auto open = watch_.open_alerts();
+    return std::ranges::find(open, uuid, &Alert::about)->remedy;
+  };
+  EXPECT_THAT(remedy(uuid_), testing::HasSubstr("replaced by a spare one"));
+  EXPECT_THAT(remedy("gpu01-GPU-4"), testing::HasSubstr("Look the number up in NVIDIA's XID catalogue"));
+  EXPECT_THAT(changes(), SizeIs(2));
+  TelemetryEvent worse = event("xid", uuid_, {{"xid", 95}});
+  worse.message = "XID 95";
+  watch_.note_event("gpu01", worse);
+  look();
+  EXPECT_THAT(changes(), IsEmpty());
+  EXPECT_THAT(remedy(uuid_), testing::HasSubstr("all on this GPU are doubtful")) << "what comes later is not hidden";
+  const auto renewed = watch_.take_renewed();
+  ASSERT_THAT(renewed, SizeIs(1));
+  EXPECT_EQ(renewed.front().what, "GPU 3 of gpu01: xid happened; XID 95.");
+  TelemetryEvent unknown = event("xid", uuid_, {{"xid", 9}});
+  unknown.message = "XID 9";
+  for (int i = 0; i < 3; ++i) {
+    watch_.note_event("gpu01", unknown);
+    unknown.time += seconds(1);
+  }
+  look();
+  EXPECT_EQ(watch_.take_renewed().front().what, "GPU 3 of gpu01: xid happened; XID 95; XID 9.") << "once";
 }
 
 TEST_F(EventRules, FaultsOfTheHardwareCountThoseOfProgramsDoNot) {
@@ -42,7 +106,7 @@ TEST_F(EventRules, FaultsOfTheHardwareCountThoseOfProgramsDoNot) {
   watch_.note_event("gpu01", event("row_remap", uuid_, {{"increase", 1}, {"total", 1}}));
   look();
   EXPECT_THAT(changes(), IsEmpty());
-  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 79}}));
+  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 48}}));
   watch_.note_event("gpu01", event("ecc_uncorrected", uuid_, {{"increase", 1}}));
   look();
   EXPECT_THAT(changes(), UnorderedElementsAre("+xid gpu01 " + uuid_, "+ecc_uncorrected gpu01 " + uuid_));
@@ -79,7 +143,7 @@ TEST_F(EventRules, ThatComeTwiceOrLateCountOnceOrNotAtAll) {
 }
 
 TEST_F(EventRules, ANodeWhoseClockIsAheadDoesNotKeepItsAlertsLonger) {
-  TelemetryEvent early = event("xid", uuid_, {{"xid", 79}});
+  TelemetryEvent early = event("xid", uuid_, {{"xid", 48}});
   early.time += hours(24 * 365);
   watch_.note_event("gpu01", early);
   look_for(hours(25));
@@ -88,7 +152,7 @@ TEST_F(EventRules, ANodeWhoseClockIsAheadDoesNotKeepItsAlertsLonger) {
 
 TEST_F(EventRules, AreHeardFromANodeThatIsGone) {
   node().state = NodeState::offline;
-  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 79}}));
+  watch_.note_event("gpu01", event("xid", uuid_, {{"xid", 48}}));
   look_for(seconds(30));
   EXPECT_THAT(changes(), ElementsAre("+xid gpu01 " + uuid_, "+node_lost gpu01"));
 }
@@ -142,7 +206,7 @@ TEST_F(Restart, OpenAlertsAreNotRaisedTwiceAndResolvedInTime) {
   set(gpu(), GpuField::temperature_c, 95);
   node().clock_skew_s = 3;
   node().file_systems.front().available_bytes = 1;
-  watch_.note_event("gpu01", event("xid", "gpu01-GPU-3", {{"xid", 79}}));
+  watch_.note_event("gpu01", event("xid", "gpu01-GPU-3", {{"xid", 48}}));
   look_for(minutes(8));
   EXPECT_THAT(changes(), SizeIs(4));
   const auto before = watch_.open_alerts();
@@ -191,6 +255,8 @@ TEST_F(Restart, AlertsOfNodesThatDoNotComeBackEndAfterAnHour) {
   look_for(minutes(59));
   EXPECT_THAT(changes(), ElementsAre("+clock_skew gpu01"));
   look_for(minutes(3));
+  EXPECT_THAT(changes_.front().alert.what,
+              testing::StartsWith("Ended because what it was about is no longer reported."));
   EXPECT_THAT(changes(), ElementsAre("-clock_skew gpu01"));
 }
 
@@ -202,6 +268,17 @@ TEST_F(Restart, RulesThatWereSwitchedOffEndTheirAlerts) {
   restart(rules);
   look_for(minutes(5));
   EXPECT_THAT(changes(), ElementsAre("+clock_skew gpu01", "-clock_skew gpu01"));
+}
+
+TEST_F(Restart, TheWorstValueIsNotForgotten) {
+  everything_works();
+  set(gpu(), GpuField::temperature_c, 95);
+  look_for(minutes(2));
+  set(gpu(), GpuField::temperature_c, 89);
+  look_for(minutes(1));
+  restart();
+  look();
+  EXPECT_EQ(watch_.open_alerts().front().worst_value, 95);
 }
 
 using WatchPauses = WatchTest;
@@ -252,6 +329,7 @@ TEST(WatchAlerts, ComeBackAsTheyWereWritten) {
                     .remedy = "y",
                     .since = WallTime(seconds(5)),
                     .last_value = std::nan(""),
+                    .worst_value = 91,
                     .threshold = 3,
                     .values = {{"xid", 79}},
                     .state = AlertState::resolved,
@@ -260,6 +338,7 @@ TEST(WatchAlerts, ComeBackAsTheyWereWritten) {
   ASSERT_TRUE(again.ok()) << again.error().text();
   EXPECT_EQ(json::serialize(json_of(*again)), json::serialize(json_of(alert)));
   EXPECT_TRUE(std::isnan(again->last_value));
+  EXPECT_EQ(again->worst_value, 91);
   EXPECT_EQ(again->values.at("xid"), 79);
   EXPECT_EQ(alert_from(json::value("x")).error().kind, ErrorKind::bad_file);
   EXPECT_EQ(alert_from(json::value({{"id", "a"}, {"severity", "bad"}})).error().kind, ErrorKind::bad_file);

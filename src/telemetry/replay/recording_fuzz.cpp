@@ -55,8 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   assay::ManualClock clock;
   const auto shared = std::make_shared<const assay::Recording>(std::move(*recording));
-  const auto source = assay::make_replay_source(
-      shared, {.speed = 3, .seed = 1, .faults = {{.kind = assay::ReplayFault::Kind::hot}}, .clock = &clock});
+  const auto source = assay::make_replay_source(shared, {.speed = 3, .seed = 1, .clock = &clock});
   for (int i = 0; i < 4; ++i) {
     if (!source->read(assay::SteadyTime::max())) std::abort();
     clock.advance(std::chrono::seconds(1));

@@ -9,26 +9,11 @@
 namespace assay {
 namespace {
 
-constexpr double kHotRise = 30;  // °C
-constexpr double kHotRiseSeconds = 60;
-constexpr double kThrottleFrom = 87;  // °C
-constexpr double kThrottledClock = 0.75;
-constexpr double kSlowClock = 0.7;
-constexpr double kSlowPower = 0.8;
-constexpr std::string_view kThrottleReason = "sw_thermal";
-
 /// A GPU of the recording as this replay shows it.
 struct PlayedGpu {
   std::string recorded;
   std::string shown;
   GpuCharacter character;
-  // Of the reading under way.
-  double heat = 0;  ///< °C above what was recorded
-  bool throttled = false;
-  bool slow = false;
-  bool dead = false;
-  bool was_throttled = false;
-  bool was_dead = false;
 };
 
 class ReplaySource final : public MetricSource {
@@ -52,12 +37,9 @@ class ReplaySource final : public MetricSource {
   PlayedGpu* gpu_of(const SeriesKey& key);
   Result<Reading> play(bool everything);
   void start_round();
-  void apply_faults(Nanos since_start, Reading& reading);
-  void report_throttling(Reading& reading);
   void play_series(std::int64_t position, bool everything, Reading& reading);
   void play_events(std::int64_t position, Reading& reading);
-  double value_of(PlayedSeries& series, double recorded);
-  TelemetryEvent event(std::string kind, const PlayedGpu& gpu, std::string message) const;
+  double value_of(const PlayedSeries& series, double recorded) const;
 
   std::shared_ptr<const Recording> recording_;
   ReplayOptions options_;
@@ -125,7 +107,6 @@ Result<Reading> ReplaySource::play(bool everything) {
     return Error{.kind = ErrorKind::not_found, .message = "the recording is over"};
   }
   if (round != std::exchange(round_, round)) start_round();
-  apply_faults(now - *start_, reading);
   const std::int64_t position = recording_->first_ns + played % length();
   play_series(position, everything, reading);
   play_events(position, reading);
@@ -139,7 +120,6 @@ void ReplaySource::start_round() {
 
 void ReplaySource::play_series(std::int64_t position, bool everything, Reading& reading) {
   for (auto& series : series_) {
-    if (series.gpu != nullptr && series.gpu->dead) continue;
     const auto& times = series.recorded->times_ns;
     const auto past = std::upper_bound(times.begin(), times.end(), position);
     if (past == times.begin()) continue;
@@ -150,67 +130,11 @@ void ReplaySource::play_series(std::int64_t position, bool everything, Reading& 
     reading.samples.push_back(series.prototype);
     reading.samples.back().value = value_of(series, series.recorded->values[index]);
   }
-  report_throttling(reading);
 }
 
-double ReplaySource::value_of(PlayedSeries& series, double recorded) {
-  if (series.gpu == nullptr) return recorded;
-  const std::string& metric = series.prototype.key.name;
-  PlayedGpu& gpu = *series.gpu;
-  double value = options_.seed ? in_character(gpu.character, metric, recorded) : recorded;
-  if (metric == "gpu.temperature_c") {
-    value += gpu.heat;
-    gpu.throttled = gpu.heat > 0 && value >= kThrottleFrom;
-  } else if (metric == "gpu.memory_temperature_c") {
-    value += gpu.heat;
-  } else if (metric == "gpu.sm_clock_mhz") {
-    value *= gpu.slow ? kSlowClock : gpu.was_throttled ? kThrottledClock : 1;
-  } else if (metric == "gpu.power_w") {
-    value *= gpu.slow ? kSlowPower : 1;
-  } else if (metric == "gpu.throttle" && gpu.was_throttled) {
-    const auto reason = series.prototype.key.labels.find("reason");
-    if (reason != series.prototype.key.labels.end() && reason->second == kThrottleReason) value = 1;
-  }
-  return value;
-}
-
-void ReplaySource::apply_faults(Nanos since_start, Reading& reading) {
-  for (auto& gpu : gpus_) {
-    gpu->heat = 0;
-    gpu->slow = gpu->dead = false;
-  }
-  for (const auto& fault : options_.faults) {
-    const bool active = since_start >= fault.from && (!fault.until || since_start < *fault.until);
-    if (fault.gpu >= gpus_.size() || !active) continue;
-    PlayedGpu& gpu = *gpus_[fault.gpu];
-    const double risen = seconds_of(since_start - fault.from) / kHotRiseSeconds;
-    if (fault.kind == ReplayFault::Kind::hot) gpu.heat = kHotRise * std::min(1.0, risen);
-    if (fault.kind == ReplayFault::Kind::slow) gpu.slow = true;
-    if (fault.kind == ReplayFault::Kind::dead) gpu.dead = true;
-  }
-  for (auto& gpu : gpus_) {
-    // Otherwise it lasts until the temperature, which is not in every reading, is below the limit again.
-    if (gpu->heat == 0) gpu->throttled = false;
-    if (gpu->dead == std::exchange(gpu->was_dead, gpu->dead)) continue;
-    if (gpu->dead) {
-      auto xid = event("xid", *gpu, "XID 79: the GPU has fallen off the bus");
-      xid.values["xid"] = 79;
-      reading.events.push_back(std::move(xid));
-    }
-    reading.events.push_back(gpu->dead ? event("gpu_lost", *gpu, "the GPU has fallen off the bus (NVML 15)")
-                                       : event("gpu_found", *gpu, "the GPU is there again, or new"));
-  }
-}
-
-void ReplaySource::report_throttling(Reading& reading) {
-  for (auto& gpu : gpus_) {
-    if (gpu->throttled == std::exchange(gpu->was_throttled, gpu->throttled)) continue;
-    auto change = event("throttle", *gpu,
-                        gpu->throttled ? "slowed by temperature, by the driver (sw_thermal)"
-                                       : "no longer slowed by temperature, by the driver (sw_thermal)");
-    change.values["active"] = gpu->throttled ? 1 : 0;
-    reading.events.push_back(std::move(change));
-  }
+double ReplaySource::value_of(const PlayedSeries& series, double recorded) const {
+  if (series.gpu == nullptr || !options_.seed) return recorded;
+  return in_character(series.gpu->character, series.prototype.key.name, recorded);
 }
 
 void ReplaySource::play_events(std::int64_t position, Reading& reading) {
@@ -226,28 +150,7 @@ void ReplaySource::play_events(std::int64_t position, Reading& reading) {
   }
 }
 
-TelemetryEvent ReplaySource::event(std::string kind, const PlayedGpu& gpu, std::string message) const {
-  return {
-      .time = clock_.wall(), .kind = std::move(kind), .about = gpu.shown, .message = std::move(message), .values = {}};
-}
-
 }  // namespace
-
-std::string_view name_of(ReplayFault::Kind kind) {
-  switch (kind) {
-    case ReplayFault::Kind::hot: return "hot";
-    case ReplayFault::Kind::slow: return "slow";
-    case ReplayFault::Kind::dead: return "dead";
-  }
-  return "";
-}
-
-std::optional<ReplayFault::Kind> replay_fault_from(std::string_view name) {
-  for (const auto kind : {ReplayFault::Kind::hot, ReplayFault::Kind::slow, ReplayFault::Kind::dead}) {
-    if (name_of(kind) == name) return kind;
-  }
-  return std::nullopt;
-}
 
 std::unique_ptr<MetricSource> make_replay_source(std::shared_ptr<const Recording> recording, ReplayOptions options) {
   return std::make_unique<ReplaySource>(std::move(recording), std::move(options));

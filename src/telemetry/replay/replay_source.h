@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
-#include <vector>
 
 #include "base/clock.h"
 #include "telemetry/metric_source.h"
@@ -13,28 +10,11 @@
 
 namespace assay {
 
-/// Something that goes wrong with one GPU of a replay.
-struct ReplayFault {
-  enum class Kind {
-    hot,   ///< its temperature climbs by 30 °C within a minute; from 87 °C on it is slowed down
-    slow,  ///< its clocks fall to 70 %, for no reason that it gives
-    dead,  ///< it falls off the bus: XID 79, then nothing
-  };
-  Kind kind = Kind::hot;
-  std::size_t gpu = 0;         ///< in the order of the recording's devices
-  Nanos from{};                ///< after the start of the replay, in its own time
-  std::optional<Nanos> until;  ///< for ever if absent
-};
-
-std::string_view name_of(ReplayFault::Kind kind);
-std::optional<ReplayFault::Kind> replay_fault_from(std::string_view name);
-
 struct ReplayOptions {
   bool loop = true;                   ///< else readings fail with `not_found` once the recording is over
   double speed = 1;                   ///< recorded seconds for each second; above 0
   std::optional<std::uint64_t> seed;  ///< gives every GPU an identity and a character of its own; absent: as recorded
-  std::vector<ReplayFault> faults;
-  const Clock* clock = nullptr;  ///< the machine's if null; must outlive the source
+  const Clock* clock = nullptr;       ///< the machine's if null; must outlive the source
 };
 
 /// Plays a recording: a reading has what was recorded up to the same moment. Several sources can share a recording,

@@ -263,54 +263,6 @@ TEST_F(ReplayTest, TheSameSeedGivesTheSame) {
   }
 }
 
-TEST_F(ReplayTest, ADeadGpuFallsSilentAndComesBack) {
-  record(120);
-  const auto source = make_replay_source(
-      load(), {.faults = {{.kind = ReplayFault::Kind::dead, .gpu = 1, .from = seconds(10), .until = seconds(20)}},
-               .clock = &clock_});
-  EXPECT_FALSE(values(read(*source), "GPU-1").empty());
-  read(*source, seconds(8));
-  const Reading dead = read(*source, seconds(2));
-  EXPECT_THAT(kinds(dead), ElementsAre("xid", "gpu_lost"));
-  EXPECT_EQ(dead.events[1].about, "GPU-1");
-  EXPECT_THAT(values(dead, "GPU-1"), IsEmpty());
-  EXPECT_FALSE(values(dead, "GPU-0").empty());
-  EXPECT_THAT(kinds(read(*source, seconds(1))), IsEmpty()) << "said once";
-  const Reading back = read(*source, seconds(10));
-  EXPECT_THAT(kinds(back), ElementsAre("gpu_found"));
-  EXPECT_FALSE(values(back, "GPU-1").empty());
-}
-
-TEST_F(ReplayTest, AHotGpuClimbsAndIsSlowedDown) {
-  record(300);
-  const auto source = make_replay_source(
-      load(), {.faults = {{.kind = ReplayFault::Kind::hot, .gpu = 0, .from = seconds(10)}}, .clock = &clock_});
-  read(*source);
-  EXPECT_NEAR(values(read(*source, seconds(40)), "GPU-0").at("gpu.temperature_c"), 75.4, 0.1);
-  const Reading hot = read(*source, seconds(40));
-  EXPECT_NEAR(values(hot, "GPU-0").at("gpu.temperature_c"), 90.8, 0.1);
-  EXPECT_THAT(kinds(hot), testing::Contains("throttle"));
-  const auto slowed = values(read(*source, seconds(1)), "GPU-0");
-  EXPECT_EQ(slowed.at("gpu.sm_clock_mhz"), 750);
-  EXPECT_EQ(slowed.at("gpu.throttle"), 1);
-  EXPECT_EQ(values(read(*source), "GPU-1").at("gpu.sm_clock_mhz"), 1000);
-}
-
-TEST_F(ReplayTest, ASlowGpuGivesNoReason) {
-  record(30);
-  const auto source =
-      make_replay_source(load(), {.faults = {{.kind = ReplayFault::Kind::slow, .gpu = 0}}, .clock = &clock_});
-  const Reading reading = read(*source);
-  EXPECT_EQ(values(reading, "GPU-0").at("gpu.sm_clock_mhz"), 700);
-  EXPECT_EQ(values(reading, "GPU-0").at("gpu.throttle"), 0);
-  EXPECT_EQ(values(reading, "GPU-1").at("gpu.sm_clock_mhz"), 1000);
-}
-
-TEST(ReplayFault, HasANameForEachKind) {
-  for (const std::string_view name : {"hot", "slow", "dead"}) EXPECT_EQ(name_of(*replay_fault_from(name)), name);
-  EXPECT_FALSE(replay_fault_from("warm").has_value());
-}
-
 TEST(Perturbation, LeavesCountersAndRatiosInTheirRange) {
   const GpuCharacter character{.activity_gain = 1.04, .power_gain = 2, .clock_gain = 2, .temperature_offset = 5};
   EXPECT_EQ(in_character(character, "gpu.ecc_corrected", 7), 7);
