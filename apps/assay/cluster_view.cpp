@@ -59,6 +59,22 @@ double NodeLine::highest(const std::string& metric) const {
   return highest;
 }
 
+std::string NodeLine::state_text() const {
+  std::string text = state;
+  if (!drain_reason.empty()) text += fmt::format(", {}: {}", offline() ? "drained" : "because", drain_reason);
+  if (simulated) text += ", simulated";
+  return text;
+}
+
+void NodeLine::drop_old_values() {
+  std::int64_t newest = 0;
+  for (const auto& gpu : gpus) newest = std::max(newest, gpu.newest_ms);
+  for (auto& gpu : gpus) {
+    if (offline() || gpu.newest_ms + kGpuSilenceMs < newest) gpu.values.clear();
+  }
+  if (offline()) host.clear();
+}
+
 std::string NodeLine::gpu_text() const {
   std::map<std::string, int> models;
   for (const auto& gpu : gpus) ++models[gpu.model];
@@ -93,6 +109,12 @@ Result<NodeLine> node_line_from(const json::value& value) {
   ASSAY_CHECK(fields.finish());
   return line;
 }
+
+Colour colour_of_severity(std::string_view severity) {
+  return severity == "critical" ? Colour::red : severity == "warning" ? Colour::yellow : Colour::dim;
+}
+
+int rank_of_severity(std::string_view severity) { return severity == "critical" ? 0 : severity == "warning" ? 1 : 2; }
 
 Colour colour_of_state(std::string_view state) {
   if (state == "online") return Colour::green;

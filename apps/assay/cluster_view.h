@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +18,12 @@ struct GpuLine {
   std::string index;
   std::string model;
   std::map<std::string, double> values;  ///< by metric
+  std::int64_t newest_ms = 0;            ///< of its values
 
   /// NaN if it is not known.
   double value(const std::string& metric) const;
+  /// It no longer reports, though its node does: what was last known of it would look like health.
+  bool silent() const { return values.empty(); }
 };
 
 struct NodeLine {
@@ -33,6 +36,11 @@ struct NodeLine {
   std::vector<GpuLine> gpus;
   std::size_t alerts = 0;
 
+  bool offline() const { return state == "offline"; }
+  /// "online, simulated", "offline, drained: new board".
+  std::string state_text() const;
+  /// Drops the values of GPUs that went silent, and all of a node that is offline: nothing old is shown as new.
+  void drop_old_values();
   double host_value(const std::string& metric) const;
   /// Over the GPUs that have a value; NaN without any.
   double mean(const std::string& metric) const;
@@ -45,6 +53,12 @@ struct NodeLine {
 /// From an entry of GET /api/v1/nodes?values=true.
 Result<NodeLine> node_line_from(const json::value& value);
 
+/// A GPU is silent when its node has newer values by more than this.
+inline constexpr std::int64_t kGpuSilenceMs = 10'000;
+
+Colour colour_of_severity(std::string_view severity);
+/// "critical" first.
+int rank_of_severity(std::string_view severity);
 Colour colour_of_state(std::string_view state);
 /// Green when busy, dim when idle.
 Colour colour_of_use(double ratio);

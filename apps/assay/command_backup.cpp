@@ -9,6 +9,9 @@
 namespace assay {
 namespace {
 
+// The leader says nothing until the copy is complete, and that is a matter of how much there is.
+constexpr Nanos kLongestBackup = std::chrono::hours(24);
+
 struct BackupOptions {
   std::string folder;
   LeaderClient::Options leader;
@@ -19,7 +22,7 @@ Result<void> make_backup(const Context& context, const BackupOptions& options, c
   const LeaderPlace place(context.data_folder());
   if (!context.leader_option.empty() || read_endpoint(place).ok()) {
     ASSAY_TRY(auto client, LeaderClient::connect(context, options.leader));
-    auto answer = client.send("POST", "/api/v1/backup", {{"folder", folder.string()}});
+    auto answer = client.send("POST", "/api/v1/backup", {{"folder", folder.string()}}, kLongestBackup);
     // One that was killed has left its address behind.
     if (answer || answer.error().kind != ErrorKind::unreachable || !context.leader_option.empty()) {
       return answer ? Result<void>{} : Result<void>(answer.error());

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <memory>
@@ -8,9 +7,10 @@
 #include "base/units.h"
 #include "cluster_view.h"
 #include "commands.h"
-#include "doctor_view.h"
 #include "leader_place.h"
 #include "net/url.h"
+#include "node_show.h"
+#include "node_work.h"
 #include "report/sparkline.h"
 #include "report/table.h"
 
@@ -18,13 +18,10 @@ namespace assay {
 namespace {
 
 struct NodesOptions {
-  std::string node;
   std::string reason;
-  std::string spec;
-  std::string name;
-  std::string id;
+  std::string state;
+  NodeWork work;
   bool erase = false;
-  bool wait = true;
   LeaderClient::Options leader;
 };
 
@@ -45,112 +42,59 @@ Result<std::map<std::string, std::size_t>> alerts_by_node(LeaderClient& client) 
 
 Table table_of(const std::vector<NodeLine>& lines) {
   Table table({{"Node"},
-               {"State"},
-               {"GPUs", Align::left, true},
+               {"State", Align::left, true},
+               {"GPUs", Align::left, true, 3},
                {"Use", Align::right},
-               {"Memory", Align::right},
+               {"Memory", Align::right, false, 1},
                {"Hottest", Align::right},
                {"Power", Align::right},
-               {"CPU", Align::right},
-               {"RAM", Align::right},
+               {"CPU", Align::right, false, 2},
+               {"RAM", Align::right, false, 4},
                {"Alerts", Align::right}});
   for (const auto& line : lines) {
-    const bool here = line.state != "offline";
-    const auto value = [&](double number, std::string_view unit) { return here ? value_or_dash(number, unit) : "-"; };
     const double use = line.mean("gpu.util");
     const double memory = line.sum("gpu.memory_used_bytes") / line.sum("gpu.memory_total_bytes");
     const double hottest = line.highest("gpu.temperature_c");
     const double ram = line.host_value("host.memory_used_bytes");
     const double share = ram / (ram + line.host_value("host.memory_available_bytes"));
-    table.add({Cell(line.name, Colour::bold),
-               Cell(line.simulated ? line.state + ", simulated" : line.state, colour_of_state(line.state)),
-               line.gpu_text(), Cell(value(use, "ratio"), colour_of_use(use)), value(memory, "ratio"),
-               Cell(value(hottest, "°C"), colour_of_temperature(hottest)), value(line.sum("gpu.power_w"), "W"),
-               value(line.host_value("host.cpu_util"), "ratio"), value(share, "ratio"),
-               Cell(line.alerts > 0 ? std::to_string(line.alerts) : "", Colour::red)});
+    table.add({Cell(line.name, Colour::bold), Cell(line.state_text(), colour_of_state(line.state)), line.gpu_text(),
+               Cell(value_or_dash(use, "ratio"), colour_of_use(use)), value_or_dash(memory, "ratio"),
+               Cell(value_or_dash(hottest, "°C"), colour_of_temperature(hottest)),
+               value_or_dash(line.sum("gpu.power_w"), "W"), value_or_dash(line.host_value("host.cpu_util"), "ratio"),
+               value_or_dash(share, "ratio"), Cell(line.alerts > 0 ? std::to_string(line.alerts) : "", Colour::red)});
   }
   return table;
 }
 
-int list_nodes(const Context& context, LeaderClient& client) {
+int list_nodes(const Context& context, LeaderClient& client, const std::string& state) {
   const auto value = client.get("/api/v1/nodes?values=true");
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
   auto alerts = alerts_by_node(client);
   if (!alerts) return context.fail(alerts.error());
-  const auto status = client.get("/api/v1/status");
-  if (!status) return context.fail(status.error());
   std::vector<NodeLine> lines;
   JsonFields fields(*value, "nodes");
   std::map<std::string, int> states;
   for (const auto& entry : fields.array_or_empty("nodes")) {
     auto line = node_line_from(entry);
     if (!line) return context.fail(line.error());
+    line->drop_old_values();
     line->alerts = (*alerts)[line->name];
     ++states[line->state];
-    lines.push_back(std::move(*line));
+    if (state.empty() || line->state == state) lines.push_back(std::move(*line));
   }
   const TerminalStyle style = context.out_style();
-  if (lines.empty()) {
+  if (states.empty()) {
     print("No node has joined yet.\n  assay token create --role agent --out join.token\n  assay agent --leader " +
           client.url() + " --token-file join.token\n");
     return 0;
   }
-  print(table_of(lines).render(style, 0));
+  if (!lines.empty()) print(table_of(lines).render(style, 0));
   std::string summary;
-  for (const auto& [state, count] : states)
-    summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, state);
+  for (const auto& [name, count] : states) summary += fmt::format("{}{} {}", summary.empty() ? "" : ", ", count, name);
   print(style.paint(Colour::dim, summary + "\n"));
-  JsonFields own(*status, "status");
-  for (const auto& problem : own.array_or_empty("problems")) {
-    if (problem.is_string())
-      print_error(fmt::format("{} {}\n", style.paint(Colour::red, "leader:"), printable(problem.as_string())));
-  }
-  return 0;
-}
-
-std::string facts_text(const json::value& value) {
-  JsonFields fields(value, "node");
-  std::string text;
-  for (const auto& [name, fact] : fields.text_map_or_empty("facts")) {
-    text += fmt::format("  {:<14} {}\n", printable(name), printable(fact));
-  }
-  return text;
-}
-
-int show_node(const Context& context, LeaderClient& client, const std::string& node) {
-  const auto value = client.get(path_of(node));
-  if (!value) return context.fail(value.error());
-  if (context.json) return context.succeed(value->as_object());
-  const auto line = node_line_from(*value);
-  if (!line) return context.fail(line.error());
-  const TerminalStyle style = context.out_style();
-  print(fmt::format("{}  {}{}\n", style.paint(Colour::bold, line->name),
-                    style.paint(colour_of_state(line->state), line->state),
-                    line->simulated ? style.paint(Colour::yellow, "  simulated") : ""));
-  if (!line->drain_reason.empty()) print(fmt::format("  draining       {}\n", line->drain_reason));
-  print(fmt::format("  last seen      {}\n", line->last_seen));
-  print(facts_text(*value));
-  if (line->gpus.empty()) return 0;
-  Table table({{"GPU"},
-               {"Model"},
-               {"Use"},
-               {"", Align::right},
-               {"Memory", Align::right},
-               {"Temp.", Align::right},
-               {"Power", Align::right},
-               {"SM clock", Align::right},
-               {"UUID", Align::left, true}});
-  for (const auto& gpu : line->gpus) {
-    const double use = gpu.value("gpu.util");
-    const double hot = gpu.value("gpu.temperature_c");
-    table.add({gpu.index, Cell(gpu.model, Colour::bold), Cell(bar(use, 10, style), colour_of_use(use)),
-               value_or_dash(use, "ratio"), value_or_dash(gpu.value("gpu.memory_used_bytes"), "B"),
-               Cell(value_or_dash(hot, "°C"), colour_of_temperature(hot)), value_or_dash(gpu.value("gpu.power_w"), "W"),
-               value_or_dash(gpu.value("gpu.sm_clock_mhz"), "MHz"), Cell(gpu.uuid, Colour::dim)});
-  }
-  print("\n" + table.render(style));
-  return 0;
+  const auto printed = print_problems(context, client);
+  return printed ? 0 : context.fail(printed.error());
 }
 
 int show_trend(const Context& context, LeaderClient& client, const std::string& node) {
@@ -187,60 +131,6 @@ int show_trend(const Context& context, LeaderClient& client, const std::string& 
   return 0;
 }
 
-/// What a command printed; what a doctor found reads better as a table.
-void print_output(const Context& context, const std::string& output) {
-  if (const auto value = parse_json(output); value && value->is_object()) {
-    const auto* result = value->as_object().if_contains("result");
-    const auto* findings =
-        result != nullptr && result->is_object() ? result->as_object().if_contains("findings") : nullptr;
-    if (findings != nullptr && findings->is_array()) {
-      print_findings(context, findings->as_array());
-      return;
-    }
-  }
-  if (!output.empty()) print(printable(output) + "\n");
-}
-
-/// Waits until the agent has reported. A doctor takes seconds; a run as long as it takes.
-int follow_command(const Context& context, LeaderClient& client, const std::string& id, bool wait) {
-  std::string last;
-  while (true) {
-    const auto value = client.get("/api/v1/commands/" + id);
-    if (!value) return context.fail(value.error());
-    JsonFields fields(*value, "command");
-    const std::string state = fields.text("state");
-    const bool over = state != "waiting" && state != "running";
-    if (!context.json && !context.quiet && state != last) print_error(fmt::format("{}: {}\n", id, state));
-    last = state;
-    if (!over && wait) {
-      ::usleep(300'000);
-      continue;
-    }
-    if (context.json)
-      return context.answer(state == "failed" || state == "refused" ? 1 : 0, value->as_object(), nullptr);
-    print_output(context, fields.text_or("output", ""));
-    if (const std::string message = fields.text_or("message", ""); !message.empty())
-      print_error(printable(message) + "\n");
-    return state == "done" || !over ? 0 : 1;
-  }
-}
-
-int send_command(const Context& context, LeaderClient& client, const NodesOptions& options, const std::string& kind) {
-  json::object arguments;
-  if (kind == "run") {
-    const auto spec = read_file(options.spec, std::size_t{1} << 20);
-    if (!spec) return context.fail(spec.error());
-    arguments = {{"spec", *spec}, {"name", options.name}};
-  } else if (kind == "stop") {
-    arguments = {{"id", options.id}};
-  }
-  const auto value =
-      client.send("POST", path_of(options.node, "/commands"), {{"kind", kind}, {"arguments", arguments}});
-  if (!value) return context.fail(value.error());
-  JsonFields fields(*value, "command");
-  return follow_command(context, client, fields.text("id"), options.wait);
-}
-
 struct NodeCommands {
   CLI::App *list, *show, *trend, *drain, *resume, *forget, *doctor, *run, *stop;
 };
@@ -248,7 +138,7 @@ struct NodeCommands {
 NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
   const auto add = [&](const char* name, const char* help) {
     auto* made = command.add_subcommand(name, help);
-    made->add_option("NODE", options.node, "The name of the node")->required();
+    made->add_option("NODE", options.work.node, "The name of the node")->required();
     return made;
   };
   NodeCommands made{.list = command.add_subcommand("list", "All nodes (this is what `assay nodes` alone does)"),
@@ -262,10 +152,14 @@ NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
                     .stop = add("stop", "Stop such a run")};
   made.drain->add_option("--reason", options.reason, "For those who wonder")->type_name("TEXT");
   made.forget->add_flag("--erase", options.erase, "And all its telemetry");
-  made.run->add_option("SPEC", options.spec, "The specification")->required()->type_name("FILE");
-  made.run->add_option("--name", options.name, "What the run is called")->type_name("NAME");
-  made.run->add_flag("--wait,!--no-wait", options.wait, "Wait for its end");
-  made.stop->add_option("ID", options.id, "What `assay nodes run` said")->required();
+  made.run->add_option("SPEC", options.work.spec, "The specification")->required()->type_name("FILE");
+  made.run->add_option("--name", options.work.name, "What the run is called [the file's name]")->type_name("NAME");
+  made.run->add_flag("--force", options.work.force, "Also on a node that is draining");
+  made.run->add_flag("--no-wait", options.work.no_wait, "Do not wait for its end");
+  made.stop->add_option("ID", options.work.id, "What `assay nodes run` said")->required();
+  command.add_option("--state", options.state, "Only nodes in this state: online, late, offline, draining")
+      ->check(CLI::IsMember({"online", "late", "offline", "draining"}))
+      ->type_name("STATE");
   return made;
 }
 
@@ -281,13 +175,19 @@ Action add_nodes(CLI::App& app, Context& context) {
   command->footer(R"(
 Examples:
   assay nodes                          a line for each
-  assay nodes show gpu03               its GPUs
+  assay nodes --state offline          those that are away
+  assay nodes show gpu03               its GPUs, its alerts, what happened on it, what it does
   assay nodes drain gpu03 --reason 'fan 2 is loud'
+  assay nodes run gpu03 bench.yaml     the exit code is that of the run
   assay nodes doctor gpu03)");
   return [&context, options, chosen]() -> int {
     auto client = LeaderClient::connect(context, options->leader);
     if (!client) return context.fail(client.error());
-    const std::string& node = options->node;
+    const std::string& node = options->work.node;
+    const auto work = [&](const char* kind) {
+      options->work.kind = kind;
+      return do_node_work(context, *client, options->work);
+    };
     if (chosen.show->parsed()) return show_node(context, *client, node);
     if (chosen.trend->parsed()) return show_trend(context, *client, node);
     if (chosen.drain->parsed()) {
@@ -301,10 +201,10 @@ Examples:
       return change_at_leader(context, *client, "DELETE", path_of(node, options->erase ? "?erase=true" : ""), {},
                               node + " is forgotten.");
     }
-    if (chosen.doctor->parsed()) return send_command(context, *client, *options, "doctor");
-    if (chosen.run->parsed()) return send_command(context, *client, *options, "run");
-    if (chosen.stop->parsed()) return send_command(context, *client, *options, "stop");
-    return list_nodes(context, *client);
+    if (chosen.doctor->parsed()) return work("doctor");
+    if (chosen.run->parsed()) return work("run");
+    if (chosen.stop->parsed()) return work("stop");
+    return list_nodes(context, *client, options->state);
   };
 }
 

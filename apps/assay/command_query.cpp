@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <set>
+#include <tuple>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "cluster_view.h"
 #include "commands.h"
 #include "http/series_answer.h"
 #include "importers/csv.h"
 #include "leader_place.h"
+#include "model/metric.h"
 #include "net/url.h"
 #include "report/sparkline.h"
 #include "report/table.h"
@@ -26,26 +30,157 @@ struct QueryOptions {
   LeaderClient::Options leader;
 };
 
-/// The leader's answer, or that of the store itself where no leader runs.
-Result<SeriesAnswer> ask(const Context& context, const QueryOptions& options, const std::string& question) {
-  // Mistakes are better said here than by the leader.
-  ASSAY_TRY(const auto query, parse_series_question(question, context.clock.wall()));
-  const LeaderPlace place(context.data_folder());
-  if (!context.leader_option.empty() || read_endpoint(place).ok()) {
-    ASSAY_TRY(auto client, LeaderClient::connect(context, options.leader));
-    auto text = client.get_text("/api/v1/query?q=" + percent_encode(question));
-    if (text) return parse_answer_json(*text);
-    // One that was killed has left its address behind.
-    if (text.error().kind != ErrorKind::unreachable || !context.leader_option.empty()) return text.error();
+/// Where telemetry is asked for: at the leader, or in its folder where none runs.
+class Telemetry {
+ public:
+  static Result<Telemetry> open(const Context& context, const LeaderClient::Options& options) {
+    Telemetry telemetry;
+    const LeaderPlace place(context.data_folder());
+    if (!context.leader_option.empty() || read_endpoint(place).ok()) {
+      ASSAY_TRY(auto client, LeaderClient::connect(context, options));
+      auto nodes = client.get("/api/v1/nodes");
+      if (nodes) {
+        telemetry.nodes_ = std::move(*nodes);
+        telemetry.client_ = std::move(client);
+        return telemetry;
+      }
+      // One that was killed has left its address behind.
+      if (nodes.error().kind != ErrorKind::unreachable || !context.leader_option.empty()) return nodes.error();
+    }
+    const fs::path folder = place.folder / "series";
+    std::error_code code;
+    if (!fs::exists(folder, code)) {
+      return Error{.kind = ErrorKind::not_found,
+                   .message = fmt::format("there is no telemetry in '{}'", context.data_folder().string()),
+                   .hint = "`assay serve` and an agent collect some; --leader URL asks another leader."};
+    }
+    ASSAY_TRY(auto store, SeriesStore::open(folder));
+    telemetry.store_ = std::make_unique<SeriesStore>(std::move(store));
+    return telemetry;
   }
-  std::error_code code;
-  if (!fs::exists(place.folder / "series", code)) {
-    return Error{.kind = ErrorKind::not_found,
-                 .message = fmt::format("there is no telemetry in '{}'", context.data_folder().string()),
-                 .hint = "`assay serve` and an agent collect some; --leader URL asks another leader."};
+
+  Result<SeriesAnswer> answer(const std::string& question, const SeriesQuery& query) {
+    if (store_) return store_->query(query);
+    ASSAY_TRY(const auto text, client_->get_text("/api/v1/query?q=" + percent_encode(question)));
+    return parse_answer_json(text);
   }
-  ASSAY_TRY(const auto store, SeriesStore::open(place.folder / "series"));
-  return store.query(query);
+
+  /// The labels of every series of a metric.
+  Result<std::vector<std::map<std::string, std::string>>> labels_of(const std::string& metric) {
+    std::vector<std::map<std::string, std::string>> labels;
+    if (store_) {
+      ASSAY_TRY(const auto found, store_->list({.name = metric}));
+      for (const auto& series : found) labels.push_back(series.key.labels);
+      return labels;
+    }
+    ASSAY_TRY(const auto found, client_->get("/api/v1/series?q=" + percent_encode(metric)));
+    JsonFields fields(found, "series");
+    for (const auto& entry : fields.array_or_empty("series")) {
+      JsonFields series(entry, "series");
+      labels.push_back(series.text_map_or_empty("labels"));
+    }
+    ASSAY_CHECK(fields.finish());
+    return labels;
+  }
+
+  /// The number of each GPU on its node, by UUID. Empty where only the store can be asked: it knows no inventory.
+  struct Gpu {
+    std::string node;
+    std::string index;
+  };
+  std::map<std::string, Gpu> gpus() const {
+    std::map<std::string, Gpu> gpus;
+    if (!client_) return gpus;
+    JsonFields fields(nodes_, "nodes");
+    for (const auto& entry : fields.array_or_empty("nodes")) {
+      const auto node = node_line_from(entry);
+      if (!node) continue;
+      for (const auto& gpu : node->gpus) gpus[gpu.uuid] = {.node = node->name, .index = gpu.index};
+    }
+    return gpus;
+  }
+
+ private:
+  std::optional<LeaderClient> client_;
+  json::value nodes_;
+  std::unique_ptr<SeriesStore> store_;
+};
+
+bool matches(const LabelMatch& match, const std::map<std::string, std::string>& labels) {
+  const auto found = labels.find(match.label);
+  const std::string_view value = found == labels.end() ? std::string_view() : found->second;
+  switch (match.test) {
+    case LabelMatch::Test::equals: return value == match.value;
+    case LabelMatch::Test::differs: return value != match.value;
+    case LabelMatch::Test::starts_with: return value.starts_with(match.value);
+    case LabelMatch::Test::present: return found != labels.end();
+  }
+  return false;
+}
+
+Error mistake(std::string message, std::string_view typed, const std::vector<std::string>& known) {
+  if (const auto meant = nearest(typed, known)) message += fmt::format(" Did you mean '{}'?", *meant);
+  return {.kind = ErrorKind::usage, .message = std::move(message)};
+}
+
+/// Nothing was found: a typing mistake must not look like a cluster where all is well.
+Result<void> check_question(Telemetry& telemetry, const SeriesSelector& asked) {
+  ASSAY_TRY(const auto series, telemetry.labels_of(asked.name));
+  if (series.empty()) {
+    std::vector<std::string> known;
+    for (const auto& metric : known_metrics()) known.emplace_back(metric.name);
+    return mistake(fmt::format("there is no series of a metric '{}'.", printable(asked.name)), asked.name, known);
+  }
+  for (const auto& match : asked.labels) {
+    std::set<std::string> names;
+    std::set<std::string> values;
+    bool any = false;
+    for (const auto& labels : series) {
+      for (const auto& [label, value] : labels) {
+        names.insert(label);
+        if (label == match.label) values.insert(value);
+      }
+      any = any || matches(match, labels);
+    }
+    const std::string metric = asked.name.empty() ? "series" : asked.name;
+    if (!names.contains(match.label)) {
+      const std::vector<std::string> known(names.begin(), names.end());
+      return mistake(fmt::format("{} has no label '{}'; it has {}.", metric, printable(match.label), join(known, ", ")),
+                     match.label, known);
+    }
+    if (!any) {
+      return mistake(fmt::format("no {} fits {}={}.", metric, match.label, printable(match.value)), match.value,
+                     {values.begin(), values.end()});
+    }
+  }
+  return {};
+}
+
+/// People know a GPU by its number on its node, the store by its UUID: `gpu=3 node=gpu07` is put in its words.
+Result<std::string> with_uuid(const Telemetry& telemetry, std::string question, const SeriesSelector& asked) {
+  const auto find = [&](std::string_view label) {
+    return std::find_if(asked.labels.begin(), asked.labels.end(), [&](const LabelMatch& match) {
+      return match.label == label && match.test == LabelMatch::Test::equals;
+    });
+  };
+  const auto gpu = find("gpu");
+  const bool is_number = gpu != asked.labels.end() && !gpu->value.empty() && gpu->value.size() <= 3 &&
+                         gpu->value.find_first_not_of("0123456789") == std::string::npos;
+  if (!is_number) return question;
+  const auto node = find("node");
+  if (node == asked.labels.end()) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("gpu={} is a number on a node: which?", gpu->value),
+                 .hint = "Add node=NAME, or give the GPU's UUID."};
+  }
+  for (const auto& [uuid, place] : telemetry.gpus()) {
+    if (place.node != node->value || place.index != gpu->value) continue;
+    const std::string word = "gpu=" + gpu->value;
+    return question.replace(question.find(word), word.size(), "gpu=" + uuid);
+  }
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("{} has no GPU {}", printable(node->value), gpu->value),
+               .hint = "`assay nodes show NODE` lists its GPUs."};
 }
 
 std::string csv_field(std::string_view text) {
@@ -84,14 +219,36 @@ void print_csv(const SeriesAnswer& answer) {
   print(text);
 }
 
-/// The labels that tell the rows apart; what all have in common is said once.
-std::string labels_of(const SeriesKey& key, const std::map<std::string, std::string>& common) {
+/// The labels that tell the rows apart; what all have in common is said once. A GPU by its number first: the end of a
+/// UUID is the first thing that a narrow terminal cuts off.
+std::string labels_text(const SeriesKey& key, const std::map<std::string, std::string>& common,
+                        const std::map<std::string, Telemetry::Gpu>& gpus) {
   std::string text;
+  const auto node = key.labels.find("node");
+  if (node != key.labels.end() && !common.contains("node")) text += node->second;
   for (const auto& [label, value] : key.labels) {
-    if (common.contains(label)) continue;
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", label, value);
+    if (common.contains(label) || label == "node") continue;
+    if (!text.empty()) text += ' ';
+    const auto gpu = label == "gpu" ? gpus.find(value) : gpus.end();
+    text += gpu == gpus.end() ? fmt::format("{}={}", label, value) : fmt::format("GPU {} {}", gpu->second.index, value);
   }
   return text;
+}
+
+/// By metric, then by node and the number of the GPU there.
+void sort_rows(SeriesAnswer& answer, const std::map<std::string, Telemetry::Gpu>& gpus) {
+  const auto key_of = [&](const auto& row) {
+    const auto& labels = row.series.key.labels;
+    const auto text = [&](const char* label) {
+      const auto found = labels.find(label);
+      return found == labels.end() ? std::string() : found->second;
+    };
+    const auto gpu = gpus.find(text("gpu"));
+    const int index = gpu == gpus.end() ? 0 : std::atoi(gpu->second.index.c_str());
+    return std::make_tuple(row.series.key.name, text("node"), index, labels);
+  };
+  std::sort(answer.rows.begin(), answer.rows.end(),
+            [&](const auto& a, const auto& b) { return key_of(a) < key_of(b); });
 }
 
 std::map<std::string, std::string> common_labels(const SeriesAnswer& answer) {
@@ -105,20 +262,21 @@ std::map<std::string, std::string> common_labels(const SeriesAnswer& answer) {
   return common;
 }
 
-void print_table(const Context& context, const SeriesAnswer& answer) {
+void print_table(const Context& context, SeriesAnswer& answer, const std::map<std::string, Telemetry::Gpu>& gpus) {
   const TerminalStyle style = context.out_style();
   if (answer.rows.empty()) {
-    print("No series matches, or none has a value in that time.\n");
+    print("There are such series, but none has a value in that time.\n");
     return;
   }
+  sort_rows(answer, gpus);
   const auto common = answer.rows.size() > 1 ? common_labels(answer) : std::map<std::string, std::string>();
   Table table({{"Metric"},
                {"Of", Align::left, true},
-               {"Course"},
+               {"Course", Align::left, false, 2},
                {"Lowest", Align::right},
                {"Mean", Align::right},
                {"Highest", Align::right},
-               {"Values", Align::right}});
+               {"Values", Align::right, false, 1}});
   for (const auto& row : answer.rows) {
     SeriesBucket whole;
     double sum = 0;
@@ -133,9 +291,9 @@ void print_table(const Context& context, const SeriesAnswer& answer) {
     }
     const double mean = whole.count > 0 ? sum / static_cast<double>(whole.count) : std::nan("");
     const auto value = [&](double number) { return format_value(number, row.series.unit); };
-    table.add({Cell(row.series.key.name, Colour::bold), Cell(printable(labels_of(row.series.key, common)), Colour::dim),
-               sparkline(means, 24, style), value(whole.min), value(mean), value(whole.max),
-               format_count(static_cast<double>(whole.count))});
+    table.add({Cell(row.series.key.name, Colour::bold),
+               Cell(printable(labels_text(row.series.key, common, gpus)), Colour::dim), sparkline(means, 24, style),
+               value(whole.min), value(mean), value(whole.max), format_count(static_cast<double>(whole.count))});
   }
   print(table.render(style, 0));
   std::string shared;
@@ -149,15 +307,36 @@ void print_table(const Context& context, const SeriesAnswer& answer) {
 }
 
 int run_query(const Context& context, const QueryOptions& options) {
-  const auto answer = ask(context, options, join(options.question, " "));
+  if (options.csv && context.json) {
+    return context.fail({.kind = ErrorKind::usage, .message = "--csv and --json do not go together"});
+  }
+  std::string question = join(options.question, " ");
+  // Mistakes are better said here than by the leader.
+  auto query = parse_series_question(question, context.clock.wall());
+  if (!query) return context.fail(query.error());
+  auto telemetry = Telemetry::open(context, options.leader);
+  if (!telemetry) return context.fail(telemetry.error());
+  auto in_its_words = with_uuid(*telemetry, std::move(question), query->selector);
+  if (!in_its_words) return context.fail(in_its_words.error());
+  query = parse_series_question(*in_its_words, context.clock.wall());
+  if (!query) return context.fail(query.error());
+  auto answer = telemetry->answer(*in_its_words, *query);
   if (!answer) return context.fail(answer.error());
+  if (answer->rows.empty()) {
+    if (const auto checked = check_question(*telemetry, query->selector); !checked)
+      return context.fail(checked.error());
+  }
   if (context.json) {
     auto value = parse_json(answer_json(*answer));
     if (!value) return context.fail(value.error());
     return context.succeed(std::move(value->as_object()));
   }
   for (const auto& problem : answer->problems) print_error(fmt::format("assay: damaged: {}\n", problem));
-  options.csv ? print_csv(*answer) : print_table(context, *answer);
+  if (options.csv) {
+    print_csv(*answer);
+  } else {
+    print_table(context, *answer, telemetry->gpus());
+  }
   return answer->problems.empty() ? 0 : 4;
 }
 
@@ -172,7 +351,7 @@ Action add_query(CLI::App& app, Context& context) {
   add_leader_options(*command, options->leader);
   command->footer(R"(
   METRIC            docs/reference/metrics.md; without one, every metric
-  LABEL=VALUE       node=gpu03, gpu=GPU-8f3*, device!=sda, mount=*
+  LABEL=VALUE       node=gpu03, gpu=3 (a number on that node), gpu=GPU-8f3*, device!=sda, mount=*
   last=1h           or from=2026-11-15T08:00:00Z to=…
   width=1min        of a bucket, or points=500 (at most so many)
 Examples:

@@ -1,39 +1,47 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "access/secrets.h"
 #include "access/token_book.h"
+#include "agent/node_facts.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "commands.h"
 #include "http/leader_router.h"
 #include "leader/leader.h"
+#include "leader/run_arrival.h"
 #include "leader_backup.h"
 #include "leader_place.h"
 #include "net/http_server.h"
 #include "net/listener.h"
+#include "net/own_names.h"
 #include "net/tls.h"
 #include "stop_signals.h"
-#include "store/local/local_store.h"
 
 namespace assay {
 namespace {
 
-constexpr const char* kOwnToken = "owner";
 constexpr const char* kDefaultListen = "127.0.0.1:8470";
 constexpr Nanos kGrace = std::chrono::seconds(5);
+// Two for each of some thousands of nodes: telemetry and commands.
+constexpr std::size_t kMostConnections = 16'384;
+// Where nobody can tell: what systems give at least.
+constexpr std::size_t kUsualOpenFiles = 1024;
+// Plenty for a browser or a dashboard; who asks for more at once would keep the others waiting.
+constexpr std::size_t kRequestsOfOneCaller = 32;
 
 struct ServeOptions {
   std::vector<std::string> listen;
   std::string certificate;
   std::string key;
   bool tls = false;
+  std::vector<std::string> names;
   std::string rules;
   std::vector<std::string> webhooks;
   std::string alert_command;
@@ -43,8 +51,10 @@ struct ServeOptions {
   std::size_t workers = 4;
 };
 
-bool is_loopback(const ListenAddress& address) {
-  return address.is_unix() || address.host == "localhost" || address.host == "::1" || address.host.starts_with("127.");
+bool is_loopback(const ListenAddress& address) { return address.is_unix() || is_loopback_host(address.host); }
+
+bool is_everywhere(const ListenAddress& address) {
+  return !address.is_unix() && (address.host.empty() || address.host == "0.0.0.0" || address.host == "::");
 }
 
 Result<Nanos> keep_time(const char* option, const std::string& text) {
@@ -71,21 +81,7 @@ Result<LeaderOptions> leader_options(const Context& context, const ServeOptions&
   made.outlets.webhooks = options.webhooks;
   if (!options.alert_command.empty()) made.outlets.command = {"/bin/sh", "-c", options.alert_command};
   const fs::path data = context.data_folder();
-  made.publish_run = [data](const std::string& run, const fs::path& copy) -> Result<void> {
-    const fs::path target = data / "runs" / run;
-    ASSAY_CHECK(make_folders(target.parent_path()));
-    std::error_code code;
-    if (fs::exists(target, code)) {
-      return Error{.kind = ErrorKind::busy, .message = fmt::format("there is a run '{}' already", run)};
-    }
-    fs::rename(copy, target, code);
-    if (code)
-      return Error{.kind = ErrorKind::io,
-                   .message = fmt::format("cannot move '{}': {}", copy.string(), code.message())};
-    ASSAY_TRY(const auto store, open_local_store(data));
-    const auto indexed = store->reindex();
-    return indexed ? Result<void>{} : Result<void>(indexed.error());
-  };
+  made.publish_run = [data](const std::string& run, const fs::path& copy) { return take_over_run(data, run, copy); };
   return made;
 }
 
@@ -94,6 +90,35 @@ struct Listening {
   std::optional<TlsFiles> tls;
   std::string fingerprint;
 };
+
+/// The certificate that this leader makes itself, once. Says what it is not good for if it is older than the wish.
+Result<TlsFiles> own_certificate(const LeaderPlace& place, const ServeOptions& options,
+                                 const std::vector<ListenAddress>& addresses) {
+  std::vector<std::string> asked_for = options.names;
+  for (const auto& address : addresses) {
+    if (!address.is_unix() && !is_everywhere(address)) asked_for.push_back(address.host);
+  }
+  std::vector<std::string> names = {"localhost", "127.0.0.1", "::1"};
+  names.insert(names.end(), asked_for.begin(), asked_for.end());
+  const fs::path file = place.tls() / "assay-tls.pem";
+  std::error_code ignored;
+  const bool reachable = !std::all_of(addresses.begin(), addresses.end(), is_loopback);
+  // The resolver may be slow, so only when it matters.
+  if (reachable && !fs::exists(file, ignored)) {
+    const auto own = names_of_this_machine();
+    names.insert(names.end(), own.begin(), own.end());
+  }
+  ASSAY_TRY(auto files, keep_self_made_certificate(place.tls(), names));
+  ASSAY_TRY(const auto missing, names_not_covered(files.certificate, asked_for));
+  if (!missing.empty()) {
+    log_warning(
+        "The certificate of this leader is not good for {}: whoever checks names refuses it there. To make a new one, "
+        "delete '{}' and start again; its fingerprint changes then, and everybody who has the old one, as in join "
+        "tokens, needs the new one.",
+        join(missing, ", "), file.string());
+  }
+  return files;
+}
 
 /// Plain HTTP is for loopback alone.
 Result<Listening> listening_of(const LeaderPlace& place, const ServeOptions& options) {
@@ -106,16 +131,18 @@ Result<Listening> listening_of(const LeaderPlace& place, const ServeOptions& opt
     return Error{.kind = ErrorKind::usage, .message = "--certificate and --key belong together"};
   }
   const bool reachable = !std::all_of(listening.addresses.begin(), listening.addresses.end(), is_loopback);
-  if (!options.certificate.empty()) {
+  const bool makes_its_own = options.certificate.empty() && (options.tls || reachable);
+  if (!options.names.empty() && !makes_its_own) {
+    return Error{
+        .kind = ErrorKind::usage,
+        .message = fmt::format("--name {} is for a certificate that the leader makes itself, and there is none",
+                               options.names.front()),
+        .hint = "Leave it out; or add --tls, and no --certificate."};
+  }
+  if (makes_its_own) {
+    ASSAY_TRY(listening.tls, own_certificate(place, options, listening.addresses));
+  } else if (!options.certificate.empty()) {
     listening.tls = TlsFiles{.certificate = options.certificate, .key = options.key};
-  } else if (options.tls || reachable) {
-    std::vector<std::string> names = {"localhost", "127.0.0.1", "::1"};
-    char host[256] = {};
-    if (::gethostname(host, sizeof host - 1) == 0) names.emplace_back(host);
-    for (const auto& address : listening.addresses) {
-      if (!address.is_unix() && !address.host.empty()) names.push_back(address.host);
-    }
-    ASSAY_TRY(listening.tls, keep_self_made_certificate(place.tls(), names));
   }
   if (listening.tls) {
     ASSAY_TRY(listening.fingerprint, certificate_fingerprint(listening.tls->certificate));
@@ -126,9 +153,9 @@ Result<Listening> listening_of(const LeaderPlace& place, const ServeOptions& opt
 /// The owner of the data folder may do everything with the leader that runs there: it is theirs.
 Result<void> keep_own_token(TokenBook& book, const fs::path& file) {
   if (const auto secret = read_secret_file(file); secret && book.check(*secret)) return {};
-  const auto revoked = book.revoke(kOwnToken);
+  const auto revoked = book.revoke(kOwnerToken);
   if (!revoked && revoked.error().kind != ErrorKind::not_found) return revoked.error();
-  ASSAY_TRY(const auto made, book.create(Role::admin, kOwnToken, std::nullopt));
+  ASSAY_TRY(const auto made, book.create(Role::admin, kOwnerToken, std::nullopt));
   std::error_code ignored;
   fs::remove(file, ignored);
   return write_secret_file(file, made.secret);
@@ -137,8 +164,7 @@ Result<void> keep_own_token(TokenBook& book, const fs::path& file) {
 std::string url_of(const ListenAddress& address, bool tls) {
   if (address.is_unix()) return "unix:" + address.socket_path;
   ListenAddress reachable = address;
-  if (address.host.empty() || address.host == "0.0.0.0") reachable.host = "127.0.0.1";
-  if (address.host == "::") reachable.host = "::1";
+  if (is_everywhere(address)) reachable.host = address.host == "::" ? "::1" : "127.0.0.1";
   return fmt::format("{}://{}", tls ? "https" : "http", reachable.text());
 }
 
@@ -146,15 +172,34 @@ void say_where(const Context& context, const HttpServer& server, const Listening
   if (context.quiet) return;
   const TerminalStyle style = context.error_style();
   std::string text = style.paint(Colour::bold, fmt::format("assay {} leads", version())) + "\n";
+  const std::string host = short_host_name();
+  std::string url = "URL";
   for (const auto& address : server.addresses()) {
-    text += fmt::format("  listening    {}\n", url_of(address, listening.tls.has_value()));
+    const bool everywhere = is_everywhere(address) && !host.empty();
+    ListenAddress told = address;
+    if (everywhere) told.host = host;
+    const std::string shown = url_of(told, listening.tls.has_value());
+    text += fmt::format("  listening    {}{}\n", shown, everywhere ? " (every address of this machine)" : "");
+    if (!address.is_unix() && url == "URL") url = shown;
   }
   if (!listening.fingerprint.empty()) text += fmt::format("  certificate  {}\n", listening.fingerprint);
   text += fmt::format("  data         {}\n", context.data_folder().string());
-  text += style.paint(Colour::dim,
-                      "  join nodes   assay token create --role agent --out join.token\n"
-                      "               assay agent --leader URL --token-file join.token\n");
+  text += style.paint(Colour::dim, fmt::format("  join nodes   assay token create --role agent --out join.token\n"
+                                               "               assay agent --leader {} --token-file join.token\n",
+                                               url));
   print_error(text);
+}
+
+HttpLimits leader_limits() {
+  const auto files = raise_file_limit();
+  if (!files) log_warning("{}", files.error().text());
+  HttpLimits limits;
+  limits.connections = connections_within(files ? *files : kUsualOpenFiles, kMostConnections);
+  // However many one machine opens, others still get in.
+  limits.connections_of_peer = limits.connections / 2;
+  limits.waiting_requests = limits.connections;
+  limits.requests_of_caller = kRequestsOfOneCaller;
+  return limits;
 }
 
 Result<void> serve(const Context& context, const ServeOptions& options) {
@@ -170,11 +215,12 @@ Result<void> serve(const Context& context, const ServeOptions& options) {
   Gatekeeper gatekeeper(book);
   Router router = make_leader_router(
       *leader, gatekeeper, [&](const fs::path& folder) { return back_up(context.data_folder(), *leader, folder); });
-  if (const auto limit = raise_file_limit(); !limit) log_warning("{}", limit.error().text());
-  ServerOptions server_options{.listen = listening.addresses, .tls = listening.tls, .workers = options.workers};
-  server_options.limits.connections = 16'384;
-  server_options.limits.waiting_requests = 16'384;
-  ASSAY_TRY(const auto server, HttpServer::start(std::move(server_options), std::move(router)));
+  ASSAY_TRY(const auto server, HttpServer::start({.listen = listening.addresses,
+                                                  .tls = listening.tls,
+                                                  .limits = leader_limits(),
+                                                  .workers = options.workers,
+                                                  .urgent_workers = options.workers},
+                                                 std::move(router)));
   leader->start();
   ASSAY_CHECK(write_endpoint(place, {.url = url_of(server->addresses().front(), listening.tls.has_value()),
                                      .fingerprint = listening.fingerprint}));
@@ -206,6 +252,10 @@ Action add_serve(CLI::App& app, Context& context) {
   command->add_option("--certificate", options->certificate, "PEM file with the certificate chain")->type_name("FILE");
   command->add_option("--key", options->key, "PEM file with its key")->type_name("FILE");
   command->add_flag("--tls", options->tls, "TLS on loopback, too, with a certificate of its own");
+  command
+      ->add_option("--name", options->names,
+                   "Another name or address of this machine, for that certificate; may be given more than once")
+      ->type_name("NAME");
   command->add_option("--rules", options->rules, "YAML file with rules for alerts (docs/reference/watch-rules.md)")
       ->type_name("FILE");
   command->add_option("--webhook", options->webhooks, "URL that gets each alert as JSON; may be given more than once")
@@ -223,7 +273,7 @@ Action add_serve(CLI::App& app, Context& context) {
   command->add_option("--keep-hours", options->keep_hours, "How long hours are kept")
       ->type_name("TIME")
       ->capture_default_str();
-  command->add_option("--workers", options->workers, "Threads that answer requests")
+  command->add_option("--workers", options->workers, "Threads that answer people; agents have as many")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->footer(R"(

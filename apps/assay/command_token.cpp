@@ -42,6 +42,18 @@ std::optional<std::string> leader_fingerprint(const LeaderPlace& place) {
   return made ? std::optional(*made) : std::nullopt;
 }
 
+/// What whoever uses a token must know of the leader's certificate beside it.
+std::string trust_notice(const Context& context, bool is_join, const std::optional<std::string>& fingerprint) {
+  const auto endpoint = read_endpoint(LeaderPlace(context.data_folder()));
+  if (is_join && !fingerprint && !endpoint) {
+    return "No leader has run here yet, so this token does not say how to know it. For a leader with TLS, make the "
+           "token "
+           "after its first start.\n";
+  }
+  if (is_join || !fingerprint) return "";
+  return fmt::format("On other machines it goes with --fingerprint {} (or ASSAY_FINGERPRINT).\n", *fingerprint);
+}
+
 int create_token(const Context& context, const TokenOptions& options) {
   const auto role = role_from(options.role);
   if (!role) {
@@ -58,13 +70,20 @@ int create_token(const Context& context, const TokenOptions& options) {
     }
     lifetime = *parsed;
   }
+  std::error_code ignored;
+  if (!options.file.empty() && fs::exists(options.file, ignored)) {
+    return context.fail({.kind = ErrorKind::usage,
+                         .message = fmt::format("'{}' exists already", options.file),
+                         .hint = "A token never replaces a file: name another, or remove that one."});
+  }
   auto book = open_book(context);
   if (!book) return context.fail(book.error());
   const auto made = book->create(*role, options.name, lifetime);
   if (!made) return context.fail(made.error());
   const bool is_join = *role == Role::agent;
-  const std::string text =
-      is_join ? join_token_text(made->secret, leader_fingerprint(LeaderPlace(context.data_folder()))) : made->secret;
+  const auto fingerprint = leader_fingerprint(LeaderPlace(context.data_folder()));
+  const std::string text = is_join ? join_token_text(made->secret, fingerprint) : made->secret;
+  if (!context.json && !context.quiet) print_error(trust_notice(context, is_join, fingerprint));
   json::object result = to_json(made->info);
   if (options.file.empty()) {
     result["token"] = text;
@@ -128,7 +147,15 @@ int revoke_token(const Context& context, const TokenOptions& options) {
   if (!book) return context.fail(book.error());
   const auto revoked = book->revoke(options.which);
   if (!revoked) return context.fail(revoked.error());
-  if (!context.json && !context.quiet) print(fmt::format("{} is good for nothing from now on.\n", options.which));
+  if (!context.json && !context.quiet) {
+    print(fmt::format("{} is good for nothing from now on.\n", options.which));
+    if (revoked->name == kOwnerToken) {
+      print("It was the one that the owner of this folder uses; `assay serve` makes a new one when it starts.\n");
+    }
+    if (options.which.starts_with("node:")) {
+      print("The node can join again with a new key and a new join token alone: assay token create --role agent\n");
+    }
+  }
   return context.succeed(to_json(*revoked));
 }
 
@@ -156,7 +183,7 @@ Examples:
   assay token create --role agent --out join.token       for the agents; carries the leader's fingerprint
   assay token create --role viewer --name grafana --expires 365d
   assay token revoke grafana
-  assay token revoke node:gpu03                           the node must join again, with a new key)");
+  assay token revoke node:gpu03                           the node stays out until it has a new join token)");
   return [&context, options, create, list] {
     if (create->parsed()) return create_token(context, *options);
     return list->parsed() ? list_tokens(context, *options) : revoke_token(context, *options);

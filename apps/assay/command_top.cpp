@@ -6,9 +6,10 @@
 #include <thread>
 
 #include "commands.h"
+#include "full_screen.h"
 #include "leader_place.h"
 #include "stop_signals.h"
-#include "top_screen.h"
+#include "top_picture.h"
 
 namespace assay {
 namespace {
@@ -49,6 +50,8 @@ void press(TopView& view, char key, bool& quit) {
     case 'u': view.sort = TopView::Sort::use; break;
     case 't': view.sort = TopView::Sort::temperature; break;
     case 'p': view.sort = TopView::Sort::power; break;
+    case 'h':
+    case '?': view.help = !view.help; break;
     case 'U': view.first = view.first > 0 ? view.first - 1 : 0; break;
     case 'D': ++view.first; break;
     default: break;
@@ -103,7 +106,10 @@ int run_top(const Context& context, TopOptions& options) {
     const auto nodes = client->get("/api/v1/nodes?values=true");
     return nodes ? context.succeed(nodes->as_object()) : context.fail(nodes.error());
   }
-  if (options.once || ::isatty(STDOUT_FILENO) == 0) {
+  const auto terminal = context.environment.find("TERM");
+  const bool can_draw =
+      ::isatty(STDOUT_FILENO) != 0 && terminal != context.environment.end() && terminal->second != "dumb";
+  if (options.once || !can_draw) {
     TopModel model;
     auto loaded = load(*client, model);
     auto events = loaded ? client->open_events(kLive) : Result<EventSource>(loaded.error());
@@ -129,7 +135,7 @@ Action add_top(CLI::App& app, Context& context) {
       ->type_name("BY");
   command->add_flag("--once", options->once, "Print one picture and end");
   add_leader_options(*command, options->leader);
-  command->footer("\nKeys: q quit · g GPUs or nodes · n u t p sort by name, use, temperature, power · ↑ ↓ scroll");
+  command->footer(fmt::format("\nKeys:\n{}", kTopKeys));
   return [&context, options] { return run_top(context, *options); };
 }
 

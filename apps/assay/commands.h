@@ -40,6 +40,7 @@ Action add_nodes(CLI::App& app, Context& context);
 Action add_top(CLI::App& app, Context& context);
 Action add_query(CLI::App& app, Context& context);
 Action add_alerts(CLI::App& app, Context& context);
+Action add_events(CLI::App& app, Context& context);
 Action add_backup(CLI::App& app, Context& context);
 Action add_restore(CLI::App& app, Context& context);
 Action add_fleet_sim(CLI::App& app, Context& context);

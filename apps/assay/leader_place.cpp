@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "access/secrets.h"
+#include "base/text.h"
 #include "net/url.h"
 
 namespace assay {
@@ -18,6 +19,22 @@ Error no_leader(const Context& context) {
           .hint = "Start one with `assay serve`, or name one: --leader URL --token-file FILE."};
 }
 
+/// A token is sent to this machine, or over TLS; and who names a certificate expects that somebody looks at it.
+Result<void> check_transport_of_token(const Url& url, const LeaderClient::Options& options) {
+  if (url.scheme == Url::Scheme::https) return {};
+  if (!options.fingerprint.empty() || !options.ca_file.empty()) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("--fingerprint and --ca-file are for https, and the leader at '{}' is asked "
+                                        "without it",
+                                        url.place()),
+                 .hint = "Write https://, or leave them out."};
+  }
+  if (url.scheme == Url::Scheme::unix_socket || is_loopback_host(url.host)) return {};
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("http to '{}' would send your token in the clear", url.place()),
+               .hint = "Write https://: every leader that other machines can reach speaks it."};
+}
+
 }  // namespace
 
 Result<void> write_endpoint(const LeaderPlace& place, const LeaderEndpoint& endpoint) {
@@ -28,6 +45,11 @@ Result<void> write_endpoint(const LeaderPlace& place, const LeaderEndpoint& endp
 
 Result<LeaderEndpoint> read_endpoint(const LeaderPlace& place) {
   auto text = read_file(place.endpoint(), 1 << 16);
+  if (!text && text.error().kind == ErrorKind::denied) {
+    Error error = std::move(text).error();
+    error.hint = "Another user's leader is asked with --leader URL --token-file FILE.";
+    return error;
+  }
   if (!text) return Error{.kind = ErrorKind::not_found, .message = "no leader runs here"};
   ASSAY_TRY(const auto value, parse_json(*text));
   JsonFields fields(value, "endpoint.json");
@@ -46,8 +68,9 @@ Result<LeaderClient> LeaderClient::connect(const Context& context, const Options
   }
   if (endpoint.url.empty()) {
     auto found = read_endpoint(place);
-    if (!found) return no_leader(context);
+    if (!found) return found.error().kind == ErrorKind::denied ? found.error() : no_leader(context);
     endpoint = std::move(*found);
+    if (!options.fingerprint.empty()) endpoint.fingerprint = options.fingerprint;
     if (token_file.empty()) token_file = place.own_token();
   } else if (token_file.empty()) {
     return Error{.kind = ErrorKind::usage,
@@ -56,8 +79,14 @@ Result<LeaderClient> LeaderClient::connect(const Context& context, const Options
                      "Give --token-file FILE or set ASSAY_TOKEN_FILE; `assay token create --role viewer` on the "
                      "leader's machine makes one."};
   }
-  ASSAY_TRY(auto token, read_secret_file(token_file));
   ASSAY_TRY(auto url, parse_url(endpoint.url));
+  ASSAY_CHECK(check_transport_of_token(url, options));
+  ASSAY_TRY(auto token, read_secret_file(token_file));
+  if (parse_join_token(token)) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("'{}' holds a join token, which lets agents in", token_file.string()),
+                 .hint = "`assay token create --role viewer` (or user, admin) on the leader's machine makes yours."};
+  }
   ClientOptions client{.server = std::string(kServer)};
   if (!endpoint.fingerprint.empty()) {
     ASSAY_TRY(client.trust.fingerprint, parse_fingerprint(endpoint.fingerprint));
@@ -74,6 +103,10 @@ Result<ClientResponse> LeaderClient::exchange(ClientRequest request) {
   auto response = client_->send(std::move(request));
   if (!response) {
     Error error = std::move(response).error();
+    // Closed without a word: what a server with TLS does to whoever does not speak it.
+    const bool is_plain = url_.starts_with("http://");
+    if (error.kind == ErrorKind::lost_peer && is_plain) error.hint = "If it speaks TLS, write https://.";
+    if (error.kind == ErrorKind::lost_peer) error.kind = ErrorKind::unreachable;
     if (error.kind == ErrorKind::unreachable && error.hint.empty())
       error.hint = "Is it running? `assay serve` starts one.";
     return error;
@@ -103,11 +136,13 @@ Result<json::value> LeaderClient::get(const std::string& target) {
   return parse_json(text);
 }
 
-Result<json::value> LeaderClient::send(const std::string& method, const std::string& target, const json::object& body) {
+Result<json::value> LeaderClient::send(const std::string& method, const std::string& target, const json::object& body,
+                                       std::optional<Nanos> time) {
   ASSAY_TRY(const auto response, exchange({.method = method,
                                            .target = target,
                                            .headers = {{"Content-Type", "application/json"}},
-                                           .body = body.empty() ? "" : json::serialize(body)}));
+                                           .body = body.empty() ? "" : json::serialize(body),
+                                           .time = time}));
   return parse_json(response.body);
 }
 
@@ -123,12 +158,26 @@ int change_at_leader(const Context& context, LeaderClient& client, const std::st
   return context.succeed(value->is_object() ? value->as_object() : json::object());
 }
 
+Result<void> print_problems(const Context& context, LeaderClient& client) {
+  ASSAY_TRY(const auto status, client.get("/api/v1/status"));
+  JsonFields fields(status, "status");
+  for (const auto& problem : fields.array_or_empty("problems")) {
+    if (!problem.is_string()) continue;
+    print_error(
+        fmt::format("{} {}\n", context.error_style().paint(Colour::red, "leader:"), printable(problem.as_string())));
+  }
+  return {};
+}
+
 void add_leader_options(CLI::App& command, LeaderClient::Options& options) {
   command.add_option("--token-file", options.token_file, "File with the token for --leader [$ASSAY_TOKEN_FILE]")
       ->type_name("FILE")
       ->group("Leader");
-  command.add_option("--fingerprint", options.fingerprint, "SHA-256 of the leader's certificate, if it made its own")
+  command
+      .add_option("--fingerprint", options.fingerprint,
+                  "SHA-256 of the leader's certificate, if it made its own [$ASSAY_FINGERPRINT]")
       ->type_name("SHA256")
+      ->envname("ASSAY_FINGERPRINT")
       ->group("Leader");
   command.add_option("--ca-file", options.ca_file, "Certificates to trust instead of the system's")
       ->type_name("FILE")

@@ -43,7 +43,7 @@ struct Program {
       "the figures are worth.",
       "assay"};
   Context context;
-  std::string log_level = "warning";
+  std::string log_level;
   std::string log_format = "text";
   std::map<std::string, Action> actions;
 };
@@ -51,6 +51,9 @@ struct Program {
 void add_common_options(Program& program) {
   auto& app = program.app;
   auto& context = program.context;
+  app.set_version_flag(
+         "--version", [] { return fmt::format("assay {}", version()); }, "Print the version")
+      ->group("Common");
   app.add_flag("--json", context.json, "Print one JSON object instead of text")->group("Common");
   app.add_option("--data", context.data_option, "Folder where runs are kept [$ASSAY_DATA, ~/.local/share/assay]")
       ->type_name("DIR")
@@ -61,7 +64,8 @@ void add_common_options(Program& program) {
       ->group("Common");
   app.add_flag("-q,--quiet", context.quiet, "No progress, no summary")->group("Common");
   app.add_flag("--no-color", context.no_colour, "No colours (also: NO_COLOR=1)")->group("Common");
-  app.add_option("--log-level", program.log_level, "What to log: debug, info, warning, error")
+  app.add_option("--log-level", program.log_level,
+                 "What to log: debug, info, warning, error [info for serve and agent, else warning]")
       ->check(CLI::IsMember({"debug", "info", "warning", "error"}))
       ->type_name("LEVEL")
       ->envname("ASSAY_LOG_LEVEL")
@@ -101,6 +105,7 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["top"] = add_top(app, context);
   actions["query"] = add_query(app, context);
   actions["alerts"] = add_alerts(app, context);
+  actions["events"] = add_events(app, context);
   actions["backup"] = add_backup(app, context);
   actions["restore"] = add_restore(app, context);
   actions["fleet-sim"] = add_fleet_sim(app, context);
@@ -121,10 +126,27 @@ std::string_view first_word(const std::vector<std::string>& arguments) {
   return {};
 }
 
-Error usage_error(const Program& program, const std::string& message) {
-  const std::string help =
-      program.context.command.empty() ? "assay --help" : fmt::format("assay {} --help", program.context.command);
-  return {.kind = ErrorKind::usage, .message = message, .hint = fmt::format("`{}` shows how it is used.", help)};
+/// A parsing error in the words of the command that it is about, which may be a command of a command.
+Error usage_error(const Program& program, const CLI::ParseError& problem) {
+  const CLI::App* command = &program.app;
+  std::string name = "assay";
+  for (auto chosen = command->get_subcommands(); !chosen.empty(); chosen = command->get_subcommands()) {
+    command = chosen.front();
+    name += " " + command->get_name();
+  }
+  Error error{.kind = ErrorKind::usage,
+              .message = problem.what(),
+              .hint = fmt::format("`{} --help` shows how it is used.", name)};
+  const auto words = program.app.remaining(true);
+  if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr || words.empty()) return error;
+  std::vector<std::string> known;
+  for (const auto* inner : command->get_subcommands([](const CLI::App*) { return true; })) {
+    known.push_back(inner->get_name());
+  }
+  error.message = known.empty() ? fmt::format("'{}' was not expected after `{}`", words.front(), name)
+                                : fmt::format("`{}` has no command '{}'.", name, words.front());
+  if (const auto meant = nearest(words.front(), known)) error.message += fmt::format(" Did you mean '{}'?", *meant);
+  return error;
 }
 
 std::optional<Error> check_command_name(const Program& program, std::string_view word) {
@@ -154,11 +176,12 @@ int run_program(std::vector<std::string> arguments) {
   program.context.environment = process_environment();
   program.app.require_subcommand(0, 1);
   program.app.fallthrough();
-  program.app.footer(kFooter);
   program.app.set_help_flag("-h,--help", "Show this help");
   program.app.get_formatter()->column_width(30);
   add_common_options(program);
   add_commands(program, passed);
+  // After the commands, which would inherit it.
+  program.app.footer(kFooter);
 
   program.context.command = command;
   // Known before parsing, so that a parsing error can be answered in JSON, too.
@@ -171,14 +194,22 @@ int run_program(std::vector<std::string> arguments) {
     const auto chosen = program.app.get_subcommands();
     print(chosen.empty() ? program.app.help() : chosen.front()->help("assay"));
     return 0;
+  } catch (const CLI::CallForVersion& asked) {
+    print(fmt::format("{}\n", asked.what()));
+    return 0;
   } catch (const CLI::ParseError& problem) {
-    return program.context.fail(usage_error(program, problem.what()));
+    return program.context.fail(usage_error(program, problem));
   }
   static const std::map<std::string, LogLevel> kLevels = {
       {"debug", LogLevel::debug}, {"info", LogLevel::info}, {"warning", LogLevel::warning}, {"error", LogLevel::error}};
-  configure_log(kLevels.at(program.log_level), program.log_format == "json" ? LogFormat::json_lines : LogFormat::text);
-
   const auto chosen = program.app.get_subcommands();
+  const bool is_service = command == "serve" || command == "agent";
+  if (program.log_level.empty()) program.log_level = is_service ? "info" : "warning";
+  // The journal of systemd knows the time of each line.
+  const bool timed = is_service && !program.context.environment.contains("JOURNAL_STREAM");
+  const LogFormat text = timed ? LogFormat::timed_text : LogFormat::text;
+  configure_log(kLevels.at(program.log_level), program.log_format == "json" ? LogFormat::json_lines : text);
+
   if (chosen.empty()) {
     print(program.app.help());
     return arguments.empty() ? 0 : 2;

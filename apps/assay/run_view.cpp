@@ -194,11 +194,9 @@ std::string verdict_text(Verdict verdict, RunState state, const TerminalStyle& s
   return std::string(name_of(verdict));
 }
 
-std::string describe_run(const Run& run, Store& store, const std::string& data_folder, const TerminalStyle& style) {
-  Courses courses;
-  // Without its points the rest is still worth showing.
-  (void)store.read_journal(run.id, courses).ok();
+namespace {
 
+std::string describe_run(const Run& run, const Courses& courses, const TerminalStyle& style) {
   std::string out;
   const std::string variant = run.study.empty() ? "" : fmt::format("  {} #{}", run.variant, run.repeat + 1);
   out += fmt::format("\n  {}  {}{}  {}\n\n", style.paint(Colour::bold, run.name), style.paint(Colour::dim, run.id),
@@ -218,9 +216,21 @@ std::string describe_run(const Run& run, Store& store, const std::string& data_f
   describe_problems(out, run, style);
   out += series_table(run, courses, false, style);
   out += result_table(run, style);
-  out += series_table(run, courses, true, style);
-  out += fmt::format("\n  {}\n\n", style.paint(Colour::dim, fmt::format("{}/runs/{}", data_folder, run.id)));
-  return out;
+  return out + series_table(run, courses, true, style);
+}
+
+}  // namespace
+
+std::string describe_run(const Run& run, Store& store, const std::string& data_folder, const TerminalStyle& style) {
+  Courses courses;
+  // Without its points the rest is still worth showing.
+  (void)store.read_journal(run.id, courses).ok();
+  const std::string folder = fmt::format("{}/runs/{}", data_folder, run.id);
+  return fmt::format("{}\n  {}\n\n", describe_run(run, courses, style), style.paint(Colour::dim, folder));
+}
+
+std::string describe_run(const Run& run, const TerminalStyle& style) {
+  return describe_run(run, Courses(), style) + "\n";
 }
 
 std::string describe_study(const Study& study, const StudyOutcome& outcome, const TerminalStyle& style) {

@@ -95,6 +95,7 @@ Result<void> TopModel::apply(std::string_view data, bool snapshot) {
       stale_ = true;
     } else {
       gpu->values[place->second.metric] = number;
+      if (triple[1].is_int64()) gpu->newest_ms = std::max(gpu->newest_ms, triple[1].as_int64());
     }
   }
   return fields.finish();
@@ -105,23 +106,26 @@ std::vector<NodeLine> TopModel::lines() const {
   lines.reserve(nodes_.size());
   for (const auto& entry : nodes_) {
     NodeLine& line = lines.emplace_back(entry.second);
+    line.drop_old_values();
     for (const auto& [id, alert] : alerts_) line.alerts += alert.node == line.name && alert.severity != "info" ? 1 : 0;
   }
   return lines;
 }
 
-std::vector<std::pair<std::string, std::string>> TopModel::alert_lines(std::size_t most) const {
-  std::vector<const OpenAlert*> sorted;
+std::vector<TopModel::AlertLine> TopModel::alert_lines() const {
+  std::vector<AlertLine> lines;
   for (const auto& [id, alert] : alerts_) {
-    if (alert.severity != "info") sorted.push_back(&alert);
+    if (alert.severity == "info") continue;
+    const bool named = alert.what.find(alert.node) != std::string::npos;
+    lines.push_back({.severity = alert.severity,
+                     .what = named ? alert.what : fmt::format("{}: {}", alert.node, alert.what),
+                     .since_ms = alert.since_ns / 1'000'000});
   }
-  std::sort(sorted.begin(), sorted.end(), [](const auto* a, const auto* b) { return a->since_ns > b->since_ns; });
-  std::vector<std::pair<std::string, std::string>> lines;
-  for (const auto* alert : sorted) {
-    if (lines.size() == most) break;
-    const bool named = alert->what.find(alert->node) != std::string::npos;
-    lines.emplace_back(alert->severity, named ? alert->what : fmt::format("{}: {}", alert->node, alert->what));
-  }
+  std::sort(lines.begin(), lines.end(), [](const AlertLine& a, const AlertLine& b) {
+    const int x = rank_of_severity(a.severity);
+    const int y = rank_of_severity(b.severity);
+    return x != y ? x < y : a.since_ms > b.since_ms;
+  });
   return lines;
 }
 

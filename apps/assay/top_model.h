@@ -27,8 +27,13 @@ class TopModel {
   /// By name.
   std::vector<NodeLine> lines() const;
   std::size_t open_alerts() const { return alerts_.size(); }
-  /// The sentences of the newest alerts, most recent first, with their severity.
-  std::vector<std::pair<std::string, std::string>> alert_lines(std::size_t most) const;
+  struct AlertLine {
+    std::string severity;
+    std::string what;
+    std::int64_t since_ms = 0;
+  };
+  /// The gravest first, of those the newest; what is for information only is left to `assay alerts`.
+  std::vector<AlertLine> alert_lines() const;
   std::int64_t time_ms() const { return time_ms_; }
 
  private:

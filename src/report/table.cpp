@@ -1,7 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/text.h"
@@ -49,14 +49,31 @@ void Table::add(std::vector<Cell> row) {
 
 std::vector<std::size_t> Table::widths(const TerminalStyle& style, int indent) const {
   std::vector<std::size_t> widths;
+  widths.reserve(columns_.size());
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = display_width(columns_[i].title);
+    std::size_t width = std::max<std::size_t>(display_width(columns_[i].title), 1);
     for (const auto& row : rows_) width = std::max(width, display_width(row[i].text));
     widths.push_back(width);
   }
-  const std::size_t room = static_cast<std::size_t>(std::max(style.width - indent, 20));
-  std::size_t total = std::accumulate(widths.begin(), widths.end(), (columns_.size() - 1) * kGap);
-  while (total > room) {
+  const auto room = static_cast<std::size_t>(std::max(style.width - indent, 20));
+  const auto needed = [&](bool shrunk) {
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (widths[i] == 0) continue;
+      const bool gives = shrunk && columns_[i].shrinks;
+      total += (gives ? std::min(widths[i], kNarrowest) : widths[i]) + kGap;
+    }
+    return total - kGap;
+  };
+  while (needed(true) > room) {
+    std::size_t first = 0;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (widths[i] > 0 && (widths[first] == 0 || columns_[i].yields > columns_[first].yields)) first = i;
+    }
+    if (columns_[first].yields == 0) break;
+    widths[first] = 0;
+  }
+  for (std::size_t total = needed(false); total > room; --total) {
     std::size_t widest = columns_.size();
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i].shrinks && widths[i] > kNarrowest && (widest == columns_.size() || widths[i] > widths[widest]))
@@ -64,7 +81,6 @@ std::vector<std::size_t> Table::widths(const TerminalStyle& style, int indent) c
     }
     if (widest == columns_.size()) break;
     --widths[widest];
-    --total;
   }
   return widths;
 }
@@ -73,23 +89,28 @@ std::string Table::render(const TerminalStyle& style, int indent) const {
   const auto columns = widths(style, indent);
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   const std::string gap(kGap, ' ');
-  std::string out;
-  std::string titles = margin;
-  std::string rule = margin;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (i) titles += gap, rule += gap;
-    append_aligned(titles, style, Cell(columns_[i].title, Colour::bold), columns_[i].align, columns[i]);
-    for (std::size_t c = 0; c < columns[i]; ++c) rule += style.pick("─", "-");
-  }
-  end_line(out, std::move(titles));
-  out += style.paint(Colour::dim, rule) + "\n";
-  for (const auto& row : rows_) {
+  const auto put_line = [&](auto&& put_column) {
     std::string line = margin;
+    bool first = true;
     for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (i) line += gap;
-      append_aligned(line, style, row[i], columns_[i].align, columns[i]);
+      if (columns[i] == 0) continue;
+      if (!std::exchange(first, false)) line += gap;
+      put_column(line, i);
     }
-    end_line(out, std::move(line));
+    return line;
+  };
+  std::string out;
+  end_line(out, put_line([&](std::string& line, std::size_t i) {
+             append_aligned(line, style, Cell(columns_[i].title, Colour::bold), columns_[i].align, columns[i]);
+           }));
+  out += style.paint(Colour::dim, put_line([&](std::string& line, std::size_t i) {
+                       for (std::size_t c = 0; c < columns[i]; ++c) line += style.pick("─", "-");
+                     })) +
+         "\n";
+  for (const auto& row : rows_) {
+    end_line(out, put_line([&](std::string& line, std::size_t i) {
+               append_aligned(line, style, row[i], columns_[i].align, columns[i]);
+             }));
   }
   return out;
 }

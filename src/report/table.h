@@ -13,6 +13,7 @@ struct Column {
   std::string title;
   Align align = Align::left;
   bool shrinks = false;  ///< gives way when the table is wider than the terminal
+  int yields = 0;        ///< left out when that does not suffice; the highest goes first, 0 never
 };
 
 struct Cell {
@@ -35,6 +36,7 @@ class Table {
   std::string render(const TerminalStyle& style, int indent = 2) const;
 
  private:
+  /// Of each column; 0 for one that is left out.
   std::vector<std::size_t> widths(const TerminalStyle& style, int indent) const;
 
   std::vector<Column> columns_;

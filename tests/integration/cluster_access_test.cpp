@@ -48,8 +48,8 @@ TEST_F(ClusterAccess, NeedsATokenThatIsGoodForIt) {
     EXPECT_EQ(status("POST", "/api/v1/nodes/sim001/commands", secret, R"({"kind": "doctor"})"), 403);
     EXPECT_EQ(status("POST", "/api/v1/backup", secret, R"({"folder": "/nowhere"})"), 403);
   }
-  EXPECT_EQ(status("POST", "/api/v1/silences", viewer, R"({"for": "1h"})"), 403);
-  EXPECT_EQ(status("POST", "/api/v1/silences", user, R"({"for": "1h"})"), 200);
+  EXPECT_EQ(status("POST", "/api/v1/silences", viewer, R"({"for": "1h", "node": "sim001"})"), 403);
+  EXPECT_EQ(status("POST", "/api/v1/silences", user, R"({"for": "1h", "node": "sim001"})"), 200);
   EXPECT_EQ(status("POST", "/api/v1/nodes/sim001/drain", admin, "{}"), 200);
 
   EXPECT_EQ(leader_.cli().run({"token", "revoke", "grafana"}).exit_code, 0);

@@ -200,6 +200,10 @@ AssayProcess TestLeader::start_fleet(int nodes, const std::vector<std::string>& 
   return {command, cli_.folder() / "fleet.log", {}};
 }
 
+AssayProcess TestLeader::start_command(const std::string& name, const std::vector<std::string>& arguments) {
+  return {arguments, cli_.folder() / (name + ".log"), {{"ASSAY_DATA", cli_.data().string()}}};
+}
+
 std::string TestLeader::state_of(const std::string& node) {
   const auto answer = cli_.json({"nodes"});
   if (!answer.contains("result")) return "absent";

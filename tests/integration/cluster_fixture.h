@@ -64,6 +64,8 @@ class TestLeader {
   /// A file with a token of that role, or a join token; made by `assay token create`.
   fs::path token_file(const std::string& role, const std::vector<std::string>& arguments = {});
   std::string secret_of(const fs::path& token_file) const;
+  /// Agents that are started from now on join with another one.
+  void new_join_token() { join_token_ = token_file("agent"); }
 
   /// An agent that reads this machine five times a second unless told otherwise: no second is without a value because
   /// one reading was late. Its state is in the folder `state`, or in one of the node's name.
@@ -71,6 +73,9 @@ class TestLeader {
                            const std::string& state = "");
   /// Simulated nodes PREFIX001 and so on, until they are stopped.
   AssayProcess start_fleet(int nodes, const std::vector<std::string>& arguments = {});
+
+  /// A command that goes on; what it prints goes to NAME.log.
+  AssayProcess start_command(const std::string& name, const std::vector<std::string>& arguments);
 
   /// online, late, offline or draining; "absent" if the leader does not know it.
   std::string state_of(const std::string& node);

@@ -41,13 +41,39 @@ TEST_F(ClusterLeader, AnswersQuestionsAsTableCsvAndJson) {
   EXPECT_EQ(answer.at("series").as_array().size(), 4U);
   EXPECT_EQ(answer.at("width_ms").to_number<int>(), 1000);
   EXPECT_TRUE(answer.at("problems").as_array().empty());
-  EXPECT_THAT(cli.run({"query", "no.such_metric"}).out, HasSubstr("No series matches"));
-  for (const char* mistake : {"gpu.util last=soon", "gpu.util width=-1s", "gpu.util memory.util",
-                              "gpu.util from=yesterday", "gpu.util last=1h points=none"}) {
+  const auto by_number = cli.run({"query", "gpu.util node=sim001 gpu=1 last=1min"});
+  EXPECT_EQ(by_number.exit_code, 0) << by_number.error;
+  EXPECT_THAT(by_number.out, HasSubstr("GPU 1 GPU-"));
+  EXPECT_THAT(cli.run({"query", "gpu.util from=2020-01-01T00:00:00Z to=2020-01-02T00:00:00Z"}).out,
+              HasSubstr("none has a value in that time"));
+  EXPECT_THAT(cli.run({"query", "gpu.utl"}).error, HasSubstr("Did you mean 'gpu.util'?"));
+  EXPECT_THAT(cli.run({"query", "gpu.util nod=sim001"}).error, HasSubstr("Did you mean 'node'?"));
+  EXPECT_THAT(cli.run({"query", "gpu.util node=sim01"}).error, HasSubstr("Did you mean 'sim001'?"));
+  for (const char* mistake :
+       {"gpu.util last=soon", "gpu.util width=-1s", "gpu.util memory.util", "gpu.util from=yesterday",
+        "gpu.util last=1h points=none", "no.such_metric", "gpu.util node=nobody", "gpu.util colour=red",
+        "gpu.util gpu=0", "gpu.util node=sim001 gpu=7"}) {
     const auto wrong = cli.run({"query", mistake});
     EXPECT_EQ(wrong.exit_code, 2) << mistake << ": " << wrong.out << wrong.error;
     EXPECT_FALSE(wrong.error.empty()) << mistake;
   }
+}
+
+TEST_F(ClusterLeader, TellsOfOneNodeAndOfWhatHappened) {
+  start_with_fleet();
+  AssayCli& cli = leader_.cli();
+  const auto shown = cli.run({"nodes", "show", "sim001"});
+  EXPECT_EQ(shown.exit_code, 0) << shown.error;
+  for (const char* part : {"online, simulated", "it allows", "NVIDIA H200", "node_online"}) {
+    EXPECT_THAT(shown.out, HasSubstr(part));
+  }
+  const auto events = cli.run({"events", "--node", "sim001", "--kind", "node_online", "--last", "1h"});
+  EXPECT_EQ(events.exit_code, 0) << events.error;
+  EXPECT_THAT(events.out, HasSubstr("the node is heard of"));
+  EXPECT_THAT(cli.run({"events", "--kind", "xid"}).out, HasSubstr("Nothing happened"));
+  EXPECT_EQ(cli.run({"events", "--last", "soon"}).exit_code, 2);
+  const auto unknown = cli.run({"alerts", "--node", "sim01"});
+  EXPECT_EQ(unknown.exit_code, 2) << "a typing mistake looks as if nothing were wrong: " << unknown.out;
 }
 
 TEST_F(ClusterLeader, IsSeenInTop) {

@@ -35,6 +35,8 @@ TEST_F(ClusterNodes, ANameBelongsToOneKeyUntilThatIsRevoked) {
 
   const auto revoked = leader_.cli().run({"token", "revoke", "node:n1"});
   EXPECT_EQ(revoked.exit_code, 0) << revoked.error;
+  leader_.expect_state("n1", "offline");
+  leader_.new_join_token();
   other = leader_.start_agent("n1", {}, "impostor");
   leader_.expect_state("n1", "online");
   EXPECT_TRUE(other.running());
@@ -58,6 +60,10 @@ TEST_F(ClusterNodes, AreShownDrainedResumedAndForgotten) {
 
   EXPECT_EQ(cli.run({"nodes", "drain", "sim001", "--reason", "fan 2 is loud"}).exit_code, 0);
   EXPECT_EQ(leader_.state_of("sim001"), "draining");
+  const std::string spec = cli.write("small.yaml", "kind: null\nsteps: 10\n");
+  const auto no_work = cli.run({"nodes", "run", "sim001", spec});
+  EXPECT_EQ(no_work.exit_code, 3);
+  EXPECT_THAT(no_work.error, HasSubstr("draining: fan 2 is loud"));
   EXPECT_THAT(cli.run({"nodes", "show", "sim001"}).out, HasSubstr("fan 2 is loud"));
   EXPECT_EQ(cli.run({"nodes", "resume", "sim001"}).exit_code, 0);
   EXPECT_EQ(leader_.state_of("sim001"), "online");

@@ -61,6 +61,17 @@ TEST_F(CommandLine, WrongUseIsExitCode2WithAHint) {
   }
 }
 
+TEST_F(CommandLine, CommandsOfCommandsHaveTheirOwnHelp) {
+  const auto help = cli_.run({"nodes", "drain", "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.out, AllOf(HasSubstr("--reason"), Not(HasSubstr("assay exec"))));
+  const auto mistyped = cli_.run({"nodes", "sho", "gpu01"});
+  EXPECT_EQ(mistyped.exit_code, 2);
+  EXPECT_THAT(mistyped.error, HasSubstr("`assay nodes` has no command 'sho'. Did you mean 'show'?"));
+  EXPECT_THAT(cli_.run({"nodes", "show"}).error, HasSubstr("assay nodes show --help"));
+  EXPECT_THAT(cli_.run({"--version"}).out, testing::StartsWith("assay "));
+}
+
 TEST_F(CommandLine, WhatIsNotThereYetIsExitCode3) {
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"queue"}, {"submit", "x.yaml"}, {"--leader", "http://127.0.0.1:1", "runs"}}) {

@@ -1,0 +1,162 @@
+#include "node_work.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "base/text.h"
+#include "doctor_view.h"
+#include "net/url.h"
+#include "run_services.h"
+#include "run_view.h"
+#include "spec/spec.h"
+#include "stop_signals.h"
+
+namespace assay {
+namespace {
+
+constexpr int kLookMs = 300;
+/// How long a node may be silent in the middle of its work; its agent may just be restarted.
+constexpr Nanos kMostSilence = std::chrono::seconds(60);
+
+/// Mistakes are better said here, with the user's own file name, than by the node.
+Result<json::object> arguments_of(const Context& context, const NodeWork& work) {
+  if (work.kind == "stop") return json::object{{"id", work.id}};
+  if (work.kind != "run") return json::object();
+  ASSAY_TRY(const auto specs, read_specs(context, {work.spec}, {}));
+  for (const auto& spec : specs) ASSAY_CHECK(expand(spec));
+  ASSAY_TRY(const auto text, read_file(work.spec, std::size_t{1} << 20));
+  const std::string name = work.name.empty() ? fs::path(work.spec).stem().string() : work.name;
+  return json::object{{"spec", text}, {"name", name}};
+}
+
+/// What the agent's own `assay … --json` printed; null if it is no such answer.
+const json::object* result_in(const json::value& answer) {
+  const auto* result = answer.is_object() ? answer.as_object().if_contains("result") : nullptr;
+  return result != nullptr && result->is_object() ? &result->as_object() : nullptr;
+}
+
+void print_answer(const Context& context, const std::string& output) {
+  const auto answer = parse_json(output);
+  const auto* result = answer ? result_in(*answer) : nullptr;
+  if (result == nullptr) {
+    if (!output.empty()) print(printable(output) + "\n");
+    return;
+  }
+  if (const auto* findings = result->if_contains("findings"); findings != nullptr && findings->is_array()) {
+    print_findings(context, findings->as_array());
+  } else if (const auto run = run_from_json(*result)) {
+    print(describe_run(*run, context.out_style()));
+    print(fmt::format("  `assay show {}` on the leader's machine has everything.\n\n", run->id));
+  } else if (const auto* study = result->if_contains("study"); study != nullptr && study->is_string()) {
+    JsonFields fields(*answer->as_object().if_contains("result"), "study");
+    print(fmt::format("{}: {} of {} runs valid.\n", printable(fields.text_or("name", "")),
+                      fields.integer_or("valid", 0), fields.integer_or("planned", 0)));
+  } else {
+    print(printable(output) + "\n");
+  }
+}
+
+Error explain(const NodeWork& work, const std::string& state, const std::string& message) {
+  if (state == "refused" && message.starts_with("busy")) {
+    return {.kind = ErrorKind::busy,
+            .message = fmt::format("{}: {}", work.node, message),
+            .hint = fmt::format("`assay nodes show {}` says what it does.", work.node)};
+  }
+  if (state == "refused") return {.kind = ErrorKind::denied, .message = fmt::format("{}: {}", work.node, message)};
+  return {.kind = ErrorKind::crash, .message = fmt::format("{}: {}", work.node, message.empty() ? state : message)};
+}
+
+int finish(const Context& context, const NodeWork& work, const json::value& command) {
+  JsonFields fields(command, "command");
+  const std::string state = fields.text("state");
+  const std::string output = fields.text_or("output", "");
+  const std::string message = printable(fields.text_or("message", ""));
+  const auto code = static_cast<int>(fields.integer_or("exit_code", 0));
+  if (state == "refused" || state == "expired" || (state == "failed" && output.empty())) {
+    return context.fail(explain(work, state, message));
+  }
+  const int exit_code = state == "failed" && code == 0 ? 1 : code;
+  if (context.json) {
+    json::object result = command.as_object();
+    // An object rather than a text with an object in it.
+    if (auto answer = parse_json(output); answer && answer->is_object()) {
+      result.erase("output");
+      result["answer"] = std::move(*answer);
+    }
+    return context.answer(exit_code, std::move(result), nullptr);
+  }
+  print_answer(context, output);
+  if (!message.empty()) print_error(message + "\n");
+  return exit_code;
+}
+
+class Follower {
+ public:
+  Follower(const Context& context, LeaderClient& client, const NodeWork& work, std::string id)
+      : context_(context), client_(client), work_(work), id_(std::move(id)), heard_(context.clock.now()) {}
+
+  int follow() {
+    std::string last;
+    while (true) {
+      const auto command = client_.get("/api/v1/commands/" + percent_encode(id_));
+      if (!command) return context_.fail(command.error());
+      JsonFields fields(*command, "command");
+      const std::string state = fields.text("state");
+      if (state != "waiting" && state != "running") return finish(context_, work_, *command);
+      if (!context_.json && !context_.quiet && state != last) {
+        print_error(fmt::format("{} on {}: {}\n", id_, work_.node, state));
+      }
+      last = state;
+      if (work_.no_wait) return context_.succeed(command->as_object());
+      if (const auto error = lost_node()) return context_.fail(*error);
+      if (stopped()) return context_.fail(interrupted());
+    }
+  }
+
+ private:
+  std::optional<Error> lost_node() {
+    const auto node = client_.get("/api/v1/nodes/" + percent_encode(work_.node));
+    if (!node) return node.error();
+    JsonFields fields(*node, "node");
+    if (fields.text_or("state", "") != "offline") heard_ = context_.clock.now();
+    if (context_.clock.now() - heard_ < kMostSilence) return std::nullopt;
+    return Error{.kind = ErrorKind::lost_peer,
+                 .message = fmt::format("{} went silent; a run ends with its agent", work_.node),
+                 .hint = fmt::format("`assay nodes show {}` says when it was last heard of.", work_.node)};
+  }
+
+  bool stopped() const {
+    pollfd waiting{.fd = stop_.fd(), .events = POLLIN, .revents = 0};
+    return ::poll(&waiting, 1, kLookMs) > 0 || stop_.requested();
+  }
+
+  Error interrupted() const {
+    Error error{.kind = ErrorKind::interrupted, .message = fmt::format("no longer waiting for {}", id_)};
+    if (work_.kind == "run") {
+      error.hint = fmt::format("The run goes on: `assay nodes stop {} {}` ends it.", work_.node, id_);
+    }
+    return error;
+  }
+
+  const Context& context_;
+  LeaderClient& client_;
+  const NodeWork& work_;
+  const std::string id_;
+  SteadyTime heard_;
+  StopSignals stop_;
+};
+
+}  // namespace
+
+int do_node_work(const Context& context, LeaderClient& client, const NodeWork& work) {
+  const auto arguments = arguments_of(context, work);
+  if (!arguments) return context.fail(arguments.error());
+  json::object body{{"kind", work.kind}, {"arguments", *arguments}};
+  if (work.force) body["force"] = true;
+  const auto command = client.send("POST", fmt::format("/api/v1/nodes/{}/commands", percent_encode(work.node)), body);
+  if (!command) return context.fail(command.error());
+  JsonFields fields(*command, "command");
+  return Follower(context, client, work, fields.text("id")).follow();
+}
+
+}  // namespace assay
