@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "gpu_source.h"
-#include "start_up_pages.h"
+#include "program_pages.h"
 #include "stop_signals.h"
 #include "telemetry/procfs/procfs_source.h"
 #include "telemetry/replay/replay_source.h"
@@ -39,6 +39,8 @@ struct AgentArguments {
 
 /// Until every source was read and the leader knows the node.
 constexpr int kStartUpMilliseconds = 5000;
+/// Runs that the leader asks for touch code that is not needed afterwards, too.
+constexpr int kTidyMilliseconds = 600'000;
 
 Error bad_option(std::string_view option, std::string_view value, std::string_view rule) {
   return {.kind = ErrorKind::usage, .message = fmt::format("'{} {}' {}", option, value, rule)};
@@ -154,8 +156,10 @@ void wait_for_end(const StopSignals& signals, const Agent& agent) {
       static_cast<void>(::poll(watched.data(), watched.size(), milliseconds));
   };
   wait(kStartUpMilliseconds);
-  release_start_up_pages();
-  while (!signals.requested() && !agent.failure()) wait(-1);
+  while (!signals.requested() && !agent.failure()) {
+    release_program_pages();
+    wait(kTidyMilliseconds);
+  }
 }
 
 json::object summary_of(const AgentState& state) {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "context.h"
-#include "start_up_pages.h"
+#include "program_pages.h"
 #include "telemetry/nvml/nvml_source.h"
 #include "telemetry/sensor/sensor.h"
 #include "telemetry/sensor/sensor_source.h"
@@ -34,7 +34,7 @@ int sensor_main() {
   // By then NVML is up and every field was read. Nobody waits for the thread: the sensor ends when its channel does.
   std::thread([] {
     std::this_thread::sleep_for(std::chrono::seconds(5));
-    release_start_up_pages();
+    release_program_pages();
   }).detach();
   return run_sensor(kSensorChannel, kSensorChannel, *make_nvml_source());
 }

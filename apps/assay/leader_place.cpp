@@ -103,6 +103,8 @@ Result<ClientResponse> LeaderClient::exchange(ClientRequest request) {
   auto response = client_->send(std::move(request));
   if (!response) {
     Error error = std::move(response).error();
+    // The place says more to people than the path.
+    error.context = {fmt::format("asking {}", url_)};
     // Closed without a word: what a server with TLS does to whoever does not speak it.
     const bool is_plain = url_.starts_with("http://");
     if (error.kind == ErrorKind::lost_peer && is_plain) error.hint = "If it speaks TLS, write https://.";

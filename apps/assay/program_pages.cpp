@@ -1,4 +1,4 @@
-#include "start_up_pages.h"
+#include "program_pages.h"
 
 #include <link.h>
 #include <sys/mman.h>
@@ -26,6 +26,6 @@ int release_segments(dl_phdr_info* object, std::size_t, void*) {
 
 }  // namespace
 
-void release_start_up_pages() { ::dl_iterate_phdr(release_segments, nullptr); }
+void release_program_pages() { ::dl_iterate_phdr(release_segments, nullptr); }
 
 }  // namespace assay
