@@ -108,7 +108,7 @@ Result<bool> BookState::may_join(const TokenInfo& token, std::string_view node, 
   const auto& revoked = known->second.revoked;
   if (std::find(revoked.begin(), revoked.end(), hash) != revoked.end()) {
     return denied(fmt::format("this key of node '{}' was revoked", node),
-                  "Remove the agent's key file, so that it makes a new key, and start the agent again.");
+                  "Remove the file 'key' in the agent's state folder, so that it makes a new one, and start it again.");
   }
   if (known->second.info.revoked) {
     // By their order in the book: a clock may be set back.

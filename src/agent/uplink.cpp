@@ -150,7 +150,7 @@ Nanos Uplink::join() {
         "(`assay token revoke node:{}`) and make a new join token.",
         options_.access.node);
   }
-  const bool final = never_joined_ && (response->status == 401 || response->status == 409 || response->status == 400);
+  const bool final = never_joined_ && (response->status >= 400 && response->status < 500);
   if (final) options_.on_refused(Error(error).within(fmt::format("joining as '{}'", options_.access.node)));
   return on_failure(error);
 }
@@ -265,10 +265,12 @@ Nanos Uplink::on_failure(const Error& error) {
       state_.away = true;
       return 0s;
     }
-    const bool known = state_.away && state_.last_error;
+    // Said once; but why a leader refuses us is worth another word, since somebody has to do something about it.
+    const bool is_news =
+        !state_.away || !state_.last_error || (error.kind == ErrorKind::denied && state_.last_error != error.text());
     state_.away = true;
     state_.last_error = error.text();
-    if (!known) {
+    if (is_news) {
       log_warning("the leader takes no batches; they are kept and sent later: {}{}{}", error.text(),
                   error.hint.empty() ? "" : ". ", error.hint);
     }

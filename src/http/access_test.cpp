@@ -169,7 +169,7 @@ TEST_F(Access, JoiningNeedsAnAgentsToken) {
   const std::string body = json::serialize(json::object{{"node", "gpu03"}, {"key", key}});
   EXPECT_EQ(send("POST", "/agent/v1/join", {}, body).status, 401);
   for (const Role role : {Role::viewer, Role::user, Role::admin}) {
-    EXPECT_EQ(send("POST", "/agent/v1/join", bearer(role), body).status, 401) << name_of(role);
+    EXPECT_EQ(send("POST", "/agent/v1/join", bearer(role), body).status, 403) << name_of(role);
   }
   const auto joined = send("POST", "/agent/v1/join", bearer(Role::agent), body);
   EXPECT_EQ(joined.status, 200) << joined.body;

@@ -202,6 +202,11 @@ HttpResponse Gatekeeper::join(const HttpRequest& request) {
     return json_response(json::object{{"node", node}});
   }
   if (joined.error().kind == ErrorKind::usage) return error_response(joined.error());
+  // Who has a token that is good may know why it does not help.
+  if (joined.error().kind == ErrorKind::denied && book_.check(bearer_of(request))) {
+    log_refusal(fmt::format("Refused node {} from {}: {}", printable(node), request.peer.host, joined.error().text()));
+    return error_response(403, joined.error());
+  }
   if (joined.error().kind != ErrorKind::busy) return refuse(request, joined.error());
   log_warning("Refused a second key for node {} from {}.", node, request.peer.host);
   return error_response(joined.error());

@@ -92,7 +92,7 @@ TEST_F(ClusterAccess, OfANodeIsByItsOwnKeyAlone) {
   EXPECT_EQ(join_as("n2", second), 200);
   EXPECT_EQ(join_as("n1", second), 409);
   EXPECT_EQ(status("POST", "/agent/v1/join", leader_.owner_secret(), R"({"node": "n3", "key": ")" + first + R"("})"),
-            401);
+            403);
   const auto batch = [&](const std::string& node, const std::string& key) {
     return leader_.request("POST", "/agent/v1/batch", key, {{"Assay-Node", node}}).status;
   };

@@ -37,6 +37,10 @@ TEST_F(ClusterNodes, ANameBelongsToOneKeyUntilThatIsRevoked) {
   EXPECT_EQ(revoked.exit_code, 0) << revoked.error;
   leader_.expect_state("n1", "offline");
   leader_.new_join_token();
+  agent = leader_.start_agent("n1");
+  EXPECT_TRUE(eventually([&] { return agent.said().find("this key of node 'n1' was revoked") != std::string::npos; }))
+      << agent.said();
+  EXPECT_EQ(agent.terminate(), 0);
   other = leader_.start_agent("n1", {}, "impostor");
   leader_.expect_state("n1", "online");
   EXPECT_TRUE(other.running());

@@ -64,7 +64,7 @@ TEST_F(ClusterTransport, ARevokedNodeNeedsANewJoinToken) {
   const auto revoked = leader_.cli().run({"token", "revoke", "node:n1"});
   EXPECT_EQ(revoked.exit_code, 0) << revoked.error;
   EXPECT_THAT(revoked.out, HasSubstr("new join token"));
-  EXPECT_EQ(join_as_n1(before), 401);
+  EXPECT_EQ(join_as_n1(before), 403);
   EXPECT_EQ(join_as_n1(leader_.secret_of(leader_.token_file("agent"))), 200);
 }
 
