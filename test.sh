@@ -100,21 +100,12 @@ done < <(scripts/lint.sh ${tidy_all:+--all})
 stage 'fuzzing, 10 s each'
 if command -v clang++-16 >/dev/null; then
   if build fuzz assay_fuzzers; then
-    for program in build/fuzz/fuzz/fuzz_*; do
-      name=$(basename "$program")
-      corpus=build/fuzz/corpus/$name
-      mkdir -p "$corpus"
-      seeds=tests/fixtures/fuzz/${name#fuzz_}
-      [ -d "$seeds" ] || seeds=
-      if "$program" -max_total_time=10 -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-        -artifact_prefix="build/fuzz/$name-" "$corpus" ${seeds:+"$seeds"} >"build/fuzz/$name.log" 2>&1; then
-        note_pass
-        echo "   $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "build/fuzz/$name.log") inputs"
-      else
-        tail -n 30 "build/fuzz/$name.log"
-        note_failure "$name (input kept in build/fuzz/)"
-      fi
-    done
+    while read -r verdict text; do
+      case $verdict in
+        pass) note_pass; echo "   $text" ;;
+        *) note_failure "$text" ;;
+      esac
+    done < <(printf '%s\n' build/fuzz/fuzz/fuzz_* | xargs -P 2 -n 1 scripts/fuzz.sh)
   fi
 else
   note_skip 'fuzzing: no clang++-16 here'

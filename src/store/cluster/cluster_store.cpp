@@ -131,7 +131,9 @@ class SqliteClusterStore final : public ClusterStore {
     ASSAY_TRY(auto statement,
               database_.prepare("SELECT id, time, node, kind, about, message, value_list FROM event WHERE "
                                 "(?1 = '' OR node = ?1) AND (?2 = '' OR kind = ?2) AND (?3 = '' OR about = ?3) AND "
-                                "time >= ?4 AND time < ?5 AND (?6 = 0 OR id < ?6) ORDER BY id DESC LIMIT ?7"));
+                                "time >= ?4 AND time < ?5 AND "
+                                "(?6 = 0 OR (time, id) < (SELECT time, id FROM event WHERE id = ?6)) "
+                                "ORDER BY time DESC, id DESC LIMIT ?7"));
     statement.bind(1, query.node)
         .bind(2, query.kind)
         .bind(3, query.about)

@@ -34,7 +34,7 @@ struct EventQuery {
   std::string about;
   std::optional<WallTime> from;
   std::optional<WallTime> to;  ///< before this
-  std::int64_t before_id = 0;  ///< 0: from the newest on
+  std::int64_t before_id = 0;  ///< what comes after that event in the list; 0: from the newest on
   std::size_t limit = 100;
 };
 
