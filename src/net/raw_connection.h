@@ -79,9 +79,9 @@ class RawConnection {
   bool closed_ = false;
 };
 
-/// Waits until `condition` holds; false if it does not within ten seconds.
+/// Waits until `condition` holds; false if it does not within a minute, which a busy machine may need.
 inline bool comes_true(const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (std::chrono::steady_clock::now() < deadline) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
