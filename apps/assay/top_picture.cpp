@@ -175,11 +175,11 @@ std::string help_text() {
 }  // namespace
 
 const char* const kTopKeys =
-    "q      quit\n"
-    "g      a line for each GPU, or for each node\n"
-    "n u t p  sort by name, use, temperature, power\n"
+    "q         quit\n"
+    "g         a line for each GPU, or for each node\n"
+    "n u t p   sort by name, use, temperature, power\n"
     "up, down  scroll\n"
-    "h ?    these keys";
+    "h ?       these keys";
 
 std::string draw_top(const TopModel& model, const TopView& view, const TerminalStyle& style, std::size_t rows,
                      const std::string& notice) {

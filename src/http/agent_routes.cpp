@@ -87,7 +87,7 @@ HttpResponse answer_report(Leader& leader, const std::string& node, const HttpRe
 
 void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
   using Answer = std::function<HttpResponse(Leader&, const std::string&, const HttpRequest&)>;
-  const auto add = [&](std::string method, std::string_view path, Answer answer, RouteOptions options = {}) {
+  const auto add = [&](std::string method, std::string_view path, const Answer& answer, RouteOptions options = {}) {
     router.add(
         std::move(method), path,
         [&leader, &gatekeeper, answer](const HttpRequest& request) {

@@ -1,3 +1,7 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/text.h"
 #include "base/units.h"
 #include "http/api_check.h"

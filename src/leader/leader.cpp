@@ -125,7 +125,7 @@ Result<Leader::Receipt::Outcome> Leader::take(Node& node, Batch batch) {
     ASSAY_CHECK(nodes_->save(node));
   }
   if (batch.processes && is_news) node.set_processes(std::move(*batch.processes));
-  ASSAY_CHECK(take_events(node, std::move(batch.events)));
+  ASSAY_CHECK(take_events(node, batch.events));
   return outcome;
 }
 
@@ -215,12 +215,12 @@ Result<void> Leader::name_series(Node& node, const Batch& batch) {
   return {};
 }
 
-Result<void> Leader::take_events(Node& node, std::vector<TelemetryEvent> events) {
+Result<void> Leader::take_events(Node& node, const std::vector<TelemetryEvent>& events) {
   if (events.empty()) return {};
   const std::string name = node.name();
   std::vector<ClusterEvent> kept;
   kept.reserve(events.size());
-  for (auto& event : events) {
+  for (const auto& event : events) {
     kept.push_back({.time = event.time,
                     .node = name,
                     .kind = event.kind,

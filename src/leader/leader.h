@@ -101,7 +101,7 @@ class Leader {
   /// With those of the nodes that are heard of.
   void compare_clocks();
   Result<void> name_series(Node& node, const Batch& batch);
-  Result<void> take_events(Node& node, std::vector<TelemetryEvent> events);
+  Result<void> take_events(Node& node, const std::vector<TelemetryEvent>& events);
   void note_changes(Node& node, std::vector<std::string> changes);
   /// What the leader itself has seen, now.
   void note_cluster_events(std::vector<ClusterEvent> events);

@@ -371,7 +371,9 @@ void Watch::State::extend_event(const NodeView& node, const EventTrack& track, c
   const auto xid = event.values.find("xid");
   if (alert == nullptr || xid == event.values.end()) return;
   const std::string message = shortened(event.message);
-  const auto says = [](const std::string& text, const std::string& part) { return text.find(part) != text.npos; };
+  const auto says = [](const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  };
   // Each part of the sentence ends with one of these: "XID 4" is not said by "XID 48".
   if (says(alert->what, message + ";") || says(alert->what, message + ".")) return;
   if (alert->what.size() + message.size() > 2 * kLongestMessage) return;

@@ -62,7 +62,7 @@ std::int64_t window_of(const RecordedSeries& series, const Recording& recording)
 
 ReplaySource::ReplaySource(std::shared_ptr<const Recording> recording, ReplayOptions options)
     : recording_(std::move(recording)),
-      options_(std::move(options)),
+      options_(options),
       clock_(options_.clock != nullptr ? *options_.clock : system_clock_) {
   ASSAY_ASSERT(options_.speed > 0);
   for (const auto& device : recording_->devices) gpu_of({.name = "gpu.", .labels = {{"gpu", device.id}}});
@@ -153,7 +153,7 @@ void ReplaySource::play_events(std::int64_t position, Reading& reading) {
 }  // namespace
 
 std::unique_ptr<MetricSource> make_replay_source(std::shared_ptr<const Recording> recording, ReplayOptions options) {
-  return std::make_unique<ReplaySource>(std::move(recording), std::move(options));
+  return std::make_unique<ReplaySource>(std::move(recording), options);
 }
 
 }  // namespace assay
