@@ -106,18 +106,6 @@ class Telemetry {
   std::unique_ptr<SeriesStore> store_;
 };
 
-bool matches(const LabelMatch& match, const std::map<std::string, std::string>& labels) {
-  const auto found = labels.find(match.label);
-  const std::string_view value = found == labels.end() ? std::string_view() : found->second;
-  switch (match.test) {
-    case LabelMatch::Test::equals: return value == match.value;
-    case LabelMatch::Test::differs: return value != match.value;
-    case LabelMatch::Test::starts_with: return value.starts_with(match.value);
-    case LabelMatch::Test::present: return found != labels.end();
-  }
-  return false;
-}
-
 Error mistake(std::string message, std::string_view typed, const std::vector<std::string>& known) {
   if (const auto meant = nearest(typed, known)) message += fmt::format(" Did you mean '{}'?", *meant);
   return {.kind = ErrorKind::usage, .message = std::move(message)};
@@ -140,7 +128,8 @@ Result<void> check_question(Telemetry& telemetry, const SeriesSelector& asked) {
         names.insert(label);
         if (label == match.label) values.insert(value);
       }
-      any = any || matches(match, labels);
+      const auto found = labels.find(match.label);
+      any = any || match.fits(found == labels.end() ? std::nullopt : std::optional<std::string_view>(found->second));
     }
     const std::string metric = asked.name.empty() ? "series" : asked.name;
     if (!names.contains(match.label)) {
@@ -175,12 +164,13 @@ Result<std::string> with_uuid(const Telemetry& telemetry, std::string question, 
   }
   for (const auto& [uuid, place] : telemetry.gpus()) {
     if (place.node != node->value || place.index != gpu->value) continue;
-    const std::string word = "gpu=" + gpu->value;
-    return question.replace(question.find(word), word.size(), "gpu=" + uuid);
+    const std::string word = " gpu=" + gpu->value;
+    const auto at = (" " + question).find(word);
+    if (at != std::string::npos) return question.replace(at, word.size() - 1, "gpu=" + uuid);
   }
   return Error{.kind = ErrorKind::usage,
                .message = fmt::format("{} has no GPU {}", printable(node->value), gpu->value),
-               .hint = "`assay nodes show NODE` lists its GPUs."};
+               .hint = "`assay nodes show NODE` lists its GPUs; a number is written as gpu=3, without quotes."};
 }
 
 std::string csv_field(std::string_view text) {

@@ -15,7 +15,6 @@
 #include "commands.h"
 #include "http/leader_router.h"
 #include "leader/leader.h"
-#include "leader/run_arrival.h"
 #include "leader_backup.h"
 #include "leader_place.h"
 #include "net/http_server.h"
@@ -23,6 +22,7 @@
 #include "net/own_names.h"
 #include "net/tls.h"
 #include "stop_signals.h"
+#include "store/local/run_arrival.h"
 
 namespace assay {
 namespace {

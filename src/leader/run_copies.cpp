@@ -11,7 +11,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "model/run.h"
-#include "store/local/run_folder.h"
 
 namespace assay {
 namespace {

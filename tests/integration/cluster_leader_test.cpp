@@ -52,7 +52,7 @@ TEST_F(ClusterLeader, AnswersQuestionsAsTableCsvAndJson) {
   for (const char* mistake :
        {"gpu.util last=soon", "gpu.util width=-1s", "gpu.util memory.util", "gpu.util from=yesterday",
         "gpu.util last=1h points=none", "no.such_metric", "gpu.util node=nobody", "gpu.util colour=red",
-        "gpu.util gpu=0", "gpu.util node=sim001 gpu=7"}) {
+        "gpu.util gpu=0", "gpu.util node=sim001 gpu=7", "gpu.util node=sim001 gpu=\"1\""}) {
     const auto wrong = cli.run({"query", mistake});
     EXPECT_EQ(wrong.exit_code, 2) << mistake << ": " << wrong.out << wrong.error;
     EXPECT_FALSE(wrong.error.empty()) << mistake;

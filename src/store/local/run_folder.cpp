@@ -2,17 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/json.h"
 
 namespace assay {
-
-bool is_file_name(std::string_view name) {
-  if (name.empty() || name.size() > 128 || name.front() == '.') return false;
-  return std::none_of(name.begin(), name.end(),
-                      [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
-}
 
 Result<Run> RunFolder::load() const {
   std::error_code code;

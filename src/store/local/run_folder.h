@@ -10,10 +10,6 @@
 
 namespace assay {
 
-/// Whether a name from outside may become the name of a file: 1 to 128 bytes, no '/', no control characters, no dot
-/// in front. Ids of runs and studies, names of artifacts and of ranks are held to this.
-bool is_file_name(std::string_view name);
-
 /// One run's folder: where its parts are, and run.json. README.md of src/store shows the layout.
 class RunFolder {
  public:

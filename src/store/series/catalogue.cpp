@@ -115,23 +115,14 @@ SeriesInfo SeriesCatalogue::info(SeriesId id) const {
 }
 
 bool SeriesCatalogue::fulfils(const Entry& entry, const Condition& condition) const {
-  const LabelMatch& match = *condition.match;
-  std::string_view value;
-  bool present = false;
+  std::optional<std::string_view> value;
   for (std::size_t i = 0; condition.label && i < entry.labels; ++i) {
     const auto at = entry.labels_at + 2 * i;
     if (label_symbols_[at] != *condition.label) continue;
     value = symbols_[label_symbols_[at + 1]];
-    present = true;
     break;
   }
-  switch (match.test) {
-    case LabelMatch::Test::equals: return value == match.value;
-    case LabelMatch::Test::differs: return value != match.value;
-    case LabelMatch::Test::starts_with: return value.starts_with(match.value);
-    case LabelMatch::Test::present: return present;
-  }
-  return false;
+  return condition.match->fits(value);
 }
 
 std::vector<SeriesId> SeriesCatalogue::select(const SeriesSelector& selector) const {

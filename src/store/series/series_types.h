@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -43,6 +45,18 @@ struct LabelMatch {
   std::string label;
   Test test = Test::equals;
   std::string value;
+
+  /// Of the label's value; nothing where a series does not have it.
+  bool fits(std::optional<std::string_view> actual) const {
+    const std::string_view text = actual.value_or("");
+    switch (test) {
+      case Test::equals: return text == value;
+      case Test::differs: return text != value;
+      case Test::starts_with: return text.starts_with(value);
+      case Test::present: return actual.has_value();
+    }
+    return false;
+  }
 };
 
 struct SeriesSelector {

@@ -1,4 +1,4 @@
-#include "leader/run_arrival.h"
+#include "store/local/run_arrival.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
