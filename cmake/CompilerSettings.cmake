@@ -1,8 +1,10 @@
 # Flags shared by every target of the main project, kept in one interface target.
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers need these sloppiness settings to be cached at all.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  # Precompiled headers need these sloppiness settings to be cached at all. Paths count relative to the checkout, so that a
+  # second checkout finds what the first has compiled.
+  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+    CCACHE_NOHASHDIR=1 ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
