@@ -1,6 +1,7 @@
 #include "core/parameters.h"
 
 #include <ATen/ATen.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <numeric>
 
@@ -32,7 +33,24 @@ void start(Parameter& parameter, at::Tensor value) {
     value.narrow(0, parameter.shape[0] - parameter.padded_rows, parameter.padded_rows).zero_();
 }
 
+/// A weight and its rounded copy, which has the same elements in another format.
+struct RoundedCopy : torch::autograd::Function<RoundedCopy> {
+  static at::Tensor forward(torch::autograd::AutogradContext*, const at::Tensor&, const at::Tensor& rounded) {
+    return rounded.view(rounded.sizes());
+  }
+  // Autograd converts the gradient to the format of the weight.
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
+                                                 torch::autograd::variable_list gradients) {
+    return {gradients[0], at::Tensor()};
+  }
+};
+
 }  // namespace
+
+at::Tensor Parameter::for_products() const {
+  if (!rounded.defined()) return value;
+  return at::GradMode::is_enabled() ? RoundedCopy::apply(value, rounded) : rounded;
+}
 
 std::int64_t Parameter::count() const {
   if (padded_rows == 0) return product(shape);
@@ -51,15 +69,15 @@ Parameter& Parameters::add(const std::string& name, std::vector<std::int64_t> sh
   return add({.parts = {{.name = name}}, .shape = std::move(shape), .init = init});
 }
 
-void Parameters::allocate(at::Device device, at::ScalarType work, std::uint64_t seed) {
+void Parameters::allocate(at::Device device, const NumberFormats& formats, std::uint64_t seed) {
   const at::NoGradGuard no_grad;
   at::manual_seed(seed);
   for (const bool full : {false, true}) {
-    const auto type = full ? at::kFloat : work;
+    const auto type = full ? at::kFloat : formats.products;
     Arena arena;
     std::int64_t size = 0;
     for (auto& parameter : parameters_) {
-      const bool is_full = parameter.full_precision && work != at::kFloat;
+      const bool is_full = parameter.full_precision && formats.products != at::kFloat;
       if (!parameter.trainable || parameter.buffer || is_full != full) continue;
       arena.slices.push_back({&parameter, size, stored(parameter)});
       size += (stored(parameter) + kAlignment - 1) / kAlignment * kAlignment;
@@ -68,7 +86,7 @@ void Parameters::allocate(at::Device device, at::ScalarType work, std::uint64_t 
     const auto options = at::TensorOptions().device(device);
     // Zeros: the gaps between parameters must not be garbage, the gradient norm reads them.
     arena.master = at::zeros({size}, options.dtype(at::kFloat));
-    arena.grad = at::zeros({size}, options.dtype(type));
+    arena.grad = at::zeros({size}, options.dtype(full ? at::kFloat : formats.sums));
     arena.work = type == at::kFloat ? arena.master : at::zeros({size}, options.dtype(type));
     arenas_.push_back(std::move(arena));
   }
@@ -82,16 +100,21 @@ void Parameters::allocate(at::Device device, at::ScalarType work, std::uint64_t 
       }
     }
     if (!home) {
-      const auto type = parameter.full_precision || parameter.buffer ? at::kFloat : work;
+      const auto type = parameter.full_precision || parameter.buffer ? at::kFloat : formats.products;
       parameter.value = at::empty(parameter.shape, at::TensorOptions().device(device).dtype(type));
       start(parameter, parameter.value);
       continue;
     }
-    parameter.master = home->master.narrow(0, place.offset, place.count).view(parameter.shape);
+    const auto view_of = [&](const at::Tensor& flat) {
+      return flat.narrow(0, place.offset, place.count).view(parameter.shape);
+    };
+    parameter.master = view_of(home->master);
     start(parameter, parameter.master);
-    parameter.value = home->work.narrow(0, place.offset, place.count).view(parameter.shape).detach();
+    const bool same = home->work.scalar_type() == home->grad.scalar_type();
+    if (!same) parameter.rounded = view_of(home->work);
+    parameter.value = (same ? view_of(home->work) : parameter.master).detach();
     parameter.value.set_requires_grad(true);
-    parameter.value.mutable_grad() = home->grad.narrow(0, place.offset, place.count).view(parameter.shape);
+    parameter.value.mutable_grad() = view_of(home->grad);
   }
   round_masters();
 }

@@ -32,7 +32,14 @@ struct FilePart {
   Layout layout = Layout::same;
 };
 
-/// A weight. `value` is what the model computes with; its `.grad` is a view into the arena's gradients.
+/// What is computed in which number format. Factors of products and what comes out of them: `products`. Trained weights
+/// as models read them, their gradients and the residual stream, which adds up many products: `sums`.
+struct NumberFormats {
+  at::ScalarType products = at::kFloat;
+  at::ScalarType sums = at::kFloat;
+};
+
+/// A weight. `value` is what learns; its `.grad` is a view into the arena's gradients.
 struct Parameter {
   std::vector<FilePart> parts;
   std::vector<std::int64_t> shape;
@@ -41,14 +48,18 @@ struct Parameter {
   bool trainable = true;
   bool buffer = false;           ///< running statistics: saved and loaded, but not a parameter
   std::int64_t padded_rows = 0;  ///< rows at the end that exist for the kernels' sake, are zero and stay zero
-  at::Tensor value;
-  at::Tensor master;  ///< fp32 view into the arena; undefined where frozen
+  at::Tensor value;              ///< in the format of sums; frozen: in that of products
+  at::Tensor master;             ///< fp32 view into the arena; undefined where frozen
+  at::Tensor rounded;  ///< view into the arena's rounded copy; undefined where `value` is in the products' format
 
   const std::string& name() const { return parts.front().name; }
   std::int64_t count() const;  ///< elements, without padding
+  /// The weight as a factor of products, as autocast hands it to them: the rounded copy, made once a step by the
+  /// optimiser, not once a use. Its gradient arrives in `value`.
+  at::Tensor for_products() const;
 };
 
-/// Trainable parameters of one number format, next to each other in memory, in the order of the forward pass: the
+/// Trainable parameters of like number formats, next to each other in memory, in the order of the forward pass: the
 /// optimiser, the gradient norm and the all-reduce each work on one long vector instead of hundreds of small ones.
 struct Arena {
   struct Slice {
@@ -56,8 +67,8 @@ struct Arena {
     std::int64_t offset = 0;
     std::int64_t count = 0;  ///< with padding rows
   };
-  at::Tensor work;    ///< flat; every `Parameter::value` is a view of it
-  at::Tensor grad;    ///< flat, same format as `work`
+  at::Tensor work;    ///< flat, in the format of products
+  at::Tensor grad;    ///< flat, in the format of sums
   at::Tensor master;  ///< flat fp32, what the optimiser updates; the same tensor as `work` where that is fp32
   std::vector<Slice> slices;
 };
@@ -69,9 +80,9 @@ class Parameters {
   Parameter& add(Parameter parameter);
   Parameter& add(const std::string& name, std::vector<std::int64_t> shape, Init init);
 
-  /// Gives every parameter memory on `device` in `work` format and its first value: the same for the same seed,
-  /// device type and model. Frozen ones get no gradient and no master copy.
-  void allocate(at::Device device, at::ScalarType work, std::uint64_t seed);
+  /// Gives every parameter memory on `device` and its first value: the same for the same seed, device type and model.
+  /// Frozen ones get no gradient and no master copy.
+  void allocate(at::Device device, const NumberFormats& formats, std::uint64_t seed);
 
   std::deque<Parameter>& all() { return parameters_; }
   const std::deque<Parameter>& all() const { return parameters_; }

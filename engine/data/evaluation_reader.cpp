@@ -9,13 +9,21 @@
 namespace assay::engine {
 
 EvaluationReader::EvaluationReader(const Dataset& dataset, const Options& options)
-    : dataset_(dataset), rows_(options.rows), buffer_(allocate_batch(dataset.shape(), options.rows, options.pinned)) {
-  ASSAY_ASSERT(options.rows >= 1 && options.rank >= 0 && options.rank < options.ranks);
-  const std::int64_t count = dataset.validation_samples(options.validation_share);
-  const std::int64_t first = dataset.samples() - count;
-  begin_ = first + count * options.rank / options.ranks;
-  end_ = first + count * (options.rank + 1) / options.ranks;
-  next_ = begin_;
+    : dataset_(dataset),
+      rank_(options.rank),
+      ranks_(options.ranks),
+      rows_(options.rows),
+      samples_(dataset.validation_samples(options.validation_share)),
+      buffer_(allocate_batch(dataset.shape(), options.rows, options.pinned)) {
+  ASSAY_ASSERT(rows_ >= 1 && rank_ >= 0 && rank_ < ranks_);
+  rewind(samples_);
+}
+
+void EvaluationReader::rewind(std::int64_t most) {
+  const std::int64_t first = dataset_.samples() - samples_;
+  const std::int64_t count = std::min(samples_, most);
+  next_ = first + count * rank_ / ranks_;
+  end_ = first + count * (rank_ + 1) / ranks_;
 }
 
 std::optional<Batch> EvaluationReader::next() {

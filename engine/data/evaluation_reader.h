@@ -7,8 +7,9 @@
 
 namespace assay::engine {
 
-/// The validation samples of a data set, in their order, each on exactly one rank: rank r of n has the r-th of n parts
-/// of (nearly) equal size. No threads; for one caller at a time.
+/// The first validation samples of a data set, in their order, each on exactly one rank: rank r of n has the r-th of n
+/// parts of (nearly) equal size. Which samples are read does not depend on the number of ranks or rows. No threads; for
+/// one caller at a time.
 class EvaluationReader {
  public:
   struct Options {
@@ -21,17 +22,19 @@ class EvaluationReader {
   /// `dataset` must outlive the reader.
   EvaluationReader(const Dataset& dataset, const Options& options);
 
-  std::int64_t samples() const { return end_ - begin_; }  ///< of this rank; 0 where there are more ranks than samples
+  std::int64_t samples() const { return samples_; }  ///< of all ranks together
   /// Up to `rows` samples, the last batch fewer; nothing at the end. The batch is overwritten by the following call: a
   /// caller that copies it to a device asynchronously waits for the copy first.
   std::optional<Batch> next();
-  /// The next batch is the first one again.
-  void rewind() { next_ = begin_; }
+  /// The next batch is the first one again, of as many samples as there are, but at most `most` on all ranks together.
+  void rewind(std::int64_t most);
 
  private:
   const Dataset& dataset_;
+  const std::int64_t rank_;
+  const std::int64_t ranks_;
   const std::int64_t rows_;
-  std::int64_t begin_ = 0;
+  const std::int64_t samples_;
   std::int64_t end_ = 0;
   std::int64_t next_ = 0;
   Batch buffer_;

@@ -26,7 +26,7 @@ TEST(EvaluationReader, EveryValidationSampleIsOnExactlyOneRank) {
         mine += std::ssize(classes);
         seen.insert(seen.end(), classes.begin(), classes.end());
       }
-      EXPECT_EQ(mine, reader.samples());
+      EXPECT_EQ(reader.samples(), 23);
       EXPECT_NEAR(static_cast<double>(mine), 23.0 / static_cast<double>(ranks), 1);
     }
     std::vector<std::int64_t> expected(23);
@@ -49,7 +49,25 @@ TEST(EvaluationReader, OnlyTheLastBatchIsSmallerAndItCanBeReadAgain) {
     EXPECT_EQ(sizes, (std::vector<std::int64_t>{4, 4, 2}));
     EXPECT_EQ(tokens, integers(load_all(dataset).inputs.narrow(0, 90, 10)));
     EXPECT_FALSE(reader.next());
-    reader.rewind();
+    reader.rewind(reader.samples());
+  }
+}
+
+TEST(EvaluationReader, ALimitTakesTheSameSamplesHoweverManyRanksShareThem) {
+  const Spiral dataset = numbered(230);
+  for (const std::int64_t ranks : {1, 2, 3, 20}) {
+    std::vector<std::int64_t> seen;
+    for (std::int64_t rank = 0; rank < ranks; ++rank) {
+      EvaluationReader reader(dataset, {.rank = rank, .ranks = ranks, .rows = 4});
+      reader.rewind(15);
+      while (const auto batch = reader.next()) {
+        const auto classes = integers(batch->targets);
+        seen.insert(seen.end(), classes.begin(), classes.end());
+      }
+    }
+    std::vector<std::int64_t> expected(15);
+    std::iota(expected.begin(), expected.end(), 207);
+    EXPECT_EQ(seen, expected) << ranks;
   }
 }
 

@@ -7,10 +7,9 @@
 
 #include "data/dataset.h"
 #include "data/encoded_text.h"
+#include "formats/train_spec.h"
 
 namespace assay::engine {
-
-constexpr std::int64_t kByteVocabulary = 256;
 
 /// A local text as samples of `seq_length` + 1 tokens.
 struct TextOptions {

@@ -22,9 +22,12 @@ constexpr std::array kTasks = {
     std::pair{std::string_view("classification"), Task::classification},
     std::pair{std::string_view("pretrain"), Task::pretrain}, std::pair{std::string_view("masked-lm"), Task::masked_lm},
     std::pair{std::string_view("finetune"), Task::finetune}, std::pair{std::string_view("lora"), Task::lora}};
-constexpr std::array kPrecisions = {
-    std::pair{std::string_view("fp32"), Precision::fp32}, std::pair{std::string_view("tf32"), Precision::tf32},
-    std::pair{std::string_view("bf16"), Precision::bf16}, std::pair{std::string_view("fp16"), Precision::fp16}};
+constexpr std::array kPrecisions = {std::pair{std::string_view("fp32"), Precision::fp32},
+                                    std::pair{std::string_view("tf32"), Precision::tf32},
+                                    std::pair{std::string_view("bf16"), Precision::bf16},
+                                    std::pair{std::string_view("fp16"), Precision::fp16},
+                                    std::pair{std::string_view("bf16_all"), Precision::bf16_all},
+                                    std::pair{std::string_view("fp16_all"), Precision::fp16_all}};
 constexpr std::array kAttentions = {std::pair{std::string_view("eager"), Attention::eager},
                                     std::pair{std::string_view("math"), Attention::math},
                                     std::pair{std::string_view("flash"), Attention::flash},
@@ -182,6 +185,15 @@ void check_together(const TrainSpec& spec, Reader& reader) {
   }
 }
 
+/// A language model that starts from nothing and reads bytes knows bytes: a published vocabulary of 50,257 would make
+/// most of the work useless. With published weights, or where the specification says so, it stays.
+void settle_vocabulary(TrainSpec& spec) {
+  const bool reads_bytes = spec.dataset.is_text() && spec.dataset.tokenizer.empty();
+  if (!reads_bytes || !spec.is_language() || spec.model.vocabulary || !spec.model.weights.empty()) return;
+  if (spec.model.name == "generated") return;                                        // has as many as the data
+  spec.model.vocabulary = kByteVocabulary + (spec.task == Task::masked_lm ? 1 : 0);  // one more for the mask
+}
+
 }  // namespace
 
 std::string_view name_of(Task task) { return name_in(kTasks, task); }
@@ -252,6 +264,7 @@ TrainSpec parse_train_spec(const json::object& settings) {
   reader.whole("ranks", spec.ranks, 1);
   check_together(spec, reader);
   reader.finish();
+  settle_vocabulary(spec);
   return spec;
 }
 

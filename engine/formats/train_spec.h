@@ -34,6 +34,9 @@ struct DatasetSpec {
   std::string path() const { return name.substr(name.find(':') + 1); }
 };
 
+/// Tokens of a text that is read byte by byte.
+constexpr std::int64_t kByteVocabulary = 256;
+
 struct LoraSpec {
   std::int64_t rank = 16;
   double alpha = 32;
@@ -41,7 +44,9 @@ struct LoraSpec {
 };
 
 enum class Task { classification, pretrain, masked_lm, finetune, lora };
-enum class Precision { fp32, tf32, bf16, fp16 };
+/// bf16, fp16: products in that format, everything autocast keeps in fp32 in fp32. bf16_all, fp16_all: the residual
+/// stream and all gradients in that format, too.
+enum class Precision { fp32, tf32, bf16, fp16, bf16_all, fp16_all };
 enum class Attention { eager, math, flash, efficient, cudnn, sdpa };
 enum class Optimizer { sgd, adam, adamw, adamw_8bit, paged_adamw_8bit };
 enum class Schedule { constant, linear, cosine };
@@ -81,6 +86,8 @@ struct TrainSpec {
   std::int64_t ranks = 1;
 
   bool is_language() const { return task != Task::classification; }
+  /// fp16 has few exponents: small gradients would vanish without a factor.
+  bool scales_loss() const { return precision == Precision::fp16 || precision == Precision::fp16_all; }
 };
 
 std::string_view name_of(Task);

@@ -190,7 +190,8 @@ TEST(TrainSpec, NamesThatDoNotExist) {
   EXPECT_THAT(failure_from(R"({"model": {"blocks": ["fc", "conv"]}})"), HasSubstr("no block 'conv'"));
   EXPECT_THAT(failure_from(R"({"device": "tpu"})"), HasSubstr("'device' is 'tpu', not one of auto, cpu, cuda"));
   EXPECT_THAT(failure_from(R"({"data": {"tokenize": "later"}})"), HasSubstr("'data.tokenize' is 'later'"));
-  EXPECT_THAT(failure_from(R"({"precision": "fp8"})"), HasSubstr("not one of fp32, tf32, bf16, fp16"));
+  EXPECT_THAT(failure_from(R"({"precision": "fp8"})"),
+              HasSubstr("not one of fp32, tf32, bf16, fp16, bf16_all, fp16_all"));
   EXPECT_THAT(failure_from(R"({"optimizer": "lion"})"), HasSubstr("paged_adamw_8bit"));
   EXPECT_THAT(failure_from(R"({"attention": "ring"})"), HasSubstr("'attention' is \"ring\""));
   EXPECT_THAT(failure_from(R"({"schedule": "step"})"), HasSubstr("constant, linear, cosine"));

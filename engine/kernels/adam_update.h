@@ -15,6 +15,25 @@ struct StepValues {
   float multiplier = 1;  ///< of the gradient: clipping and loss scale; 0: the step is skipped
 };
 
+/// fp16: what the loss is multiplied by, and for how many steps in a row nothing has overflowed. Two floats in device
+/// memory; every rank has the same, since every rank has the same gradient norm.
+struct LossScale {
+  static constexpr float kFirst = 65536;
+  static constexpr float kLeast = 1;
+  static constexpr float kMost = 16777216;
+  static constexpr float kGoodStepsToGrow = 2000;
+
+  float scale = kFirst;
+  float good_steps = 0;
+};
+
+/// After a step: half the scale after an overflow, twice the scale after 2,000 good steps, as PyTorch's GradScaler.
+ASSAY_HOST_DEVICE inline LossScale after_step(LossScale now, bool overflowed) {
+  if (overflowed) return {now.scale * 0.5F < LossScale::kLeast ? LossScale::kLeast : now.scale * 0.5F, 0};
+  if (now.good_steps + 1 < LossScale::kGoodStepsToGrow) return {now.scale, now.good_steps + 1};
+  return {now.scale * 2 > LossScale::kMost ? LossScale::kMost : now.scale * 2, 0};
+}
+
 struct AdamSettings {
   float beta1 = 0.9F;
   float beta2 = 0.999F;

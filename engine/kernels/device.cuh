@@ -227,4 +227,18 @@ void with_type(Type type, Function&& function) {
   }
 }
 
+/// Calls `function` with null pointers of both element types, where the first is f32 or the same as the second.
+template <typename Function>
+void with_types(Type first, Type second, Function&& function) {
+  with_type(second, [&](auto* pointer) {
+    if (first == Type::f32) {
+      function(static_cast<float*>(nullptr), pointer);
+    } else if (first == second) {
+      function(pointer, pointer);
+    } else {
+      throw std::logic_error("kernels mix fp32 with one other number format only");
+    }
+  });
+}
+
 }  // namespace assay::engine::kernels

@@ -14,7 +14,8 @@ namespace assay::engine::kernels {
 enum class Type { f32, bf16, f16 };
 
 /// residual = x + delta (delta may be null: then residual is x and not written);
-/// normed = norm(residual) · weight + bias. RMS norm where `mean` and `bias` are null.
+/// normed = norm(residual) · weight + bias. RMS norm where `mean` and `bias` are null. x and residual are of the type
+/// `stream`: f32 or the same as `type`, which delta and normed are of.
 struct NormForward {
   const void* x = nullptr;
   const void* delta = nullptr;
@@ -27,13 +28,15 @@ struct NormForward {
   std::int64_t rows = 0;
   int width = 0;
   float epsilon = 1e-5F;
+  Type stream = Type::f32;
   Type type = Type::f32;
 };
 bool norm_supported(int width);
 void norm_forward(const NormForward& call, cudaStream_t stream);
 
-/// dx = gradient through the norm + d_residual (may be null). `partial` has norm_partials(rows, width) × width floats
-/// for dweight and as many for dbias; the sums land in dweight and dbias (null for RMS norm).
+/// dx = gradient through the norm + d_residual (may be null); d_delta (may be null) gets the same in the type of delta.
+/// Types as above: d_normed and d_delta are of `type`, the others of `stream`. `partial` has norm_partials(rows, width)
+/// × width floats for dweight and as many for dbias; the sums land in dweight and dbias (null for RMS norm).
 struct NormBackward {
   const void* d_normed = nullptr;
   const void* d_residual = nullptr;
@@ -42,11 +45,13 @@ struct NormBackward {
   const float* mean = nullptr;
   const float* rstd = nullptr;
   void* dx = nullptr;
+  void* d_delta = nullptr;
   float* dweight = nullptr;  ///< null: frozen
   float* dbias = nullptr;
   float* partial = nullptr;
   std::int64_t rows = 0;
   int width = 0;
+  Type stream = Type::f32;
   Type type = Type::f32;
 };
 int norm_partials(int width);
@@ -100,16 +105,23 @@ void cross_entropy(void* logits, const std::int64_t* targets, float* losses, flo
                    bool gradient, std::int64_t rows, std::int64_t classes, std::int64_t stride, Type type,
                    cudaStream_t stream);
 
-/// master −= …; work (may be null) gets the rounded copy. All flat, `count` long, a multiple of 8.
-void adam(float* master, void* work, const void* gradient, float* moment1, float* moment2, std::int64_t count,
-          const StepValues* values, const AdamSettings& settings, Type type, cudaStream_t stream);
+/// What an optimiser updates: master −= …; work (may be null) gets the rounded copy. All flat, `count` long, a multiple
+/// of 8. The gradient is f32 or of the type of `work`.
+struct Updated {
+  float* master = nullptr;
+  void* work = nullptr;
+  const void* gradient = nullptr;
+  std::int64_t count = 0;
+  Type work_type = Type::f32;
+  Type gradient_type = Type::f32;
+};
+void adam(const Updated& updated, float* moment1, float* moment2, const StepValues* values,
+          const AdamSettings& settings, cudaStream_t stream);
 /// The moments in 8 bits, in blocks of 256 with one scale each (see kernels/eight_bit.h). They may be in page-locked
 /// host memory.
-void adam_8bit(float* master, void* work, const void* gradient, std::uint8_t* moment1, std::uint8_t* moment2,
-               float* scale1, float* scale2, std::int64_t count, const StepValues* values, const AdamSettings& settings,
-               Type type, cudaStream_t stream);
-void sgd(float* master, void* work, const void* gradient, std::int64_t count, const StepValues* values,
-         float weight_decay, Type type, cudaStream_t stream);
+void adam_8bit(const Updated& updated, std::uint8_t* moment1, std::uint8_t* moment2, float* scale1, float* scale2,
+               const StepValues* values, const AdamSettings& settings, cudaStream_t stream);
+void sgd(const Updated& updated, const StepValues* values, float weight_decay, cudaStream_t stream);
 
 /// Batch norm over rows of (rows, channels), then optionally + other and ReLU. Statistics in fp32.
 struct BatchNorm {
@@ -153,9 +165,9 @@ void batch_norm_backward(const BatchNormBackward& call, cudaStream_t stream);
 /// values = table[*place], with the multiplier set from the gradient norm: clip / norm where that is less than 1.
 /// `loss_scale` may be null; with it, a norm that is not finite makes the multiplier 0.
 void begin_update(const StepValues* table, const std::int64_t* place, const float* norm_squared,
-                  const float* loss_scale, float clip, StepValues* values, cudaStream_t stream);
-/// ring[*place] = {loss, norm}, then *place moves on, round and round.
-void end_step(const float* loss, const float* norm_squared, const float* loss_scale, float* ring, std::int64_t* place,
+                  const LossScale* loss_scale, float clip, StepValues* values, cudaStream_t stream);
+/// ring[*place] = {loss, norm}, then *place moves on, round and round, and the loss scale goes where the norm says.
+void end_step(const float* loss, const float* norm_squared, LossScale* loss_scale, float* ring, std::int64_t* place,
               std::int64_t window, cudaStream_t stream);
 /// *out = Σ x², or += with `add`. `partial` has 1024 floats.
 void sum_squares(const void* x, std::int64_t count, float* partial, bool add, float* out, Type type,

@@ -8,9 +8,10 @@ namespace {
 
 constexpr int kBlock = 128;
 
-template <typename T, int kThreads, int kItems, bool kRms>
+// R is the type of the residual stream, T that of the branches.
+template <typename R, typename T, int kThreads, int kItems, bool kRms>
 __global__ void __launch_bounds__(kThreads == kWarp ? kBlock : kThreads)
-    norm_forward_kernel(const T* x, const T* delta, const float* weight, const float* bias, T* residual, T* normed,
+    norm_forward_kernel(const R* x, const T* delta, const float* weight, const float* bias, R* residual, T* normed,
                         float* mean_out, float* rstd_out, std::int64_t rows, int width, float epsilon) {
   __shared__ float shared[kThreads / kWarp + 1];
   constexpr int kRowsPerBlock = kThreads == kWarp ? kBlock / kWarp : 1;
@@ -32,7 +33,7 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kBlock : kThreads)
 #pragma unroll
       for (int j = 0; j < kVector; ++j) {
         // Rounded as it is stored: the backward pass reads the stored one.
-        values[i].v[j] = to_float(from_float<T>(values[i].v[j] + added.v[j]));
+        values[i].v[j] = to_float(from_float<R>(values[i].v[j] + added.v[j]));
       }
       store8(residual + base + vector * kVector, values[i]);
     }
@@ -76,11 +77,11 @@ __global__ void __launch_bounds__(kThreads == kWarp ? kBlock : kThreads)
 }
 
 // One block a row, few elements a thread: many rows are under way at a time, and the sums over rows stay in registers.
-template <typename T, int kThreads, int kItems, bool kRms>
+template <typename R, typename T, int kThreads, int kItems, bool kRms>
 __global__ void __launch_bounds__(kThreads)
-    norm_backward_kernel(const T* d_normed, const T* d_residual, const T* residual, const float* weight,
-                         const float* means, const float* rstds, T* dx, float* partial_weight, float* partial_bias,
-                         std::int64_t rows, int width) {
+    norm_backward_kernel(const T* d_normed, const R* d_residual, const R* residual, const float* weight,
+                         const float* means, const float* rstds, R* dx, T* d_delta, float* partial_weight,
+                         float* partial_bias, std::int64_t rows, int width) {
   __shared__ TwoSums shared[kThreads / kWarp];
   const int lane = threadIdx.x;
   const int vectors = width / kVector;
@@ -131,6 +132,7 @@ __global__ void __launch_bounds__(kThreads)
         out.v[j] = (gradient[i].v[j] - mean_gradient - normal[i].v[j] * mean_product) * rstd + added[i].v[j];
       }
       store8(dx + base + vector * kVector, out);
+      if (d_delta) store8(d_delta + base + vector * kVector, out);
     }
   }
   if (!partial_weight) return;
@@ -197,20 +199,21 @@ int backward_blocks(int width) {
 bool norm_supported(int width) { return width % kVector == 0 && width <= 8192; }
 
 void norm_forward(const NormForward& call, cudaStream_t stream) {
-  with_type(call.type, [&](auto* pointer) {
+  with_types(call.stream, call.type, [&](auto* stream_pointer, auto* pointer) {
+    using R = std::remove_pointer_t<decltype(stream_pointer)>;
     using T = std::remove_pointer_t<decltype(pointer)>;
     with_shape(call.width, [&](auto shape) {
       using S = decltype(shape);
       const auto launch = [&](auto kernel) {
         kernel<<<divide_up(call.rows, S::rows_per_block), S::block, 0, stream>>>(
-            static_cast<const T*>(call.x), static_cast<const T*>(call.delta), call.weight, call.bias,
-            static_cast<T*>(call.residual), static_cast<T*>(call.normed), call.mean, call.rstd, call.rows, call.width,
+            static_cast<const R*>(call.x), static_cast<const T*>(call.delta), call.weight, call.bias,
+            static_cast<R*>(call.residual), static_cast<T*>(call.normed), call.mean, call.rstd, call.rows, call.width,
             call.epsilon);
       };
       if (call.mean) {
-        launch(norm_forward_kernel<T, S::threads, S::items, false>);
+        launch(norm_forward_kernel<R, T, S::threads, S::items, false>);
       } else {
-        launch(norm_forward_kernel<T, S::threads, S::items, true>);
+        launch(norm_forward_kernel<R, T, S::threads, S::items, true>);
       }
     });
   });
@@ -223,20 +226,21 @@ void norm_backward(const NormBackward& call, cudaStream_t stream) {
   const int groups = norm_partials(call.width);
   float* partial_weight = call.dweight ? call.partial : nullptr;
   float* partial_bias = call.partial + static_cast<std::int64_t>(groups) * call.width;
-  with_type(call.type, [&](auto* pointer) {
+  with_types(call.stream, call.type, [&](auto* stream_pointer, auto* pointer) {
+    using R = std::remove_pointer_t<decltype(stream_pointer)>;
     using T = std::remove_pointer_t<decltype(pointer)>;
     with_backward_shape(call.width, [&](auto shape) {
       using S = decltype(shape);
       const auto launch = [&](auto kernel) {
         kernel<<<groups, S::threads, 0, stream>>>(
-            static_cast<const T*>(call.d_normed), static_cast<const T*>(call.d_residual),
-            static_cast<const T*>(call.residual), call.weight, call.mean, call.rstd, static_cast<T*>(call.dx),
-            partial_weight, partial_bias, call.rows, call.width);
+            static_cast<const T*>(call.d_normed), static_cast<const R*>(call.d_residual),
+            static_cast<const R*>(call.residual), call.weight, call.mean, call.rstd, static_cast<R*>(call.dx),
+            static_cast<T*>(call.d_delta), partial_weight, partial_bias, call.rows, call.width);
       };
       if (call.mean) {
-        launch(norm_backward_kernel<T, S::threads, S::items, false>);
+        launch(norm_backward_kernel<R, T, S::threads, S::items, false>);
       } else {
-        launch(norm_backward_kernel<T, S::threads, S::items, true>);
+        launch(norm_backward_kernel<R, T, S::threads, S::items, true>);
       }
     });
   });

@@ -7,8 +7,9 @@ namespace {
 
 constexpr int kBlock = 256;
 
-template <typename T>
-__global__ void adam_kernel(float* master, T* work, const T* gradient, float* moment1, float* moment2,
+// G is the type of gradients, T that of the rounded copy.
+template <typename G, typename T>
+__global__ void adam_kernel(float* master, T* work, const G* gradient, float* moment1, float* moment2,
                             std::int64_t vectors, const StepValues* shared_values, AdamSettings settings) {
   const StepValues values = *shared_values;
   if (values.multiplier == 0.0F) return;
@@ -27,8 +28,8 @@ __global__ void adam_kernel(float* master, T* work, const T* gradient, float* mo
   if (work) store8(work + at, parameter);
 }
 
-template <typename T>
-__global__ void sgd_kernel(float* master, T* work, const T* gradient, std::int64_t vectors,
+template <typename G, typename T>
+__global__ void sgd_kernel(float* master, T* work, const G* gradient, std::int64_t vectors,
                            const StepValues* shared_values, float weight_decay) {
   const StepValues values = *shared_values;
   if (values.multiplier == 0.0F) return;
@@ -53,8 +54,8 @@ __device__ float warp_max(float value) {
 }
 
 // One warp per block of 256 elements, eight to a thread.
-template <typename T>
-__global__ void adam_8bit_kernel(float* master, T* work, const T* gradient, std::uint8_t* moment1,
+template <typename G, typename T>
+__global__ void adam_8bit_kernel(float* master, T* work, const G* gradient, std::uint8_t* moment1,
                                  std::uint8_t* moment2, float* scale1, float* scale2, std::int64_t count,
                                  const StepValues* shared_values, AdamSettings settings) {
   const StepValues values = *shared_values;
@@ -136,9 +137,9 @@ __global__ void finish_squares(const float* partial, int count, bool add, float*
 }
 
 __global__ void begin_update_kernel(const StepValues* table, const std::int64_t* place, const float* norm_squared,
-                                    const float* loss_scale, float clip, StepValues* values) {
+                                    const LossScale* loss_scale, float clip, StepValues* values) {
   StepValues now = table[*place];
-  const float unscale = loss_scale ? 1.0F / *loss_scale : 1.0F;
+  const float unscale = loss_scale ? 1.0F / loss_scale->scale : 1.0F;
   const float norm = sqrtf(*norm_squared) * unscale;
   float multiplier = unscale;
   if (clip > 0 && norm > clip) multiplier *= clip / (norm + 1e-6F);
@@ -147,46 +148,51 @@ __global__ void begin_update_kernel(const StepValues* table, const std::int64_t*
   *values = now;
 }
 
-__global__ void end_step_kernel(const float* loss, const float* norm_squared, const float* loss_scale, float* ring,
+__global__ void end_step_kernel(const float* loss, const float* norm_squared, LossScale* loss_scale, float* ring,
                                 std::int64_t* place, std::int64_t window) {
   const std::int64_t slot = *place;
+  const float norm = sqrtf(*norm_squared) * (loss_scale ? 1.0F / loss_scale->scale : 1.0F);
   ring[2 * slot] = *loss;
-  ring[2 * slot + 1] = sqrtf(*norm_squared) * (loss_scale ? 1.0F / *loss_scale : 1.0F);
+  ring[2 * slot + 1] = norm;
   *place = slot + 1 == window ? 0 : slot + 1;
+  if (loss_scale) *loss_scale = after_step(*loss_scale, !isfinite(norm));
+}
+
+/// Calls `function` with the rounded copy and the gradient in their types.
+template <typename Function>
+void with_update(const Updated& updated, Function&& function) {
+  with_types(updated.gradient_type, updated.work_type, [&](auto* gradient_pointer, auto* work_pointer) {
+    using G = std::remove_pointer_t<decltype(gradient_pointer)>;
+    using T = std::remove_pointer_t<decltype(work_pointer)>;
+    function(static_cast<T*>(updated.work), static_cast<const G*>(updated.gradient));
+  });
 }
 
 }  // namespace
 
-void adam(float* master, void* work, const void* gradient, float* moment1, float* moment2, std::int64_t count,
-          const StepValues* values, const AdamSettings& settings, Type type, cudaStream_t stream) {
-  with_type(type, [&](auto* pointer) {
-    using T = std::remove_pointer_t<decltype(pointer)>;
-    adam_kernel<<<divide_up(count / kVector, kBlock), kBlock, 0, stream>>>(master, static_cast<T*>(work),
-                                                                           static_cast<const T*>(gradient), moment1,
-                                                                           moment2, count / kVector, values, settings);
+void adam(const Updated& updated, float* moment1, float* moment2, const StepValues* values,
+          const AdamSettings& settings, cudaStream_t stream) {
+  with_update(updated, [&](auto* work, auto* gradient) {
+    adam_kernel<<<divide_up(updated.count / kVector, kBlock), kBlock, 0, stream>>>(
+        updated.master, work, gradient, moment1, moment2, updated.count / kVector, values, settings);
   });
   check_launch("adam");
 }
 
-void adam_8bit(float* master, void* work, const void* gradient, std::uint8_t* moment1, std::uint8_t* moment2,
-               float* scale1, float* scale2, std::int64_t count, const StepValues* values, const AdamSettings& settings,
-               Type type, cudaStream_t stream) {
-  const std::int64_t threads = divide_up(count, eight_bit::kBlock) * kWarp;
-  with_type(type, [&](auto* pointer) {
-    using T = std::remove_pointer_t<decltype(pointer)>;
+void adam_8bit(const Updated& updated, std::uint8_t* moment1, std::uint8_t* moment2, float* scale1, float* scale2,
+               const StepValues* values, const AdamSettings& settings, cudaStream_t stream) {
+  const std::int64_t threads = divide_up(updated.count, eight_bit::kBlock) * kWarp;
+  with_update(updated, [&](auto* work, auto* gradient) {
     adam_8bit_kernel<<<divide_up(threads, kBlock), kBlock, 0, stream>>>(
-        master, static_cast<T*>(work), static_cast<const T*>(gradient), moment1, moment2, scale1, scale2, count, values,
-        settings);
+        updated.master, work, gradient, moment1, moment2, scale1, scale2, updated.count, values, settings);
   });
   check_launch("adam_8bit");
 }
 
-void sgd(float* master, void* work, const void* gradient, std::int64_t count, const StepValues* values,
-         float weight_decay, Type type, cudaStream_t stream) {
-  with_type(type, [&](auto* pointer) {
-    using T = std::remove_pointer_t<decltype(pointer)>;
-    sgd_kernel<<<divide_up(count / kVector, kBlock), kBlock, 0, stream>>>(
-        master, static_cast<T*>(work), static_cast<const T*>(gradient), count / kVector, values, weight_decay);
+void sgd(const Updated& updated, const StepValues* values, float weight_decay, cudaStream_t stream) {
+  with_update(updated, [&](auto* work, auto* gradient) {
+    sgd_kernel<<<divide_up(updated.count / kVector, kBlock), kBlock, 0, stream>>>(
+        updated.master, work, gradient, updated.count / kVector, values, weight_decay);
   });
   check_launch("sgd");
 }
@@ -205,12 +211,12 @@ void sum_squares(const void* x, std::int64_t count, float* partial, bool add, fl
 }
 
 void begin_update(const StepValues* table, const std::int64_t* place, const float* norm_squared,
-                  const float* loss_scale, float clip, StepValues* values, cudaStream_t stream) {
+                  const LossScale* loss_scale, float clip, StepValues* values, cudaStream_t stream) {
   begin_update_kernel<<<1, 1, 0, stream>>>(table, place, norm_squared, loss_scale, clip, values);
   check_launch("begin_update");
 }
 
-void end_step(const float* loss, const float* norm_squared, const float* loss_scale, float* ring, std::int64_t* place,
+void end_step(const float* loss, const float* norm_squared, LossScale* loss_scale, float* ring, std::int64_t* place,
               std::int64_t window, cudaStream_t stream) {
   end_step_kernel<<<1, 1, 0, stream>>>(loss, norm_squared, loss_scale, ring, place, window);
   check_launch("end_step");

@@ -71,7 +71,8 @@ class Bert : public LanguageModel {
 
  private:
   at::Tensor norm(const Norm& norm, const at::Tensor& x, const at::Tensor& delta) const {
-    return add_and_norm(x, delta, norm.weight(), norm.bias(), shape_.norm_epsilon).normed;
+    // What comes out of a norm is BERT's residual stream: it keeps the format of that.
+    return add_and_norm(x, delta, norm.weights(shape_.norm_epsilon), x.scalar_type()).normed;
   }
 
   std::vector<at::Tensor> run(const BertBlock& layer, const std::vector<at::Tensor>& state) const {
@@ -89,7 +90,7 @@ class Bert : public LanguageModel {
     return norm(*transform_norm_, at::gelu((*transform_)(state[0])), at::Tensor()).reshape({-1, shape_.width});
   }
 
-  Head head() const override { return {words_->value, output_bias_->value}; }
+  Head head() const override { return {words_, output_bias_}; }
 
   void add_block_flops(ForwardFlops& per_token) const override {
     for (const auto& layer : layers_) {

@@ -34,7 +34,7 @@ at::Tensor Classifier::score(const Batch& batch) {
 }
 
 at::Tensor Classifier::logits(const at::Tensor& inputs) {
-  return at::linear(features(inputs, false), head_->weight(), head_->bias()).narrow(1, 0, head_->rows());
+  return linear(features(inputs, false), head_->weight(), head_->bias()).narrow(1, 0, head_->rows());
 }
 
 at::Tensor normalised_images(const at::Tensor& images, at::ScalarType work) {

@@ -49,7 +49,7 @@ class Residual : public StackBlock {
         in_(builder, square(prefix + "in", width, 2 * width)),
         out_(builder, square(prefix + "out", 2 * width, width)) {}
   at::Tensor run(const at::Tensor& x, bool) const override {
-    const auto normed = add_and_norm(x, at::Tensor(), norm_.weight(), norm_.bias(), kEpsilon);
+    const auto normed = add_and_norm(x, at::Tensor(), norm_.weights(kEpsilon), x.scalar_type());
     return normed.residual + out_(at::relu(in_(normed.normed)));
   }
   double flops_per_token(std::int64_t) const override { return in_.trained_flops() + out_.trained_flops(); }
@@ -72,10 +72,11 @@ class Recurrent : public StackBlock {
     add("bias_ih", {4 * width});
     add("bias_hh", {4 * width});
   }
-  at::Tensor run(const at::Tensor& x, bool) const override {
-    const at::Tensor start = at::zeros({1, x.size(0), x.size(2)}, x.options());
+  at::Tensor run(const at::Tensor& given, bool) const override {
     std::vector<at::Tensor> weights;
-    for (const auto* parameter : parameters_) weights.push_back(parameter->value);
+    for (const auto* parameter : parameters_) weights.push_back(parameter->for_products());
+    const at::Tensor x = given.to(weights[0].scalar_type());
+    const at::Tensor start = at::zeros({1, x.size(0), x.size(2)}, x.options());
     return std::get<0>(at::lstm(x, {start, start}, weights, true, 1, 0.0, true, false, true));
   }
   double flops_per_token(std::int64_t) const override {
@@ -97,7 +98,7 @@ class SelfAttention : public StackBlock {
                       .init = usual(width)}),
         out_(builder, square(prefix + "o_proj", width, width)) {}
   at::Tensor run(const at::Tensor& x, bool causal) const override {
-    const auto normed = add_and_norm(x, at::Tensor(), norm_.weight(), norm_.bias(), kEpsilon);
+    const auto normed = add_and_norm(x, at::Tensor(), norm_.weights(kEpsilon), x.scalar_type());
     return normed.residual + out_(packed_attention(in_(normed.normed), shape_, nullptr, {kind_, causal, 0.0}));
   }
   double flops_per_token(std::int64_t tokens) const override {
@@ -156,13 +157,16 @@ class Generated : public Model {
     return head_score(features(batch.inputs), head_->weight(), head_->bias(), batch.targets.reshape({-1}), answers_);
   }
   at::Tensor logits(const at::Tensor& inputs) override {
-    return at::linear(features(inputs), head_->weight(), head_->bias()).narrow(1, 0, answers_);
+    return linear(features(inputs), head_->weight(), head_->bias()).narrow(1, 0, answers_);
   }
   ForwardFlops forward_flops() const override {
     double per_token = stem_ ? stem_->trained_flops() : 0;
     for (const auto& block : blocks_) per_token += block->flops_per_token(tokens_);
     const double head = head_->trained_flops() * static_cast<double>(predicts_tokens_ ? tokens_ : 1);
     return {.trained = per_token * static_cast<double>(tokens_) + head};
+  }
+  double least_bytes_per_sample() const override {
+    return static_cast<double>(tokens_ * width_) * static_cast<double>(blocks_.size()) * work_bytes();
   }
 
  private:

@@ -56,7 +56,7 @@ class Gpt2 : public Decoder {
   at::Tensor feed(const DecoderBlock& block, const at::Tensor& normed) const override {
     return block.feed_out(block.feed_in.gelu(normed));
   }
-  Head head() const override { return {tokens_->value, at::Tensor()}; }
+  Head head() const override { return {tokens_, nullptr}; }
 
   Parameter* tokens_ = nullptr;
   Parameter* positions_ = nullptr;

@@ -91,17 +91,17 @@ Linear::Linear(Builder& builder, const LinearShape& shape) : adapter_scale_(buil
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x) const {
-  if (adapters_.empty()) return linear(x, weight_->value, bias());
+  if (adapters_.empty()) return linear(x, weight(), bias());
   std::vector<Adapter> adapters;
   for (const auto& factors : adapters_) {
-    adapters.push_back({factors.down->value, factors.up->value, factors.first_row, adapter_scale_});
+    adapters.push_back({factors.down->for_products(), factors.up->for_products(), factors.first_row, adapter_scale_});
   }
-  const at::Tensor out = adapted_linear(x, weight_->value, adapters);
-  return bias_ ? out + bias_->value : out;
+  const at::Tensor out = adapted_linear(x, weight(), adapters);
+  return bias_ ? out + bias() : out;
 }
 
 at::Tensor Linear::gelu(const at::Tensor& x) const {
-  if (adapters_.empty() && bias_) return linear_gelu(x, weight_->value, bias_->value);
+  if (adapters_.empty() && bias_) return linear_gelu(x, weight(), bias());
   return at::gelu((*this)(x), "tanh");
 }
 

@@ -8,6 +8,7 @@
 #include "core/parameters.h"
 #include "formats/train_spec.h"
 #include "ops/linear.h"
+#include "ops/norm.h"
 
 namespace assay::engine {
 
@@ -55,8 +56,8 @@ class Linear {
 
   at::Tensor operator()(const at::Tensor& x) const;
   at::Tensor gelu(const at::Tensor& x) const;  ///< tanh form, fused where possible
-  const at::Tensor& weight() const { return weight_->value; }
-  at::Tensor bias() const { return bias_ ? bias_->value : at::Tensor(); }
+  at::Tensor weight() const { return weight_->for_products(); }
+  at::Tensor bias() const { return bias_ ? bias_->for_products() : at::Tensor(); }
   std::int64_t rows() const;  ///< without padding
   /// Operations per row of input, trained and frozen.
   double trained_flops() const;
@@ -77,8 +78,7 @@ class Linear {
 /// Weight and bias of a norm, in fp32; no bias: RMS norm.
 struct Norm {
   Norm(Builder& builder, const std::string& prefix, std::int64_t width, bool bias);
-  const at::Tensor& weight() const { return weight_->value; }
-  at::Tensor bias() const { return bias_ ? bias_->value : at::Tensor(); }
+  NormWeights weights(double epsilon) const { return {weight_->value, bias_ ? bias_->value : at::Tensor(), epsilon}; }
 
  private:
   Parameter* weight_;

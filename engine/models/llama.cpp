@@ -61,7 +61,7 @@ class Llama : public Decoder {
     return block.feed_out(swiglu(block.feed_in(normed)));
   }
   const RotaryTable* rotary() const override { return &rotary_; }
-  Head head() const override { return {output_->value, at::Tensor()}; }
+  Head head() const override { return {output_, nullptr}; }
 
   Parameter* tokens_ = nullptr;
   Parameter* output_ = nullptr;

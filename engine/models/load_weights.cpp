@@ -65,7 +65,8 @@ std::int64_t load_weights(Parameters& parameters, const std::string& path) {
   const Weights weights = open_weights(path);
   std::set<const TensorView*> used;
   for (auto& parameter : parameters.all()) {
-    if (parameter.name().find(".lora_") != std::string::npos) continue;
+    // A file of the model alone has no adapters: they start as they always do.
+    if (parameter.name().find(".lora_") != std::string::npos && !find(weights, parameter.name())) continue;
     std::int64_t row = 0;
     for (const auto& part : parameter.parts) {
       const TensorView* view = find(weights, part.name);

@@ -31,6 +31,11 @@ class Mlp : public Classifier {
     flops.trained += head_flops();
     return flops;
   }
+  double least_bytes_per_sample() const override {
+    double elements = 0;
+    for (const auto& layer : layers_) elements += static_cast<double>(layer.rows());
+    return elements * work_bytes();
+  }
   bool can_be_recorded() const override { return dropout_ == 0; }
 
  private:

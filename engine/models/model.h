@@ -40,12 +40,16 @@ class Model {
   /// Without dropout: (N, classes), or (N, T, vocabulary).
   virtual at::Tensor logits(const at::Tensor& inputs) = 0;
   virtual ForwardFlops forward_flops() const = 0;
+  /// What the backward pass needs of one sample's forward pass at the very least. After `prepare`.
+  virtual double least_bytes_per_sample() const = 0;
 
   /// Whether a step can be recorded as a CUDA graph: nothing in it depends on values only the host knows.
   virtual bool can_be_recorded() const { return true; }
 
  protected:
   Parameters parameters_;
+  double work_bytes() const { return static_cast<double>(at::elementSize(work_)); }
+
   at::Device device_ = at::kCPU;
   at::ScalarType work_ = at::kFloat;
 };
@@ -56,8 +60,8 @@ std::unique_ptr<Model> make_model(const TrainSpec& spec, const DataShape& data);
 /// The vocabulary a named language model has before any data is seen; 0 for other models.
 std::int64_t vocabulary_of(const ModelSpec& spec);
 
-/// Fills parameters (which have memory) from safetensors in the Hugging Face layout. Missing tensors and wrong shapes
-/// are Failure `bad_file`; returns how many tensors of the file were not used.
+/// Fills parameters (which have memory) from safetensors in the Hugging Face layout. Missing tensors (but adapters, which
+/// then keep their random start) and wrong shapes are Failure `bad_file`; returns how many tensors of the file were not used.
 std::int64_t load_weights(Parameters& parameters, const std::string& path);
 
 }  // namespace assay::engine

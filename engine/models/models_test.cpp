@@ -51,11 +51,14 @@ TrainSpec tiny(const std::string& model, Task task = Task::pretrain) {
   return spec;
 }
 
-std::unique_ptr<Model> built(const TrainSpec& spec, const DataShape& data, at::ScalarType work = at::kFloat) {
-  choose_attention(spec.attention, at::kCPU, work);
+constexpr NumberFormats kMixed{.products = at::kBFloat16, .sums = at::kFloat};
+constexpr NumberFormats kAllBf16{.products = at::kBFloat16, .sums = at::kBFloat16};
+
+std::unique_ptr<Model> built(const TrainSpec& spec, const DataShape& data, const NumberFormats& formats = {}) {
+  choose_attention(spec.attention, at::kCPU, formats.products);
   auto model = make_model(spec, data);
-  model->parameters().allocate(at::kCPU, work, spec.seed);
-  model->prepare(at::kCPU, work);
+  model->parameters().allocate(at::kCPU, formats, spec.seed);
+  model->prepare(at::kCPU, formats.products);
   return model;
 }
 
@@ -277,9 +280,63 @@ TEST(Models, SameSeedSameStartAndPrecisionDoesNotChangeIt) {
   const auto start = [](const auto& model) { return model->parameters().all()[0].master; };
   EXPECT_EQ(difference(start(first), start(second)), 0);
   EXPECT_GT(difference(start(first), start(third)), 0.01);
-  const auto rounded = built(tiny("gpt2"), tokens(40, 8), at::kBFloat16);
+  const auto rounded = built(tiny("gpt2"), tokens(40, 8), kAllBf16);
   EXPECT_EQ(difference(start(first), start(rounded)), 0);
   EXPECT_EQ(rounded->parameters().all()[0].value.scalar_type(), at::kBFloat16);
+}
+
+// What autocast does, op by op: products see rounded weights, everything that learns or adds up is fp32.
+TEST(Models, MixedFormatsRoundFactorsAndNothingElse) {
+  const auto model = built(tiny("gpt2"), tokens(40, 8), kMixed);
+  torch::autograd::backward({model->loss(token_batch(40), at::Tensor())}, {});
+  for (const auto& parameter : model->parameters().all()) {
+    EXPECT_EQ(parameter.value.scalar_type(), at::kFloat) << parameter.name();
+    EXPECT_EQ(parameter.value.grad().scalar_type(), at::kFloat) << parameter.name();
+    EXPECT_GT(parameter.value.grad().norm().item<double>(), 0) << parameter.name();
+    const at::Tensor factor = parameter.for_products();
+    EXPECT_EQ(factor.scalar_type(), parameter.full_precision ? at::kFloat : at::kBFloat16) << parameter.name();
+    EXPECT_TRUE(at::equal(factor, parameter.master.to(factor.scalar_type()))) << parameter.name();
+  }
+}
+
+TEST(Models, MixedFormatsHaveMoreExactGradientsThanAllBf16) {
+  for (const char* name : {"gpt2", "llama-3.2-1b", "bert-base"}) {
+    TrainSpec spec = tiny(name, name == std::string("bert-base") ? Task::masked_lm : Task::pretrain);
+    spec.model.layers = 8;  // every one rounds the stream once more
+    at::manual_seed(3);
+    const Batch batch = token_batch(40, 16);
+    const auto gradients = [&](const NumberFormats& formats) {
+      const auto model = built(spec, tokens(40, 8), formats);
+      torch::autograd::backward({model->loss(batch, at::Tensor())}, {});
+      std::vector<at::Tensor> found;
+      for (const auto& parameter : model->parameters().all()) found.push_back(parameter.value.grad().to(at::kDouble));
+      return found;
+    };
+    const auto exact = gradients({});
+    const auto mixed = gradients(kMixed);
+    const auto all = gradients(kAllBf16);
+    double mixed_error = 0;
+    double all_error = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      mixed_error += ((mixed[i] - exact[i]).norm() / exact[i].norm()).item<double>();
+      all_error += ((all[i] - exact[i]).norm() / exact[i].norm()).item<double>();
+    }
+    EXPECT_LT(mixed_error, 0.9 * all_error) << name;
+  }
+}
+
+// Frozen weights are stored in the format of products, as people load them, and the stream with them.
+TEST(Models, AdaptersLearnInFp32OnFrozenBf16) {
+  const auto model = built(tiny("mistral-7b", Task::lora), tokens(40, 8), kMixed);
+  torch::autograd::backward({model->loss(token_batch(40), at::Tensor())}, {});
+  for (const auto& parameter : model->parameters().all()) {
+    const bool is_adapter = parameter.name().find(".lora_") != std::string::npos;
+    const bool is_full = is_adapter || parameter.full_precision;
+    EXPECT_EQ(parameter.value.scalar_type(), is_full ? at::kFloat : at::kBFloat16) << parameter.name();
+    if (is_adapter) {
+      EXPECT_EQ(parameter.value.grad().scalar_type(), at::kFloat);
+    }
+  }
 }
 
 TEST(Models, PaddingRowsStayOutOfSightAndAtZero) {

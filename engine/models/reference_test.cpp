@@ -45,7 +45,7 @@ class Reference : public testing::TestWithParam<const char*> {
     data.vocabulary = *spec.model.vocabulary;
     data.seq_length = length;
     auto model = make_model(spec, data);
-    model->parameters().allocate(at::kCPU, work, 1);
+    model->parameters().allocate(at::kCPU, {work, work}, 1);
     EXPECT_EQ(load_weights(model->parameters(), folder().string()), 0) << "tensors of the file were not used";
     model->prepare(at::kCPU, work);
     return model;

@@ -37,16 +37,20 @@ class ConvolutionNorm {
   }
 
   at::Tensor operator()(const at::Tensor& x, const at::Tensor& added, bool relu, bool training) const {
-    const at::Tensor filter = filter_->value.permute({0, 3, 1, 2});
+    const at::Tensor filter = filter_->for_products().permute({0, 3, 1, 2});
     const at::Tensor y = at::conv2d(x, filter, {}, stride_, padding_);
     return batch_norm(y, {weight_->value, bias_->value, running_mean_->value, running_variance_->value}, added, relu,
                       training);
   }
 
-  /// Operations of the convolution over an input of `size` × `size`; `size` becomes that of the output.
-  double flops(std::int64_t& size) const {
+  /// Elements of the output for an input of `size` × `size`; `size` becomes that of the output.
+  double outputs(std::int64_t& size) const {
     size = (size + 2 * padding_ - filter_->shape[1]) / stride_ + 1;
-    return 2.0 * static_cast<double>(filter_->count()) * static_cast<double>(size * size);
+    return static_cast<double>(filter_->shape[0] * size * size);
+  }
+  /// Operations of the convolution; `size` as above.
+  double flops(std::int64_t& size) const {
+    return 2.0 * outputs(size) * static_cast<double>(filter_->count() / filter_->shape[0]);
   }
 
  private:
@@ -89,18 +93,30 @@ class ResNet : public Classifier {
   }
 
   ForwardFlops forward_flops() const override {
-    std::int64_t size = image_size_;
-    ForwardFlops flops{.trained = stem_->flops(size) + head_flops()};
-    size = (size + 1) / 2;
-    for (const auto& block : blocks_) {
-      std::int64_t before = size;
-      for (const auto& layer : block.branch) flops.trained += layer.flops(size);
-      if (block.shortcut) flops.trained += block.shortcut->flops(before);
-    }
-    return flops;
+    double flops = head_flops();
+    for_each_layer([&](const ConvolutionNorm& layer, std::int64_t& size) { flops += layer.flops(size); });
+    return {.trained = flops};
+  }
+  double least_bytes_per_sample() const override {
+    double elements = 0;
+    for_each_layer([&](const ConvolutionNorm& layer, std::int64_t& size) { elements += layer.outputs(size); });
+    return elements * work_bytes();
   }
 
  private:
+  /// Calls `visit` with every convolution and the size of its input, which it replaces by that of the output.
+  template <typename Visit>
+  void for_each_layer(const Visit& visit) const {
+    std::int64_t size = image_size_;
+    visit(*stem_, size);
+    size = (size + 1) / 2;
+    for (const auto& block : blocks_) {
+      std::int64_t before = size;
+      for (const auto& layer : block.branch) visit(layer, size);
+      if (block.shortcut) visit(*block.shortcut, before);
+    }
+  }
+
   static ResidualBlock make_block(Builder& builder, const std::string& prefix, std::int64_t in, std::int64_t width,
                                   std::int64_t stride, bool bottleneck) {
     ResidualBlock block;

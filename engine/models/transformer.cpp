@@ -147,19 +147,20 @@ std::vector<at::Tensor> LanguageModel::run_blocks(std::vector<at::Tensor> state,
 at::Tensor LanguageModel::loss(const Batch& batch, const at::Tensor& gradient_scale) {
   const at::Tensor states = hidden(batch.inputs, true);
   const Head out = head();
-  return head_loss(states, out.weight, out.bias, batch.targets.reshape({-1}), shape_.vocabulary, masked_,
+  return head_loss(states, out.weight(), out.bias(), batch.targets.reshape({-1}), shape_.vocabulary, masked_,
                    gradient_scale);
 }
 
 at::Tensor LanguageModel::score(const Batch& batch) {
   const at::NoGradGuard no_grad;
   const Head out = head();
-  return head_score(hidden(batch.inputs, false), out.weight, out.bias, batch.targets.reshape({-1}), shape_.vocabulary);
+  return head_score(hidden(batch.inputs, false), out.weight(), out.bias(), batch.targets.reshape({-1}),
+                    shape_.vocabulary);
 }
 
 at::Tensor LanguageModel::logits(const at::Tensor& inputs) {
   const Head out = head();
-  return at::linear(hidden(inputs, false), out.weight, out.bias)
+  return linear(hidden(inputs, false), out.weight(), out.bias())
       .narrow(1, 0, shape_.vocabulary)
       .reshape({inputs.size(0), inputs.size(1), shape_.vocabulary});
 }
@@ -168,12 +169,21 @@ ForwardFlops LanguageModel::forward_flops() const {
   const auto tokens = static_cast<double>(seq_length_);
   ForwardFlops flops;
   add_block_flops(flops);
-  const Head out = head();
   const double head_flops = 2 * static_cast<double>(shape_.vocabulary * shape_.width);
-  (out.weight.requires_grad() ? flops.trained : flops.frozen) += head_flops;
+  (head().matrix->trainable ? flops.trained : flops.frozen) += head_flops;
   // Scores and weighted sum: 2 · 2 · T · width per token and layer, whether or not a kernel skips the masked half.
   flops.other += 4.0 * tokens * static_cast<double>(shape_.width * shape_.layers);
   return {flops.trained * tokens, flops.frozen * tokens, flops.other * tokens};
+}
+
+double LanguageModel::least_bytes_per_sample() const {
+  const auto tokens = static_cast<double>(seq_length_);
+  const auto layers = static_cast<double>(shape_.layers);
+  // Checkpointed blocks keep their input, others the stream twice and what the feed-forward part has inside.
+  const auto kept = static_cast<double>(checkpointing_ ? shape_.width : 2 * shape_.width + shape_.inner_width);
+  // GPUs make logits piece by piece; elsewhere they are there at once, in fp32.
+  const double logits = device_.is_cuda() ? 0 : sizeof(float) * static_cast<double>(shape_.vocabulary);
+  return tokens * (layers * kept * work_bytes() + logits);
 }
 
 }  // namespace assay::engine

@@ -43,12 +43,16 @@ class LanguageModel : public Model {
   at::Tensor score(const Batch& batch) override;
   at::Tensor logits(const at::Tensor& inputs) override;
   ForwardFlops forward_flops() const override;
+  double least_bytes_per_sample() const override;
   bool can_be_recorded() const override { return dropout_ == 0; }
 
  protected:
   struct Head {
-    at::Tensor weight;
-    at::Tensor bias;
+    const Parameter* matrix;
+    const Parameter* vector;  ///< may be null
+
+    at::Tensor weight() const { return matrix->for_products(); }
+    at::Tensor bias() const { return vector ? vector->for_products() : at::Tensor(); }
   };
   /// (tokens, width) states that the head turns into logits.
   virtual at::Tensor hidden(const at::Tensor& tokens, bool training) = 0;

@@ -82,7 +82,8 @@ TEST_F(OwnKernels, LayerAndRmsNormOfEveryWidthClass) {
   for (const std::int64_t width : {64, 256, 512, 768, 1024, 1600, 4096, 5120}) {
     for (const bool bias : {true, false}) {
       const Function function = [&](const Tensors& in) -> Tensors {
-        const auto out = add_and_norm(in[0], in[1], full(in[2]), bias ? full(in[3]) : at::Tensor(), 1e-5);
+        const auto out =
+            add_and_norm(in[0], in[1], {full(in[2]), bias ? full(in[3]) : at::Tensor()}, in[0].scalar_type());
         return {out.residual, out.normed};
       };
       Tensors inputs = {at::randn({37, width}), at::randn({37, width}), at::randn({width})};
@@ -95,10 +96,33 @@ TEST_F(OwnKernels, LayerAndRmsNormOfEveryWidthClass) {
 TEST_F(OwnKernels, NormWithoutDelta) {
   expect_same(
       [](const Tensors& in) -> Tensors {
-        const auto out = add_and_norm(in[0], at::Tensor(), full(in[1]), at::Tensor(), 1e-5);
+        const auto out = add_and_norm(in[0], at::Tensor(), {full(in[1]), {}}, in[0].scalar_type());
         return {out.normed, out.residual * 0.5};
       },
       {at::randn({5, 7, 128}), at::randn({128})});
+}
+
+TEST_F(OwnKernels, NormOfAnFp32StreamWithRoundedBranches) {
+  for (const std::int64_t width : {64, 768, 1024, 4096}) {
+    for (const at::ScalarType format : {at::kBFloat16, at::kHalf}) {
+      const Tensors inputs = {at::randn({37, width}), at::randn({37, width}).to(format).to(at::kFloat),
+                              at::randn({width}), at::randn({width})};
+      const auto on = [&](at::Device device) {
+        return run(
+            [&](const Tensors& in) -> Tensors {
+              const auto out = add_and_norm(in[0], in[1].to(format), {in[2], in[3]}, format);
+              return {out.residual, out.normed};
+            },
+            inputs, device, at::kFloat);
+      };
+      const Tensors wanted = on(at::kCPU);
+      const Tensors got = on(at::Device(at::kCUDA, 0));
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        EXPECT_EQ(got[i].scalar_type(), wanted[i].scalar_type()) << i;
+        EXPECT_LT(relative(got[i], wanted[i]), i == 0 ? 1e-6 : 4e-3) << "result " << i << ", width " << width;
+      }
+    }
+  }
 }
 
 TEST_F(OwnKernels, LinearWithBiasAndGelu) {

@@ -139,7 +139,8 @@ struct FusedSwiglu : torch::autograd::Function<FusedSwiglu> {
 
 }  // namespace
 
-at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor linear(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& bias) {
+  const at::Tensor x = given.to(weight.scalar_type());
 #ifdef ASSAY_ENGINE_KERNELS
   if (bias.defined() && has_own_kernels(x) && columns_fit(weight) && weight.requires_grad()) {
     return BiasedLinear::apply(x, weight, bias);
@@ -148,7 +149,8 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tenso
   return at::linear(x, weight, bias);
 }
 
-at::Tensor linear_gelu(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias) {
+at::Tensor linear_gelu(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& bias) {
+  const at::Tensor x = given.to(weight.scalar_type());
 #ifdef ASSAY_ENGINE_KERNELS
   if (has_own_kernels(x) && columns_fit(weight) && weight.requires_grad()) return LinearGelu::apply(x, weight, bias);
 #endif
@@ -163,7 +165,8 @@ at::Tensor swiglu(const at::Tensor& gate_up) {
   return at::silu(gate_up.narrow(-1, 0, width)) * gate_up.narrow(-1, width, width);
 }
 
-at::Tensor adapted_linear(const at::Tensor& x, const at::Tensor& weight, const std::vector<Adapter>& adapters) {
+at::Tensor adapted_linear(const at::Tensor& given, const at::Tensor& weight, const std::vector<Adapter>& adapters) {
+  const at::Tensor x = given.to(weight.scalar_type());
   at::Tensor out = at::linear(x, weight);
   for (const auto& adapter : adapters) {
     out = AddAdapter::apply(out, x, adapter.down, adapter.up, adapter.first_row, adapter.scale);

@@ -7,6 +7,8 @@
 
 namespace assay::engine {
 
+// Products are computed in the format of the weight, to which x is converted, as under autocast.
+
 /// x · weightᵀ + bias; bias may be undefined.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias);
 

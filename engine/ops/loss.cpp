@@ -89,9 +89,10 @@ struct HeadLoss : torch::autograd::Function<HeadLoss> {
 
 }  // namespace
 
-at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+at::Tensor head_loss(const at::Tensor& states, const at::Tensor& weight, const at::Tensor& bias,
                      const at::Tensor& targets, std::int64_t classes, [[maybe_unused]] bool some_unasked,
                      const at::Tensor& gradient_scale) {
+  const at::Tensor hidden = states.to(weight.scalar_type());
 #ifdef ASSAY_ENGINE_KERNELS
   if (has_own_kernels(hidden) && weight.size(0) % 8 == 0) {
     return HeadLoss::apply(hidden.contiguous(), weight, if_defined(bias), targets, classes, some_unasked,
@@ -103,9 +104,10 @@ at::Tensor head_loss(const at::Tensor& hidden, const at::Tensor& weight, const a
   return gradient_scale.defined() ? ScaledGradient::apply(loss, gradient_scale) : loss;
 }
 
-at::Tensor head_score(const at::Tensor& hidden, const at::Tensor& weight, const at::Tensor& bias,
+at::Tensor head_score(const at::Tensor& states, const at::Tensor& weight, const at::Tensor& bias,
                       const at::Tensor& targets, std::int64_t classes) {
   const at::NoGradGuard no_grad;
+  const at::Tensor hidden = states.to(weight.scalar_type());
   at::Tensor sums = at::zeros({3}, hidden.options().dtype(at::kFloat));
   const std::int64_t rows = hidden.size(0);
   const std::int64_t piece = rows_at_a_time(rows, weight);

@@ -13,17 +13,17 @@ constexpr double kBatchNormEpsilon = 1e-5;
 constexpr double kBatchNormMomentum = 0.1;
 
 /// The same from LibTorch's own operations, in fp32 as under autocast.
-NormedResidual composed_norm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight,
-                             const at::Tensor& bias, double epsilon) {
+NormedResidual composed_norm(const at::Tensor& x, const at::Tensor& delta, const NormWeights& norm,
+                             at::ScalarType format) {
   at::Tensor residual = delta.defined() ? x + delta : x;
   const at::Tensor exact = residual.to(at::kFloat);
   at::Tensor normed;
-  if (bias.defined()) {
-    normed = at::layer_norm(exact, {x.size(-1)}, weight, bias, epsilon);
+  if (norm.bias.defined()) {
+    normed = at::layer_norm(exact, {x.size(-1)}, norm.weight, norm.bias, norm.epsilon);
   } else {
-    normed = exact * at::rsqrt(exact.square().mean(-1, true) + epsilon) * weight;
+    normed = exact * at::rsqrt(exact.square().mean(-1, true) + norm.epsilon) * norm.weight;
   }
-  return {std::move(residual), normed.to(x.scalar_type())};
+  return {std::move(residual), normed.to(format)};
 }
 
 at::Tensor composed_batch_norm(const at::Tensor& x, const BatchNormState& state, const at::Tensor& other, bool relu,
@@ -45,14 +45,15 @@ void* data(const at::Tensor& tensor) { return tensor.defined() ? tensor.data_ptr
 
 struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
   static variable_list forward(AutogradContext* context, const at::Tensor& x_given, const MaybeTensor& delta_given,
-                               const at::Tensor& weight, const MaybeTensor& bias_given, double epsilon) {
+                               const at::Tensor& weight, const MaybeTensor& bias_given, double epsilon,
+                               at::ScalarType format) {
     const at::Tensor x = x_given.contiguous();
     const at::Tensor delta = delta_given ? delta_given->contiguous() : at::Tensor();
     const at::Tensor bias = or_undefined(bias_given);
     const std::int64_t width = x.size(-1);
     const std::int64_t rows = x.numel() / width;
     const at::Tensor residual = delta.defined() ? at::empty_like(x) : x;
-    const at::Tensor normed = at::empty_like(x);
+    const at::Tensor normed = at::empty(x.sizes(), x.options().dtype(format));
     const at::Tensor mean = bias.defined() ? at::empty({rows}, weight.options()) : at::Tensor();
     const at::Tensor rstd = at::empty({rows}, weight.options());
     kernels::norm_forward({.x = x.data_ptr(),
@@ -66,7 +67,8 @@ struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
                            .rows = rows,
                            .width = static_cast<int>(width),
                            .epsilon = static_cast<float>(epsilon),
-                           .type = kernel_type(x)},
+                           .stream = kernel_type(x),
+                           .type = kernel_type(normed)},
                           current_stream());
     context->save_for_backward({residual, weight, mean, rstd});
     context->saved_data["has_delta"] = delta.defined();
@@ -83,7 +85,10 @@ struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
     const bool trains = context->saved_data["weight_trains"].toBool();
     const at::Tensor d_normed = gradients[1].contiguous();
     const at::Tensor d_residual = gradients[0].defined() ? gradients[0].contiguous() : at::Tensor();
+    const bool has_delta = context->saved_data["has_delta"].toBool();
+    const bool same_format = d_normed.scalar_type() == residual.scalar_type();
     const at::Tensor dx = at::empty_like(residual);
+    const at::Tensor d_delta = has_delta && !same_format ? at::empty_like(d_normed) : at::Tensor();
     const at::Tensor dweight = trains ? at::empty_like(weight) : at::Tensor();
     const at::Tensor dbias = trains && mean.defined() ? at::empty_like(weight) : at::Tensor();
     const at::Tensor partial = at::empty({2, kernels::norm_partials(width), width}, weight.options());
@@ -94,15 +99,16 @@ struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
                             .mean = floats(mean),
                             .rstd = floats(saved[3]),
                             .dx = dx.data_ptr(),
+                            .d_delta = data(d_delta),
                             .dweight = floats(dweight),
                             .dbias = floats(dbias),
                             .partial = floats(partial),
                             .rows = residual.numel() / width,
                             .width = width,
-                            .type = kernel_type(residual)},
+                            .stream = kernel_type(residual),
+                            .type = kernel_type(d_normed)},
                            current_stream());
-    const bool has_delta = context->saved_data["has_delta"].toBool();
-    return {dx, has_delta ? dx : at::Tensor(), dweight, dbias, at::Tensor()};
+    return {dx, has_delta && same_format ? dx : d_delta, dweight, dbias, at::Tensor(), at::Tensor()};
   }
 };
 
@@ -178,15 +184,19 @@ struct FusedBatchNorm : torch::autograd::Function<FusedBatchNorm> {
 
 }  // namespace
 
-NormedResidual add_and_norm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight,
-                            const at::Tensor& bias, double epsilon) {
+NormedResidual add_and_norm(const at::Tensor& x, const at::Tensor& delta, const NormWeights& norm,
+                            at::ScalarType format) {
 #ifdef ASSAY_ENGINE_KERNELS
-  if (has_own_kernels(x) && kernels::norm_supported(static_cast<int>(x.size(-1)))) {
-    auto out = AddAndNorm::apply(x, if_defined(delta), weight, if_defined(bias), epsilon);
+  const bool fits = x.scalar_type() == format || x.scalar_type() == at::kFloat;
+  if (has_own_kernels(x) && kernels::norm_supported(static_cast<int>(x.size(-1))) && fits) {
+    // The kernel adds a branch in the format of the normed result; any other is added before.
+    const bool fused = !delta.defined() || delta.scalar_type() == format;
+    auto out = AddAndNorm::apply(fused ? x : x + delta, if_defined(fused ? delta : at::Tensor()), norm.weight,
+                                 if_defined(norm.bias), norm.epsilon, format);
     return {std::move(out[0]), std::move(out[1])};
   }
 #endif
-  return composed_norm(x, delta, weight, bias, epsilon);
+  return composed_norm(x, delta, norm, format);
 }
 
 at::Tensor batch_norm(const at::Tensor& x, const BatchNormState& state, const at::Tensor& other, bool relu,

@@ -10,9 +10,15 @@ struct NormedResidual {
 };
 
 /// The step between two branches of a transformer: adds a branch's output to the residual stream and normalises the sum
-/// for the next branch. `delta` may be undefined; without `bias` it is an RMS norm. Weight and bias are fp32.
-NormedResidual add_and_norm(const at::Tensor& x, const at::Tensor& delta, const at::Tensor& weight,
-                            const at::Tensor& bias, double epsilon);
+/// for the next branch. `delta` may be undefined; without `bias` it is an RMS norm. Weight and bias are fp32. The
+/// residual keeps the format of x, `normed` comes in `format`.
+struct NormWeights {
+  at::Tensor weight;
+  at::Tensor bias;
+  double epsilon = 1e-5;
+};
+NormedResidual add_and_norm(const at::Tensor& x, const at::Tensor& delta, const NormWeights& norm,
+                            at::ScalarType format);
 
 /// Batch norm over a channels-last (N, C, H, W), then + other (may be undefined) and ReLU if asked. Running statistics
 /// are updated in training and used otherwise.

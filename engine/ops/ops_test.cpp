@@ -57,14 +57,25 @@ TEST_F(Ops, AddAndNormReturnsTheSumAndItsNorm) {
   const at::Tensor delta = at::randn({4, 16});
   const at::Tensor weight = at::randn({16});
   const at::Tensor bias = at::randn({16});
-  const auto out = add_and_norm(x, delta, weight, bias, 1e-5);
+  const auto out = add_and_norm(x, delta, {weight, bias}, at::kFloat);
   EXPECT_EQ(difference(out.residual, x + delta), 0);
   const at::Tensor sum = x + delta;
   const at::Tensor centred = sum - sum.mean(-1, true);
   const at::Tensor layer = centred / (centred.square().mean(-1, true) + 1e-5).sqrt() * weight + bias;
   EXPECT_LT(difference(out.normed, layer), 1e-5);
-  const auto rms = add_and_norm(x, at::Tensor(), weight, at::Tensor(), 1e-5);
+  const auto rms = add_and_norm(x, at::Tensor(), {weight, {}}, at::kFloat);
   EXPECT_LT(difference(rms.normed, x / (x.square().mean(-1, true) + 1e-5).sqrt() * weight), 1e-5);
+}
+
+TEST_F(Ops, AStreamInFp32TakesBranchesInBf16) {
+  const at::Tensor x = at::randn({4, 16}).set_requires_grad(true);
+  const at::Tensor delta = at::randn({4, 16}).to(at::kBFloat16).set_requires_grad(true);
+  const auto out = add_and_norm(x, delta, {at::ones({16}), at::zeros({16})}, at::kBFloat16);
+  EXPECT_EQ(out.normed.scalar_type(), at::kBFloat16);
+  EXPECT_EQ(difference(out.residual, x + delta.to(at::kFloat)), 0) << "the sum is not rounded";
+  torch::autograd::backward({(out.residual * 1.0009765625).sum()}, {});
+  EXPECT_EQ(difference(x.grad(), at::full({4, 16}, 1.0009765625)), 0) << "nor is its gradient";
+  EXPECT_EQ(delta.grad().scalar_type(), at::kBFloat16);
 }
 
 TEST_F(Ops, RotaryTableTurnsByThePositionAndScalesLongWavesOnly) {

@@ -14,7 +14,7 @@ class Optimisers : public testing::Test {
   void SetUp() override {
     at::manual_seed(5);
     parameters_.add("w", {300}, Init::normal(1));
-    parameters_.allocate(at::kCPU, at::kFloat, 1);
+    parameters_.allocate(at::kCPU, {}, 1);
     arena().grad.copy_(at::randn_like(arena().grad));
   }
   Arena& arena() { return parameters_.arenas()[0]; }
@@ -79,7 +79,7 @@ TEST_F(Optimisers, EightBitStatesFollowTheExactOnesAndTakeAQuarter) {
   spec.optimizer = Optimizer::adamw_8bit;
   Parameters exact;
   exact.add("w", {300}, Init::normal(1));
-  exact.allocate(at::kCPU, at::kFloat, 1);
+  exact.allocate(at::kCPU, {}, 1);
   TrainSpec exact_spec;
   const auto update = make_update(spec, parameters_.arenas());
   const auto reference = make_update(exact_spec, exact.arenas());
@@ -141,10 +141,24 @@ TEST_F(Optimisers, LedgerClipsUnscalesAndRemembers) {
   EXPECT_FLOAT_EQ(second[0].item<float>(), 0.25F);
   EXPECT_EQ(second[3].item<float>(), 0) << "an overflow skips the step";
   const double scale = ledger.loss_scale().item<double>();
-  ledger.adjust_loss_scale(true, 0);
-  EXPECT_EQ(ledger.loss_scale().item<double>(), scale / 2);
-  ledger.adjust_loss_scale(false, 2000);
-  EXPECT_EQ(ledger.loss_scale().item<double>(), scale);
+  ledger.end_step(at::full({1}, 7.0));
+  EXPECT_EQ(ledger.loss_scale().item<double>(), scale / 2) << "the step itself decides, nobody has to look";
+}
+
+TEST(LossScaling, GrowsAfterTwoThousandGoodStepsAndStaysInItsRange) {
+  LossScale state;
+  for (int i = 0; i < 1999; ++i) state = after_step(state, false);
+  EXPECT_EQ(state.scale, LossScale::kFirst);
+  state = after_step(state, false);
+  EXPECT_EQ(state.scale, 2 * LossScale::kFirst);
+  for (int i = 0; i < 1999; ++i) state = after_step(state, false);
+  state = after_step(state, true);
+  EXPECT_EQ(state.scale, LossScale::kFirst);
+  EXPECT_EQ(state.good_steps, 0) << "an overflow starts the count anew";
+  for (int i = 0; i < 100; ++i) state = after_step(state, true);
+  EXPECT_EQ(state.scale, LossScale::kLeast);
+  for (int i = 0; i < 100 * 2000; ++i) state = after_step(state, false);
+  EXPECT_EQ(state.scale, LossScale::kMost);
 }
 
 }  // namespace

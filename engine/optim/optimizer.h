@@ -40,7 +40,8 @@ class StepLedger {
 
   /// In a step, after the backward pass: the norm over all arenas, and this step's values.
   const at::Tensor& begin_update(const std::vector<Arena>& arenas);
-  /// Last in a step: notes loss and norm, moves on to the next one.
+  /// Last in a step: notes loss and norm, moves on to the next one. The norm is that of the reduced gradients, alike on
+  /// every rank: so is the loss scale that it decides about (see LossScale).
   void end_step(const at::Tensor& loss);
 
   /// The place of the next step in the ring, int64 (1) on the device.
@@ -50,10 +51,11 @@ class StepLedger {
 
   /// fp16: what the loss is multiplied by. Undefined without loss scaling.
   const at::Tensor& loss_scale() const { return loss_scale_; }
-  /// After a look at the ring: halves the scale after an overflow, doubles it after 2,000 good steps.
-  void adjust_loss_scale(bool overflowed, std::int64_t good_steps);
 
  private:
+  void move_loss_scale(const at::Tensor& norm);
+  LossScale* scaling_on_device() const;
+
   std::int64_t window_;
   double clip_;
   at::Tensor table_;
@@ -62,8 +64,8 @@ class StepLedger {
   at::Tensor ring_;
   at::Tensor norm_squared_;
   at::Tensor partial_;
-  at::Tensor loss_scale_;
-  std::int64_t good_steps_ = 0;
+  at::Tensor scaling_;     // a LossScale
+  at::Tensor loss_scale_;  // view of its first number
 };
 
 }  // namespace assay::engine

@@ -8,12 +8,10 @@
 namespace assay::engine {
 namespace {
 
-constexpr double kFirstLossScale = 65536;
-constexpr double kLargestLossScale = 16777216;
-constexpr std::int64_t kGoodStepsToGrow = 2000;
 constexpr std::int64_t kPartialSums = 1024;
 
 static_assert(sizeof(StepValues) == 4 * sizeof(float), "a row of the table is a StepValues");
+static_assert(sizeof(LossScale) == 2 * sizeof(float), "the state of the loss scale is a LossScale");
 
 }  // namespace
 
@@ -26,7 +24,10 @@ StepLedger::StepLedger(std::int64_t window, double clip, bool loss_scaling, at::
   ring_ = at::zeros({window, 2}, floats);
   norm_squared_ = at::zeros({1}, floats);
   partial_ = at::zeros({kPartialSums}, floats);
-  if (loss_scaling) loss_scale_ = at::full({1}, kFirstLossScale, floats);
+  if (loss_scaling) {
+    scaling_ = at::tensor({LossScale::kFirst, 0.0F}, at::kFloat).to(device);
+    loss_scale_ = scaling_.narrow(0, 0, 1);
+  }
 }
 
 void StepLedger::plan(std::int64_t first, const std::vector<StepValues>& rows) {
@@ -52,9 +53,9 @@ const at::Tensor& StepLedger::begin_update(const std::vector<Arena>& arenas) {
       add = true;
     }
     kernels::begin_update(reinterpret_cast<const StepValues*>(table_.data_ptr<float>()),
-                          place_.data_ptr<std::int64_t>(), norm_squared_.data_ptr<float>(),
-                          loss_scale_.defined() ? loss_scale_.data_ptr<float>() : nullptr, static_cast<float>(clip_),
-                          reinterpret_cast<StepValues*>(values_.data_ptr<float>()), current_stream());
+                          place_.data_ptr<std::int64_t>(), norm_squared_.data_ptr<float>(), scaling_on_device(),
+                          static_cast<float>(clip_), reinterpret_cast<StepValues*>(values_.data_ptr<float>()),
+                          current_stream());
     return values_;
   }
 #endif
@@ -73,9 +74,8 @@ const at::Tensor& StepLedger::begin_update(const std::vector<Arena>& arenas) {
 void StepLedger::end_step(const at::Tensor& loss) {
 #ifdef ASSAY_ENGINE_KERNELS
   if (has_own_kernels(values_)) {
-    kernels::end_step(loss.data_ptr<float>(), norm_squared_.data_ptr<float>(),
-                      loss_scale_.defined() ? loss_scale_.data_ptr<float>() : nullptr, ring_.data_ptr<float>(),
-                      place_.data_ptr<std::int64_t>(), window_, current_stream());
+    kernels::end_step(loss.data_ptr<float>(), norm_squared_.data_ptr<float>(), scaling_on_device(),
+                      ring_.data_ptr<float>(), place_.data_ptr<std::int64_t>(), window_, current_stream());
     return;
   }
 #endif
@@ -83,16 +83,21 @@ void StepLedger::end_step(const at::Tensor& loss) {
   if (loss_scale_.defined()) norm = norm / loss_scale_;
   ring_.index_copy_(0, place_, at::stack({loss.reshape({1}), norm}, 1));
   place_.add_(1).remainder_(window_);
+  if (scaling_.defined()) move_loss_scale(norm);
 }
 
-void StepLedger::adjust_loss_scale(bool overflowed, std::int64_t good_steps) {
-  if (!loss_scale_.defined()) return;
-  good_steps_ = overflowed ? 0 : good_steps_ + good_steps;
-  if (overflowed) loss_scale_.mul_(0.5);
-  if (good_steps_ >= kGoodStepsToGrow) {
-    loss_scale_.mul_(2).clamp_max_(kLargestLossScale);
-    good_steps_ = 0;
-  }
+/// As kernels::end_step does, for devices without our kernels.
+void StepLedger::move_loss_scale(const at::Tensor& norm) {
+  const at::Tensor state = scaling_.to(at::kCPU);
+  auto* values = state.data_ptr<float>();
+  const LossScale next = after_step({values[0], values[1]}, !std::isfinite(norm.item<float>()));
+  values[0] = next.scale;
+  values[1] = next.good_steps;
+  scaling_.copy_(state);
+}
+
+LossScale* StepLedger::scaling_on_device() const {
+  return scaling_.defined() ? reinterpret_cast<LossScale*>(scaling_.data_ptr<float>()) : nullptr;
 }
 
 }  // namespace assay::engine

@@ -22,6 +22,21 @@ void round_to_work(Arena& arena) {
   if (!arena.work.is_same(arena.master)) arena.work.copy_(arena.master);
 }
 
+#ifdef ASSAY_ENGINE_KERNELS
+kernels::Updated updated(Arena& arena) {
+  return {.master = arena.master.data_ptr<float>(),
+          .work = arena.work.is_same(arena.master) ? nullptr : arena.work.data_ptr(),
+          .gradient = arena.grad.data_ptr(),
+          .count = arena.master.numel(),
+          .work_type = kernel_type(arena.work),
+          .gradient_type = kernel_type(arena.grad)};
+}
+
+const StepValues* values_on_device(const at::Tensor& values) {
+  return reinterpret_cast<const StepValues*>(values.data_ptr<float>());
+}
+#endif
+
 // Pieces of this many elements keep a core busy for some microseconds.
 constexpr std::int64_t kGrain = 16384;
 
@@ -40,8 +55,7 @@ class SgdUpdate : public ParameterUpdate {
     for (auto& arena : arenas_) {
 #ifdef ASSAY_ENGINE_KERNELS
       if (has_own_kernels(arena.master)) {
-        kernels::sgd(arena.master.data_ptr<float>(), work_pointer(arena), arena.grad.data_ptr(), arena.master.numel(),
-                     values_on_device(values), weight_decay_, kernel_type(arena.grad), current_stream());
+        kernels::sgd(updated(arena), values_on_device(values), weight_decay_, current_stream());
         continue;
       }
 #endif
@@ -55,13 +69,6 @@ class SgdUpdate : public ParameterUpdate {
   }
   std::int64_t device_bytes() const override { return 0; }
   std::int64_t host_bytes() const override { return 0; }
-
-#ifdef ASSAY_ENGINE_KERNELS
-  static void* work_pointer(Arena& arena) { return arena.work.is_same(arena.master) ? nullptr : arena.work.data_ptr(); }
-  static const StepValues* values_on_device(const at::Tensor& values) {
-    return reinterpret_cast<const StepValues*>(values.data_ptr<float>());
-  }
-#endif
 
  private:
   void loop(Arena& arena, const StepValues& values) const {
@@ -97,9 +104,8 @@ class AdamUpdate : public ParameterUpdate {
       Arena& arena = arenas_[i];
 #ifdef ASSAY_ENGINE_KERNELS
       if (has_own_kernels(arena.master)) {
-        kernels::adam(arena.master.data_ptr<float>(), SgdUpdate::work_pointer(arena), arena.grad.data_ptr(),
-                      moments_[i].first.data_ptr<float>(), moments_[i].second.data_ptr<float>(), arena.master.numel(),
-                      SgdUpdate::values_on_device(values), settings_, kernel_type(arena.grad), current_stream());
+        kernels::adam(updated(arena), moments_[i].first.data_ptr<float>(), moments_[i].second.data_ptr<float>(),
+                      values_on_device(values), settings_, current_stream());
         continue;
       }
 #endif
@@ -178,11 +184,9 @@ class EightBitAdamUpdate : public ParameterUpdate {
       if (has_own_kernels(arena.master)) {
         // Page-locked host memory has the same address on the device: the paged states are read and written over the
         // bus.
-        kernels::adam_8bit(arena.master.data_ptr<float>(), SgdUpdate::work_pointer(arena), arena.grad.data_ptr(),
-                           state.first.data_ptr<std::uint8_t>(), state.second.data_ptr<std::uint8_t>(),
+        kernels::adam_8bit(updated(arena), state.first.data_ptr<std::uint8_t>(), state.second.data_ptr<std::uint8_t>(),
                            state.first_scale.data_ptr<float>(), state.second_scale.data_ptr<float>(),
-                           arena.master.numel(), SgdUpdate::values_on_device(values), settings_,
-                           kernel_type(arena.grad), current_stream());
+                           values_on_device(values), settings_, current_stream());
         continue;
       }
 #endif

@@ -79,8 +79,8 @@ double best_burst_seconds(at::Device device, const std::function<void()>& work) 
 }
 
 at::ScalarType format_of(Precision precision) {
-  if (precision == Precision::bf16) return at::kBFloat16;
-  if (precision == Precision::fp16) return at::kHalf;
+  if (precision == Precision::bf16 || precision == Precision::bf16_all) return at::kBFloat16;
+  if (precision == Precision::fp16 || precision == Precision::fp16_all) return at::kHalf;
   return at::kFloat;
 }
 

@@ -68,6 +68,19 @@ TEST(Training, TwoRanksOfHalfTheBatchLearnLikeOne) {
   EXPECT_EQ(two.first("hello")->at("ranks").to_number<int>(), 2);
 }
 
+TEST(Training, HowManyRanksShareAnEvaluationDoesNotChangeIt) {
+  // So small a rate that both have the same weights. Seven steps of 16: fewer samples than there are for validation.
+  const json::object still{{"learning_rate", 1e-30}, {"steps", 7}, {"dataset", {{"name", "markov-text"}}}};
+  json::object one = still;
+  one["batch_size"] = 16;
+  json::object two = still;
+  two["batch_size"] = 8;
+  const Outcome alone = train(tiny_gpt(one));
+  const Outcome shared = train(tiny_gpt(two), {"--ranks", "2"});
+  EXPECT_EQ(alone.metric("val_accuracy"), shared.metric("val_accuracy"));
+  EXPECT_NEAR(alone.metric("val_loss"), shared.metric("val_loss"), 1e-6);
+}
+
 TEST(Training, AccumulatedBatchesLearnLikeOneLargeBatch) {
   const auto large = train(tiny_gpt({{"batch_size", 8}})).series("loss");
   expect_same_curve(large, train(tiny_gpt({{"batch_size", 4}, {"gradient_accumulation", 2}})).series("loss"), 2e-4);
@@ -82,7 +95,7 @@ TEST(Training, CheckpointingAndAttentionKernelsDoNotChangeTheCurve) {
 
 TEST(Training, EveryOptimiserAndPrecisionLearns) {
   for (const char* optimizer : {"sgd", "adam", "adamw", "adamw_8bit", "paged_adamw_8bit"}) {
-    for (const char* precision : {"fp32", "bf16"}) {
+    for (const char* precision : {"fp32", "bf16", "bf16_all"}) {
       const bool is_sgd = std::string(optimizer) == "sgd";
       const auto losses = train(tiny_gpt({{"optimizer", optimizer},
                                           {"precision", precision},
@@ -174,6 +187,21 @@ TEST(Training, LearnsFromATextFile) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
     EXPECT_LT(outcome.metric("final_loss"), 3) << tokenize;
   }
+}
+
+TEST(Training, AModelThatReadsBytesKnowsBytes) {
+  const std::string path = spec_file({}) + ".txt";
+  std::ofstream(path) << std::string(4000, 'x');
+  const auto parameters = [&](json::object model) {
+    model["name"] = "gpt2";
+    model["layers"] = 1;
+    model["width"] = 32;
+    model["heads"] = 2;
+    const Outcome outcome = train(tiny_gpt({{"dataset", {{"name", "text:" + path}}}, {"model", model}, {"steps", 1}}));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    return outcome.first("hello")->at("parameters").to_number<std::int64_t>();
+  };
+  EXPECT_EQ(parameters({{"vocabulary", 300}}) - parameters({}), (300 - 256) * 32);
 }
 
 TEST(Training, AProfileIsAChromeTrace) {

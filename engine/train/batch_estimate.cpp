@@ -3,7 +3,9 @@
 #include <ATen/ATen.h>
 
 #include <cmath>
+#include <iomanip>
 #include <optional>
+#include <sstream>
 
 #include "core/cuda.h"
 #include "core/torch_compat.h"
@@ -12,6 +14,27 @@
 
 namespace assay::engine {
 namespace {
+
+constexpr double kLongestTrial = 5;  // seconds
+
+/// What a sample takes at the very least: itself, and what is kept of its forward pass.
+double least_bytes_per_sample(const TrainSpec& spec, const Model& model, const DataShape& data, at::Device device) {
+  // On a GPU the batches lie in the host's memory and one of them on the device.
+  const auto batches = static_cast<double>(device.is_cuda() ? 1 : spec.gradient_accumulation);
+  return batches * static_cast<double>(data.bytes_per_sample()) + model.least_bytes_per_sample();
+}
+
+double free_bytes(at::Device device) {
+  if (!device.is_cuda()) return static_cast<double>(available_bytes());
+  const DeviceMemory memory = device_memory(device);
+  return static_cast<double>(memory.total_bytes - memory.allocated_bytes);
+}
+
+std::string gigabytes(double bytes) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1) << bytes / 1e9 << " GB";
+  return text.str();
+}
 
 /// The peak of one step with that batch; nothing if it does not fit either.
 std::optional<std::int64_t> peak_bytes(TrainSpec spec, std::int64_t batch_size, at::Device device) {
@@ -36,7 +59,28 @@ std::optional<std::int64_t> peak_bytes(TrainSpec spec, std::int64_t batch_size, 
   }
 }
 
+/// Where trying would take long: how many samples fit if they take as little as they can. Nothing where trying is
+/// quick.
+std::optional<std::int64_t> estimated_batch(TrainSpec spec, at::Device device, double flops_per_second) {
+  if (flops_per_second <= 0) return std::nullopt;
+  const auto dataset = make_dataset(spec, vocabulary_of(spec.model));
+  const auto model = make_model(spec, dataset->shape());
+  model->prepare(device, number_formats(spec.precision, device).products);
+  constexpr double kTriedSamples = 3;  // batches of 1 and 2
+  if (kTriedSamples * training_flops(model->forward_flops()) <= kLongestTrial * flops_per_second) return std::nullopt;
+  const double most = free_bytes(device) / least_bytes_per_sample(spec, *model, dataset->shape(), device);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(most), 1, std::max<std::int64_t>(1, spec.batch_size - 1));
+}
+
 }  // namespace
+
+void refuse_too_large_batch(const TrainSpec& spec, const Model& model, const DataShape& data, at::Device device) {
+  const double needed = static_cast<double>(spec.batch_size) * least_bytes_per_sample(spec, model, data, device);
+  const double free = free_bytes(device);
+  if (needed <= free) return;
+  throw std::runtime_error("not enough memory: a batch needs " + gigabytes(needed) + " at the very least, and " +
+                           gigabytes(free) + " are free");
+}
 
 std::int64_t largest_batch(std::int64_t small_batch, std::int64_t small_bytes, std::int64_t large_batch,
                            std::int64_t large_bytes, std::int64_t limit) {
@@ -46,11 +90,14 @@ std::int64_t largest_batch(std::int64_t small_batch, std::int64_t small_bytes, s
   return std::max<std::int64_t>(small_batch, static_cast<std::int64_t>(std::floor(most)));
 }
 
-std::string largest_batch_hint(const TrainSpec& spec, at::Device device) {
-  // A CPU takes many seconds for a step of a large model.
+std::string largest_batch_hint(const TrainSpec& spec, at::Device device, double flops_per_second) {
   const std::int64_t most_tried = device.is_cuda() ? 5 : 2;
   try {
     release_cached_memory(device);
+    if (const auto estimated = estimated_batch(spec, device, flops_per_second)) {
+      return "A batch_size of at most " + std::to_string(*estimated) +
+             " can fit, by a low estimate of what a sample takes.";
+    }
     // A little less than all: fragments, and what the driver needs.
     const std::int64_t limit = device.is_cuda() ? device_memory(device).total_bytes / 100 * 95
                                                 : resident_bytes() + available_bytes() / 100 * 90;

@@ -156,7 +156,7 @@ class RankRun {
     workplace_.trace_path = trace_path(options_);
     const DeviceScope scope(workplace_.device);
     if (place_.rank == 0) emit_event("phase", {{"name", "probe"}});
-    work_format(spec_.precision, workplace_.device);  // refuses what the device cannot do, before anything is built
+    number_formats(spec_.precision, workplace_.device);  // refuses what the device cannot do, before anything is built
     workplace_.peak_flops = matrix_flops_per_second(workplace_.device, spec_.precision);
     release_cached_memory(workplace_.device);
     reset_peak_memory(workplace_.device);
@@ -171,7 +171,7 @@ class RankRun {
     return {"oom",
             "out of memory " + where + " with batch_size " + std::to_string(spec_.batch_size) + ": " +
                 first_sentences(brief_message(error)),
-            largest_batch_hint(spec_, workplace_.device)};
+            largest_batch_hint(spec_, workplace_.device, workplace_.peak_flops)};
   }
 
   int fail(const Failure& failure) {

@@ -6,6 +6,7 @@
 #include <boost/json/array.hpp>
 #include <cmath>
 #include <iostream>
+#include <numeric>
 
 #include "core/blas.h"
 #include "core/torch_compat.h"
@@ -13,6 +14,7 @@
 #include "core/trace.h"
 #include "formats/events.h"
 #include "formats/failure.h"
+#include "train/batch_estimate.h"
 #include "train/host_memory.h"
 #include "train/throughput.h"
 
@@ -60,6 +62,7 @@ Trainer::Trainer(const TrainSpec& spec, const Workplace& place)
                             .samples = order_.global_batch(),
                             .tokens = dataset_->shape().seq_length * order_.global_batch()}),
       total_steps_(planned_steps()) {
+  refuse_too_large_batch(spec, step_.model(), dataset_->shape(), place.device);
   const double flops = training_flops(step_.model().forward_flops()) * static_cast<double>(spec.batch_size);
   if (!on_device_ && flops < kWorthThreads) {
     at::set_num_threads(1);
@@ -294,48 +297,39 @@ void Trainer::plan_resident(std::int64_t step) {
 
 void Trainer::after_step(std::int64_t done) {
   log_.poll();
-  adjust_loss_scale();
   const bool epoch_ends = done % order_.steps_per_epoch() == 0;
   const bool due = spec_.eval_interval > 0 ? done % spec_.eval_interval == 0 : epoch_ends;
   if (due || epoch_ends) report_progress(done, due, epoch_ends);
 }
 
-void Trainer::adjust_loss_scale() {
-  if (!step_.ledger().loss_scale().defined()) return;
-  const auto steps = static_cast<std::int64_t>(log_.step_seconds().size());
-  const bool overflowed = log_.overflows() > overflows_seen_;
-  step_.ledger().adjust_loss_scale(overflowed, steps - steps_seen_);
-  overflows_seen_ = log_.overflows();
-  steps_seen_ = steps;
+/// This rank's part of the first `count` training samples.
+void Trainer::score_training_data(std::int64_t count, at::Tensor& sums) {
+  Batch batch = allocate_batch(dataset_->shape(), spec_.batch_size, false);
+  const std::int64_t end = count * (group_.rank() + 1) / group_.size();
+  for (std::int64_t next = count * group_.rank() / group_.size(); next < end;) {
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(std::min(spec_.batch_size, end - next)));
+    std::iota(indices.begin(), indices.end(), next);
+    const auto rows = static_cast<std::int64_t>(indices.size());
+    dataset_->fill(indices, batch);
+    sums.add_(step_.model().score(
+        to_device({batch.inputs.narrow(0, 0, rows), batch.targets.narrow(0, 0, rows)}, place_.device)));
+    next += rows;
+  }
 }
 
 std::optional<Trainer::Scores> Trainer::evaluate(bool on_training_data) {
   // No more samples than the validation share of what was learnt from: a short run is not followed by a long
-  // evaluation.
+  // evaluation. Which ones does not depend on the number of ranks.
   const double seen = static_cast<double>(log_.step_seconds().size()) * static_cast<double>(order_.global_batch());
   const double share = spec_.dataset.validation / (1 - spec_.dataset.validation);
-  const auto most = std::max<std::int64_t>(1, std::llround(seen * share / static_cast<double>(group_.size())));
+  const std::int64_t most = std::max<std::int64_t>(1, std::llround(seen * share));
   at::Tensor sums = at::zeros({3}, at::TensorOptions().dtype(at::kFloat).device(place_.device));
-  std::int64_t read = 0;
   if (on_training_data) {
-    const std::int64_t rows = std::min<std::int64_t>({validation_->samples(), training_samples_ / group_.size(), most});
-    Batch batch = allocate_batch(dataset_->shape(), spec_.batch_size, false);
-    while (read < rows) {
-      const std::int64_t count = std::min(spec_.batch_size, rows - read);
-      std::vector<std::int64_t> indices(static_cast<std::size_t>(count));
-      for (std::int64_t i = 0; i < count; ++i) indices[static_cast<std::size_t>(i)] = group_.rank() * rows + read + i;
-      dataset_->fill(indices, batch);
-      sums.add_(step_.model().score(
-          to_device({batch.inputs.narrow(0, 0, count), batch.targets.narrow(0, 0, count)}, place_.device)));
-      read += count;
-    }
+    score_training_data(std::min({validation_->samples(), training_samples_, most}), sums);
   } else {
-    validation_->rewind();
-    while (read < most) {
-      const auto batch = validation_->next();
-      if (!batch) break;
+    validation_->rewind(most);
+    while (const auto batch = validation_->next()) {
       sums.add_(step_.model().score(to_device(*batch, place_.device)));
-      read += batch->inputs.size(0);
       synchronize(place_.device);  // the reader reuses its buffer
     }
   }
@@ -440,7 +434,7 @@ void Trainer::report_result(std::int64_t done) {
     metrics["peak_flops_per_second"] = place_.peak_flops * group_.size();
     metrics["mfu"] = flops / (place_.peak_flops * group_.size());
   }
-  if (spec_.precision == Precision::fp16) metrics["skipped_steps"] = log_.overflows();
+  if (spec_.scales_loss()) metrics["skipped_steps"] = log_.overflows();
   metrics["final_loss"] = number(log_.recent_loss(20));
   if (const auto floor = dataset_->loss_floor()) metrics["loss_floor"] = *floor;
   if (total > 0) {

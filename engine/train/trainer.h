@@ -26,8 +26,8 @@ struct Workplace {
   std::string trace_path;  ///< where `profile` steps go
 };
 
-/// LibTorch's number format for a precision. Failure `unsupported` where the device cannot compute in it.
-at::ScalarType work_format(Precision precision, at::Device device);
+/// What a precision computes in. Failure `unsupported` where the device cannot.
+NumberFormats number_formats(Precision precision, at::Device device);
 
 /// A model on a device, with what it takes to run one step of it: no data, no schedule, no reports.
 class TrainingStep {
@@ -79,7 +79,7 @@ class Trainer {
   void fetch_resident_batch();
   void plan_resident(std::int64_t step);
   void after_step(std::int64_t done);
-  void adjust_loss_scale();
+  void score_training_data(std::int64_t count, at::Tensor& sums);
   std::optional<Scores> evaluate(bool on_training_data);
   void report_progress(std::int64_t done, bool evaluates, bool epoch_ends);
   void report_result(std::int64_t done);
@@ -105,11 +105,9 @@ class Trainer {
   // Recorded steps.
   std::unique_ptr<RecordedStep> recorded_;
   std::int64_t recorded_from_ = 0;
-  double eager_host_seconds_ = 0;    // of the steps before
-  Batch resident_;                   // the whole data set on the device, where it is small
-  at::Tensor resident_order_;        // (window, rows of a step)
-  std::int64_t overflows_seen_ = 0;  // with loss scaling
-  std::int64_t steps_seen_ = 0;
+  double eager_host_seconds_ = 0;  // of the steps before
+  Batch resident_;                 // the whole data set on the device, where it is small
+  at::Tensor resident_order_;      // (window, rows of a step)
   std::int64_t last_evaluated_ = -1;
   boost::json::object last_scores_;
 };

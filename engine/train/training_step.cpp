@@ -9,28 +9,37 @@ namespace assay::engine {
 namespace {
 
 std::unique_ptr<Model> prepared_model(const TrainSpec& spec, const DataShape& data, at::Device device, Group& group) {
-  const at::ScalarType work = work_format(spec.precision, device);
+  const NumberFormats formats = number_formats(spec.precision, device);
   choose_matrix_precision(spec.precision == Precision::tf32);
-  choose_attention(spec.attention, device, work);
+  choose_attention(spec.attention, device, formats.products);
   auto model = make_model(spec, data);
-  model->parameters().allocate(device, work, spec.seed);
+  model->parameters().allocate(device, formats, spec.seed);
   if (!spec.model.weights.empty()) load_weights(model->parameters(), spec.model.weights);
   // Random starts are alike on like machines; one broadcast makes them so on unlike ones.
   for (auto& arena : model->parameters().arenas()) group.broadcast(arena.master);
   model->parameters().round_masters();
-  model->prepare(device, work);
+  model->prepare(device, formats.products);
   return model;
 }
 
 }  // namespace
 
-at::ScalarType work_format(Precision precision, at::Device device) {
-  if (!device.is_cuda() && (precision == Precision::tf32 || precision == Precision::fp16)) {
+NumberFormats number_formats(Precision precision, at::Device device) {
+  const bool only_gpu =
+      precision == Precision::tf32 || precision == Precision::fp16 || precision == Precision::fp16_all;
+  if (!device.is_cuda() && only_gpu) {
     throw Failure("unsupported", "precision '" + std::string(name_of(precision)) + "' needs a GPU",
                   "On the CPU use fp32 or bf16.");
   }
-  if (precision == Precision::bf16) return at::kBFloat16;
-  return precision == Precision::fp16 ? at::kHalf : at::kFloat;
+  switch (precision) {
+    case Precision::fp32:
+    case Precision::tf32: break;
+    case Precision::bf16: return {.products = at::kBFloat16, .sums = at::kFloat};
+    case Precision::fp16: return {.products = at::kHalf, .sums = at::kFloat};
+    case Precision::bf16_all: return {.products = at::kBFloat16, .sums = at::kBFloat16};
+    case Precision::fp16_all: return {.products = at::kHalf, .sums = at::kHalf};
+  }
+  return {};
 }
 
 TrainingStep::TrainingStep(const TrainSpec& spec, const DataShape& data, at::Device device, Group& group,
@@ -38,7 +47,7 @@ TrainingStep::TrainingStep(const TrainSpec& spec, const DataShape& data, at::Dev
     : spec_(spec),
       group_(group),
       model_(prepared_model(spec, data, device, group)),
-      ledger_(window, spec.gradient_clipping, spec.precision == Precision::fp16, device),
+      ledger_(window, spec.gradient_clipping, spec.scales_loss(), device),
       update_(make_update(spec, model_->parameters().arenas())) {
   if (group.size() > 1) buckets_ = std::make_unique<GradientBuckets>(model_->parameters().arenas(), group);
   const auto floats = at::TensorOptions().dtype(at::kFloat).device(device);

@@ -89,7 +89,8 @@ std::vector<Setting> model_settings() {
           {.range = Range{1, 10000}, .otherwise = "that of the named model"}),
       row("model.kv_heads", kModelled, whole, "", "Key/value heads of grouped-query attention; must divide the heads.",
           "1", {.range = Range{1, 10000}, .otherwise = "that of the named model"}),
-      row("model.vocabulary", kModelled, whole, "", "Number of tokens known.", "512",
+      row("model.vocabulary", kModelled, whole, "",
+          "Number of tokens known; for `text:` read as bytes 256 unless `weights` are given.", "512",
           {.range = Range{2, 1e7}, .otherwise = "that of the named model"}),
       row("model.weights", kModelled, text, "", "Folder or file with safetensors in the Hugging Face layout.",
           "/models/gpt2", {.range = Range{1, 4096}, .otherwise = "random weights"}),
@@ -174,8 +175,10 @@ std::vector<Setting> device_settings() {
   return {
       row("device", kModelled, choice, "auto", "Where the model runs; `auto`: a GPU if there is one.", "cuda",
           {.choices = {"auto", "cpu", "cuda"}}),
-      row("precision", kTrain, choice, "fp32", "Number format of the computation; fp16 comes with loss scaling.",
-          "bf16", {.choices = {"fp32", "tf32", "bf16", "fp16"}}),
+      row("precision", kTrain, choice, "fp32",
+          "Number format of products. bf16 and fp16 are what PyTorch's autocast means; `_all`: the residual stream and "
+          "all gradients in it, too. fp16 comes with loss scaling.",
+          "bf16", {.choices = {"fp32", "tf32", "bf16", "fp16", "bf16_all", "fp16_all"}}),
       row("precision", kServe, choice, "bf16", "Number format of the computation.", "fp16",
           {.choices = {"fp32", "tf32", "bf16", "fp16"}}),
       row("attention", kModelled, choice, "sdpa", "Attention kernel; one that the device lacks is refused.", "flash",

@@ -179,7 +179,7 @@ TEST(Schema, KnowsEverySetting) {
 TEST(Schema, DescribesValues) {
   const json::object schema = spec_schema();
   const json::value& train = schema.at("$defs").at("train").at("properties");
-  EXPECT_EQ(train.at("precision").at("enum"), (json::array{"fp32", "tf32", "bf16", "fp16"}));
+  EXPECT_EQ(train.at("precision").at("enum"), (json::array{"fp32", "tf32", "bf16", "fp16", "bf16_all", "fp16_all"}));
   EXPECT_EQ(train.at("batch_size").at("minimum"), 1);
   EXPECT_EQ(train.at("dropout").at("exclusiveMaximum"), 1);
   EXPECT_EQ(train.at("lora").at("properties").at("rank").at("type"), "integer");

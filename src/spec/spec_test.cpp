@@ -96,19 +96,21 @@ TEST(Spec, ExpectTakesMetricsAndFriendlyNames) {
 }
 
 TEST(Spec, SixMistakesGiveSixMessages) {
-  EXPECT_THAT(messages("kind: train\n"
-                       "modle: gpt2\n"
-                       "batch_size: 0\n"
-                       "precision: bf61\n"
-                       "time_limit: 10\n"
-                       "lora: 5\n"
-                       "gradient_checkpointing: yes\n"),
-              ElementsAre("b.yaml:2:1: unknown key 'modle'. Did you mean 'model'?",
-                          "b.yaml:3:13: 'batch_size: 0' must be at least 1.",
-                          "b.yaml:4:12: 'precision: bf61' is not one of fp32, tf32, bf16, fp16. Did you mean 'bf16'?",
-                          "b.yaml:5:13: 'time_limit: 10' has no unit. Write '10s' or '10ms'.",
-                          "b.yaml:6:7: 'lora: 5' must be a mapping. Write for example 'lora: {rank: 16, alpha: 32}'.",
-                          "b.yaml:7:25: 'gradient_checkpointing: yes' must be true or false. Write 'true'."));
+  EXPECT_THAT(
+      messages("kind: train\n"
+               "modle: gpt2\n"
+               "batch_size: 0\n"
+               "precision: bf61\n"
+               "time_limit: 10\n"
+               "lora: 5\n"
+               "gradient_checkpointing: yes\n"),
+      ElementsAre(
+          "b.yaml:2:1: unknown key 'modle'. Did you mean 'model'?", "b.yaml:3:13: 'batch_size: 0' must be at least 1.",
+          "b.yaml:4:12: 'precision: bf61' is not one of fp32, tf32, bf16, fp16, bf16_all, fp16_all. Did you mean "
+          "'bf16'?",
+          "b.yaml:5:13: 'time_limit: 10' has no unit. Write '10s' or '10ms'.",
+          "b.yaml:6:7: 'lora: 5' must be a mapping. Write for example 'lora: {rank: 16, alpha: 32}'.",
+          "b.yaml:7:25: 'gradient_checkpointing: yes' must be true or false. Write 'true'."));
 }
 
 TEST(Spec, AWrongKindDoesNotMakeTheRestWrong) {
