@@ -1,9 +1,9 @@
 """The engine's throughput beside the same models in Python, both measured here and now. README.md says what counts.
 
-    python3 bench/engine/compare.py [--engine PATH] [--only NAME]... [--steps N] [--quick] [--json FILE]
+    python3 bench/engine/compare.py [--engine PATH] [--only NAME]... [--part speed|learning] [--quick] [--json FILE]
 
-Exit codes: 0 ahead of eager Python everywhere, 1 behind somewhere, a loss differs or something failed, 2 wrong
-arguments, 3 no GPU or no PyTorch here.
+Exit codes: 0 ahead of eager Python everywhere and learning alike, 1 behind somewhere, learning otherwise, or something
+failed, 2 wrong arguments, 3 no GPU or no PyTorch here.
 """
 
 import argparse
@@ -14,12 +14,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+import time
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
 import data
-from workloads import WORKLOADS, checked_loss
+import learning
+from workloads import LEARNING_SEEDS, WORKLOADS
 
 FOLDER = Path(__file__).resolve().parent
 ROUNDS = 2
@@ -38,9 +40,9 @@ class Row:
     unit: str
     python: float | None
     ours: float | None
-    loss_difference: float | None
     verdict: str
     passed: bool
+    learning: list = field(default_factory=list)  # findings; empty: not compared
 
     @property
     def ratio(self):
@@ -93,7 +95,7 @@ def read_events(text, done):
         raise Failed(error or f"exit code {done.returncode}: {last_line(done.stderr)}")
     kept = ("samples_per_second", "tokens_per_second", "step_seconds", "final_loss", "gpu_memory_peak_bytes")
     return {**{name: metrics.get(name) for name in kept},
-            "checked_loss": checked_loss(losses),
+            "losses": losses,
             "steps": metrics["steps_done"],
             "parameters": hello.get("parameters"),
             "trainable_parameters": hello.get("trainable_parameters")}
@@ -106,21 +108,18 @@ def figure_of(measurement, metric):
 def summary(measurement):
     if "step_seconds" not in measurement:
         return "done"
-    loss = measurement["checked_loss"]
-    return f"{1000 * measurement['step_seconds']:.4g} ms a step" + (f", loss {loss:.4f}" if loss is not None else "")
+    return f"{1000 * measurement['step_seconds']:.4g} ms a step"
 
 
 def combined(measurements, metric):
     """Several rounds as one: medians."""
-    losses = [measurement["checked_loss"] for measurement in measurements]
-    return {**measurements[0],
-            "figure": median(figure_of(measurement, metric) for measurement in measurements),
-            "checked_loss": None if None in losses else median(losses)}
+    return {**measurements[0], "figure": median(figure_of(measurement, metric) for measurement in measurements)}
 
 
-def judge(workload, variant, peer, ours):
-    """A row of the table; `peer` and `ours` are combined measurements or why there is none."""
-    row = Row(workload.name, variant, workload.unit, None, None, None, "", False)
+def judge(workload, variant, peer, ours, findings):
+    """A row of the table; `peer` and `ours` are combined measurements or why there is none, `findings` how both learn
+    (or why nobody knows; None: not asked for)."""
+    row = Row(workload.name, variant, workload.unit, None, None, "", False)
     if isinstance(peer, dict):
         row.python = peer["figure"]
     if isinstance(ours, dict):
@@ -133,17 +132,20 @@ def judge(workload, variant, peer, ours):
         if peer[count] != ours[count]:
             row.verdict = f"other model ({count} {peer[count]}, ours {ours[count]}): does not count"
             return row
-    if workload.loss_tolerance is not None:
-        if not peer["checked_loss"] or not ours["checked_loss"]:
-            row.verdict = "no loss to compare: does not count"
-            return row
-        row.loss_difference = ours["checked_loss"] / peer["checked_loss"] - 1
-        if not abs(row.loss_difference) <= workload.loss_tolerance:
-            row.verdict = "loss differs: does not count"
-            return row
     ahead = row.ratio >= 1
     row.verdict = "ahead" if ahead else "behind"
     row.passed = ahead or variant != workload.variants[0]
+    if findings is None:
+        row.verdict += ", losses not compared"
+        return row
+    if isinstance(findings, str):
+        row.verdict, row.passed = f"losses: {findings}: does not count", False
+        return row
+    row.learning = findings
+    alike = learning.overall(findings)
+    if alike != "alike":
+        row.verdict = ("learns otherwise" if alike == "differs" else "too few seeds to say") + ": does not count"
+        row.passed = False
     return row
 
 
@@ -154,8 +156,9 @@ class Comparison:
         self.rounds = 1 if options.quick else ROUNDS
         self.quick = options.quick
         self.steps = options.steps
-        self.corpus = None
+        self.parts = {options.part} if options.part else {"speed"} if options.quick else {"speed", "learning"}
         self.runs = []
+        self.curves = []
 
     def attempt(self, label, number, work, *arguments):
         """A measurement, or in words why there is none."""
@@ -173,6 +176,11 @@ class Comparison:
         return measurement
 
     def compare(self, workload):
+        findings = self.compare_learning(workload) if "learning" in self.parts else None
+        if "speed" not in self.parts:
+            outcome = findings if isinstance(findings, str) else learning.overall(findings)
+            return [Row(workload.name, workload.learning_variant or workload.variants[0], workload.unit, None, None,
+                        outcome, outcome == "alike", findings if isinstance(findings, list) else [])]
         variants = workload.variants[:workload.quick_variants] if self.quick else workload.variants
         contestants = [variants[0], "engine", *variants[1:]]
         measured = {name: [] for name in contestants}
@@ -187,34 +195,86 @@ class Comparison:
                     measured[name].append(outcome)
                 else:
                     failures[name] = outcome
-        self.start_of(workload).unlink(missing_ok=True)
         result = {name: failures.get(name) or combined(measured[name], workload.metric) for name in contestants}
-        return [judge(workload, variant, result[variant], result["engine"]) for variant in variants]
+        return [judge(workload, variant, result[variant], result["engine"], findings) for variant in variants]
 
     def steps_of(self, workload):
         return self.steps or (workload.quick_steps if self.quick else workload.steps)
 
-    def start_of(self, workload):
-        return self.folder / f"{workload.name}.safetensors"
-
-    def text_file(self, workload):
-        if workload.reads_text and self.corpus is None:
-            self.corpus = self.folder / "corpus.txt"
-            self.corpus.write_bytes(data.corpus())
-        return self.corpus if workload.reads_text else None
+    def text_file(self, workload, name="triples"):
+        if not workload.reads_text:
+            return None
+        file = self.folder / f"{name}.txt"
+        if not file.exists():
+            file.write_bytes(data.TEXTS[name]())
+        return file
 
     def train_peer(self, workload, variant):
         arguments = [workload.name, "--variant", variant, "--steps", self.steps_of(workload)]
         if text := self.text_file(workload):
-            arguments += ["--corpus", text]
-        if workload.same_start and not self.start_of(workload).exists():
-            arguments += ["--save-start", self.start_of(workload)]
+            arguments += ["--text", text]
         return run_peer(*arguments)
 
     def train_engine(self, workload, _):
-        start = self.start_of(workload) if self.start_of(workload).exists() else None
-        spec = workload.engine_spec(self.steps_of(workload), self.text_file(workload), start)
+        spec = workload.engine_spec(self.steps_of(workload), self.text_file(workload))
         return run_engine(self.engine, spec, self.folder)
+
+    def compare_learning(self, workload):
+        """Findings of all checks, or in words why there are none."""
+        findings = []
+        for check in workload.learning:
+            print(f"  {workload.name}, losses of {len(LEARNING_SEEDS)} seeds{', ' if check.text else ''}"
+                  f"{check.text or ''} …", file=sys.stderr, flush=True)
+            try:
+                peers, ours = self.curves_of(workload, check)
+            except (Failed, ValueError, KeyError, TypeError) as failure:
+                print(f"    failed: {failure}", file=sys.stderr)
+                return str(failure)
+            self.curves.append({"workload": workload.name, "text": check.text, "python": peers, "ours": ours})
+            found = learning.compare_curves(check, peers, ours)
+            for one in found:
+                print(f"    {one}", file=sys.stderr, flush=True)
+            findings += found
+        return findings
+
+    def curves_of(self, workload, check):
+        """Python trains all seeds in one process; the engine follows, each seed as soon as its start is there."""
+        text = self.text_file(workload, check.text)
+        starts = Path(tempfile.mkdtemp(dir=self.folder))
+        command = [sys.executable, str(FOLDER / "peer.py"), workload.name, "--steps", str(check.steps), "--variant",
+                   workload.learning_variant or workload.variants[0], "--learn", ",".join(map(str, LEARNING_SEEDS)),
+                   "--starts", str(starts), *(["--text", str(text)] if text else [])]
+        errors = (starts / "errors").open("w+")
+        peer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
+        try:
+            ours = {seed: self.engine_curve(workload, check, seed, starts, peer) for seed in LEARNING_SEEDS}
+            output, _ = peer.communicate(timeout=RUN_LIMIT_SECONDS)
+            if peer.returncode != 0:
+                errors.seek(0)
+                raise Failed(last_line(errors.read())[:300])
+            return {int(seed): curve for seed, curve in json.loads(last_line(output))["curves"].items()}, ours
+        except subprocess.TimeoutExpired:
+            raise Failed(f"Python was not done after {RUN_LIMIT_SECONDS} s") from None
+        finally:
+            if peer.poll() is None:
+                peer.kill()
+                peer.wait()
+            peer.stdout.close()
+            errors.close()
+            shutil.rmtree(starts, ignore_errors=True)
+
+    def engine_curve(self, workload, check, seed, starts, peer):
+        start = starts / f"{workload.name}-{seed}.index.json"
+        limit = time.monotonic() + RUN_LIMIT_SECONDS
+        while not start.exists():
+            ended = peer.poll() is not None and not start.exists()
+            if ended or time.monotonic() > limit:
+                raise Failed("Python wrote no start: " + last_line((starts / "errors").read_text())[:300])
+            time.sleep(0.1)
+        spec = workload.engine_spec(check.steps, self.text_file(workload, check.text), start, seed)
+        losses = run_engine(self.engine, spec, starts)["losses"]
+        (starts / f"{workload.name}-{seed}.safetensors").unlink()
+        return losses
 
     def probe_engine(self):
         done = run([str(self.engine), "probe", "--json"])
@@ -235,7 +295,7 @@ class Comparison:
 
 
 def judge_probe(name, unit, metric, peers, ours):
-    row = Row(name, "torch", unit, None, None, None, "", False)
+    row = Row(name, "torch", unit, None, None, "", False)
     for side, measured in (("Python", peers), ("engine", ours)):
         failures = [one for one in measured if not isinstance(one, dict)]
         if failures:
@@ -258,11 +318,11 @@ def readable(value, unit):
 
 
 def table(rows):
-    lines = [["workload", "Python", "Python's figure", "ours", "ratio", "loss", "verdict"]]
+    lines = [["workload", "Python", "Python's figure", "ours", "ratio", "losses", "verdict"]]
     for row in rows:
         lines.append([row.workload, row.variant, readable(row.python, row.unit), readable(row.ours, row.unit),
                       "–" if row.ratio is None else f"{row.ratio:.3g} ×",
-                      "–" if row.loss_difference is None else f"{row.loss_difference:+.2%}", row.verdict])
+                      learning.overall(row.learning) if row.learning else "–", row.verdict])
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]) - 1)]
     return "\n".join("  ".join([*(cell.ljust(width) for cell, width in zip(line, widths)), line[-1]]) for line in lines)
 
@@ -288,8 +348,9 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--engine", help="by default build/gpu/bin/assay-engine, that of `release`, or the PATH's")
     parser.add_argument("--only", action="append", choices=[*names, "probe"], help="may be given several times")
-    parser.add_argument("--steps", type=int, help="of each training, instead of as many as the workload has")
-    parser.add_argument("--quick", action="store_true", help="one short round, no torch.compile: 5 minutes, not 20")
+    parser.add_argument("--steps", type=int, help="of each run that is timed, instead of as many as the workload has")
+    parser.add_argument("--part", choices=["speed", "learning"], help="only this; figures count with both")
+    parser.add_argument("--quick", action="store_true", help="one short round, speed alone, no torch.compile")
     parser.add_argument("--json", metavar="FILE", help="write every figure to this file")
     options = parser.parse_args()
     if options.steps is not None and options.steps < 4:
@@ -306,7 +367,8 @@ def check_this_machine():
 
 
 def write_figures(path, machine, comparison, rows):
-    figures = {"machine": machine, "quick": comparison.quick, "runs": comparison.runs,
+    figures = {"machine": machine, "quick": comparison.quick, "runs": [{key: value for key, value in one.items() if key != "losses"}
+                                                     for one in comparison.runs], "curves": comparison.curves,
                "rows": [{**asdict(row), "ratio": row.ratio} for row in rows]}
     Path(path).write_text(json.dumps(figures, indent=1) + "\n")
 
@@ -326,9 +388,9 @@ def main():
             if options.json:  # after each workload: an interrupted comparison leaves what it has
                 write_figures(options.json, machine, comparison, rows)
     print(table(rows))
-    for workload in chosen:
-        if workload.note:
-            print(f"{workload.name}: {workload.note}")
+    for name, variant, findings in {row.workload: (row.workload, row.variant, row.learning) for row in rows}.values():
+        for one in findings:
+            print(f"{name}: {one}")
     return 0 if all(row.passed for row in rows) else 1
 
 

@@ -7,41 +7,54 @@ import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import compare
-from workloads import WORKLOADS, checked_loss, workload_named
+import learning
+from workloads import LEARNING_SEEDS, WORKLOADS, workload_named
 
 GPT2 = workload_named("gpt2")
 
 
-def measured(figure, loss=2.0, parameters=10):
-    return {"figure": figure, "checked_loss": loss, "parameters": parameters, "trainable_parameters": parameters}
+ALIKE = [learning.Finding("loss at 50", 0.001, -0.002, 0.004, 0.01, "alike")]
+LATER = [*ALIKE, learning.Finding("steps to 3.6", 0.5, 0.3, 0.7, 0.25, "differs")]
+UNSURE = [*ALIKE, learning.Finding("loss at 300", 0.0, -0.02, 0.02, 0.01, "cannot tell")]
+
+
+def measured(figure, parameters=10):
+    return {"figure": figure, "parameters": parameters, "trainable_parameters": parameters}
 
 
 class Verdict(unittest.TestCase):
-    def verdict(self, peer, ours, variant="eager SDPA", workload=GPT2):
-        row = compare.judge(workload, variant, peer, ours)
+    def verdict(self, peer, ours, variant="eager SDPA", workload=GPT2, findings=ALIKE):
+        row = compare.judge(workload, variant, peer, ours, findings)
         return row.verdict, row.passed
 
-    def test_faster_with_the_same_loss_is_ahead(self):
-        self.assertEqual(self.verdict(measured(100), measured(150, 2.019)), ("ahead", True))
+    def test_faster_and_learning_alike_is_ahead(self):
+        self.assertEqual(self.verdict(measured(100), measured(150)), ("ahead", True))
 
     def test_slower_fails_only_beside_eager_code(self):
         self.assertEqual(self.verdict(measured(100), measured(99)), ("behind", False))
         self.assertEqual(self.verdict(measured(100), measured(99), "torch.compile"), ("behind", True))
 
-    def test_a_speed_with_another_loss_does_not_count(self):
-        for loss in (2.03, 1.97, float("nan")):
-            self.assertEqual(self.verdict(measured(100), measured(900, loss)), ("loss differs: does not count", False))
+    def test_a_speed_that_learns_otherwise_does_not_count(self):
+        self.assertEqual(self.verdict(measured(100), measured(900), findings=LATER),
+                         ("learns otherwise: does not count", False))
+
+    def test_luck_is_no_pass(self):
+        self.assertEqual(self.verdict(measured(100), measured(900), findings=UNSURE),
+                         ("too few seeds to say: does not count", False))
+        self.assertEqual(self.verdict(measured(100), measured(900), findings="Python failed"),
+                         ("losses: Python failed: does not count", False))
+
+    def test_a_quick_comparison_says_what_it_left_out(self):
+        self.assertEqual(self.verdict(measured(100), measured(900), findings=None),
+                         ("ahead, losses not compared", True))
 
     def test_another_model_does_not_count(self):
         verdict, passed = self.verdict(measured(100), measured(900, parameters=9))
         self.assertIn("other model", verdict)
         self.assertFalse(passed)
-
-    def test_other_images_are_compared_by_speed_alone(self):
-        resnet = workload_named("resnet50")
-        self.assertEqual(self.verdict(measured(9, 7.0), measured(10, 1.0), "eager", resnet), ("ahead", True))
 
     def test_a_failure_is_named(self):
         self.assertEqual(self.verdict(measured(100), "oom: too large"), ("engine failed: oom: too large", False))
@@ -68,7 +81,7 @@ class Engine(unittest.TestCase):
             "emit(type='steps', first=0, loss=[3.0] * 180)\n"
             "emit(type='steps', first=180, loss=[2.0] * 20 + [1.0] * 40)\n"
             "emit(type='result', metrics=dict(steps_done=240, step_seconds=0.5, samples_per_second=64))\n")
-        self.assertEqual(found["checked_loss"], 2.0)
+        self.assertEqual(found["losses"], [3.0] * 180 + [2.0] * 20 + [1.0] * 40)
         self.assertEqual((found["steps"], found["parameters"], found["samples_per_second"]), (240, 7, 64))
         self.assertEqual(compare.combined([found], "steps_per_second")["figure"], 2)
 
@@ -86,7 +99,7 @@ class Engine(unittest.TestCase):
 class Rounds(unittest.TestCase):
     def test_contestants_take_turns_and_a_failure_stops_nobody_else(self):
         turns = []
-        comparison = compare.Comparison("engine", Path("."), SimpleNamespace(quick=False, steps=None))
+        comparison = compare.Comparison("engine", Path("."), SimpleNamespace(quick=False, steps=None, part=None))
         comparison.train_engine = lambda workload, name: turns.append(name) or {"tokens_per_second": 9, **measured(9)}
 
         def peer(workload, name):
@@ -96,6 +109,7 @@ class Rounds(unittest.TestCase):
             return {"tokens_per_second": 4 + len(turns), **measured(0)}
 
         comparison.train_peer = peer
+        comparison.compare_learning = lambda workload: ALIKE
         rows = comparison.compare(GPT2)
         self.assertEqual(turns, ["eager SDPA", "engine", "torch.compile", "eager SDPA", "engine"])
         self.assertEqual([row.verdict for row in rows], ["ahead", "Python failed: no compiler"])
@@ -103,11 +117,44 @@ class Rounds(unittest.TestCase):
         self.assertIn("Python failed", compare.table(rows))
 
 
+class Starts(unittest.TestCase):
+    """The engine follows Python seed by seed; both are scripts here."""
+
+    def curves(self, peer_script):
+        with tempfile.TemporaryDirectory() as folder:
+            peer = Path(folder) / "peer.py"
+            peer.write_text("import json, sys\nfrom pathlib import Path\n"
+                            "folder = Path(sys.argv[sys.argv.index('--starts') + 1])\n" + peer_script)
+            comparison = compare.Comparison("engine", Path(folder),
+                                            SimpleNamespace(quick=False, steps=None, part="learning"))
+            specs = []
+            with mock.patch.object(compare, "FOLDER", Path(folder)), \
+                    mock.patch.object(compare, "run_engine", lambda _, spec, __: specs.append(spec) or
+                                      {"losses": [spec["seed"] * 1.0]}):
+                return comparison.curves_of(workload_named("resnet50"), SimpleNamespace(steps=4, text=None)), specs
+
+    def test_every_seed_starts_from_the_peers_weights(self):
+        (peers, ours), specs = self.curves(
+            "for seed in range(1, 6):\n"
+            "    (folder / f'resnet50-{seed}.safetensors').touch()\n"
+            "    (folder / f'resnet50-{seed}.index.json').touch()\n"
+            "print(json.dumps({'curves': {seed: [seed + 0.5] for seed in range(1, 6)}}))\n")
+        self.assertEqual(ours, {seed: [seed] for seed in LEARNING_SEEDS})
+        self.assertEqual(peers, {seed: [seed + 0.5] for seed in LEARNING_SEEDS})
+        self.assertEqual([Path(spec["model"]["weights"]).name for spec in specs],
+                         [f"resnet50-{seed}.index.json" for seed in LEARNING_SEEDS])
+
+    def test_a_peer_that_fails_is_told_at_once(self):
+        with self.assertRaisesRegex(compare.Failed, "no such model"):
+            self.curves("sys.exit('no such model')\n")
+
+
 class Settings(unittest.TestCase):
-    def test_the_checked_loss_is_that_of_the_first_two_hundred_steps(self):
-        self.assertEqual(checked_loss(list(range(1000))), sum(range(180, 200)) / 20)
-        self.assertEqual(checked_loss(list(range(100))), sum(range(80, 100)) / 20)
-        self.assertIsNone(checked_loss([]))
+    def test_there_are_seeds_enough(self):
+        self.assertGreaterEqual(len(set(LEARNING_SEEDS)), 5)
+        for workload in WORKLOADS:
+            self.assertTrue(workload.learning, workload.name)
+            self.assertIn(workload.learning_variant or workload.variants[0], workload.variants)
 
     def test_specs_are_json_without_validation_data(self):
         for workload in WORKLOADS:

@@ -1,7 +1,7 @@
 """The data that both sides learn from. No library is needed.
 
-`corpus` is text for a file that the engine reads as `text:PATH`. `spiral` and `sample_order` are what engine/data makes
-of a seed, so that the peer sees the same samples in the same order; the engine's tests and data_test.py pin the same
+`TEXTS` are for files that the engine reads as `text:PATH`. `spiral`, `images` and `sample_order` are what engine/data
+makes of a seed, so that the peer sees the same samples in the same order; the engine's tests and data_test.py pin the same
 numbers.
 """
 
@@ -11,12 +11,13 @@ from statistics import NormalDist
 
 MASK = 2**64 - 1
 SYMBOLS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ .,!?-'\n"
-CORPUS_BYTES = 32 << 20  # ten times what 200 steps of GPT-2 read: no window comes twice
+TEXT_BYTES = 12 << 20  # more than 300 steps of GPT-2 read: no window comes twice
 
 
-def corpus(size=CORPUS_BYTES, seed=1):
+def triples(size=TEXT_BYTES, seed=1):
     """Text from a second-order Markov source over 60 symbols. Five letters of eight depend on the last one, which is
-    learnt within a few dozen steps, the others on the last but one, for which attention is needed."""
+    learnt within a few dozen steps, the others on the last but one, for which attention is needed: the loss stays on
+    a plateau until that is found."""
     source = random.Random(seed)
     rows = [[b"" for _ in SYMBOLS] for _ in SYMBOLS]
     after_last = [_slots(source, 160) for _ in SYMBOLS]
@@ -33,6 +34,30 @@ def corpus(size=CORPUS_BYTES, seed=1):
             chunk.append(last)
         text += chunk.translate(SYMBOLS.ljust(256))
     return bytes(text)
+
+
+def pairs(size=TEXT_BYTES, seed=1):
+    """Text of 256 byte values of which each depends on the last one alone. Some are a thousand times as frequent as
+    others and so learnt earlier: the loss falls without a plateau."""
+    source = random.Random(seed)
+    symbols = range(256)
+    frequent = [1 / (rank + 1) ** 1.5 for rank in symbols]
+    rows = []
+    for _ in symbols:
+        own = [weight * source.gammavariate(0.2, 1) for weight in frequent]
+        rows.append(bytes(source.choices(symbols, own, k=256)))
+    last = 0
+    text = bytearray()
+    while len(text) < size:
+        chunk = bytearray()
+        for slot in source.randbytes(min(1 << 20, size - len(text))):
+            last = rows[last][slot]
+            chunk.append(last)
+        text += chunk
+    return bytes(text)
+
+
+TEXTS = {"triples": triples, "pairs": pairs}
 
 
 def _slots(source, count):
@@ -53,6 +78,28 @@ def spiral(seed, samples, arms, noise):
         points.append((radius * math.cos(angle) + noise * normal.inv_cdf(x),
                        radius * math.sin(angle) + noise * normal.inv_cdf(y)))
     return points, [i % arms for i in range(samples)]
+
+
+IMAGE_FIELDS = 7  # patterns have as many fields in each direction
+IMAGE_NOISE_STARTS = 4 << 20
+
+
+def images(seed, samples, classes=1000, size=224):
+    """What engine/data/synthetic_images.cpp paints: the patterns of all classes (7 × 7 fields of 3 colours each), a bank
+    of noise, and where in it the noise of each sample begins. Sample i is of class i modulo `classes`."""
+    patterns = _bytes_below_128(seed, "data.synthetic-images.patterns", classes * IMAGE_FIELDS**2 * 3)
+    noise = _bytes_below_128(seed, "data.synthetic-images.noise", IMAGE_NOISE_STARTS + 3 * size**2)
+    key = _stream_key(seed, "data.synthetic-images")
+    return patterns, noise, [_philox(i, key)[0] % IMAGE_NOISE_STARTS for i in range(samples)]
+
+
+def _bytes_below_128(seed, purpose, count):
+    key = _stream_key(seed, purpose)
+    words = bytearray()
+    for block in range(-(-count // 16)):
+        for word in _philox(block, key):
+            words += (word & 0x7F7F7F7F).to_bytes(4, "little")
+    return bytes(words[:count])
 
 
 def sample_order(seed, samples, batch, steps):

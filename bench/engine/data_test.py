@@ -33,10 +33,21 @@ class Data(unittest.TestCase):
             self.assertAlmostEqual(points[index][1], point[1], places=5)
         self.assertEqual([classes[0], classes[1], classes[9999]], [0, 1, 1])
 
-    def test_the_corpus_can_be_learnt_in_steps(self):
-        text = data.corpus(1 << 20)
+    def test_images_are_those_of_the_engine(self):  # pinned in engine/data/synthetic_images_test.cpp
+        patterns, noise, starts = data.images(1, 2)
+        self.assertEqual([patterns[k % 3] + noise[starts[0] + k] for k in range(6)], [46, 90, 35, 69, 77, 109])
+
+    def test_pairs_depend_on_the_last_symbol_alone(self):
+        text = data.pairs(1 << 20)
+        self.assertEqual(text, data.pairs(1 << 20))
+        entropies = [conditional_entropy(text, context) for context in (0, 1, 2)]
+        self.assertGreater(entropies[0], entropies[1] + 0.5)
+        self.assertLess(entropies[1], entropies[2] + 0.1)
+
+    def test_triples_can_be_learnt_in_steps(self):
+        text = data.triples(1 << 20)
         self.assertEqual(len(text), 1 << 20)
-        self.assertEqual(text, data.corpus(1 << 20))
+        self.assertEqual(text, data.triples(1 << 20))
         self.assertLessEqual(set(text), set(data.SYMBOLS))
         entropies = [conditional_entropy(text, context) for context in (0, 1, 2)]
         self.assertGreater(entropies[0], entropies[1] + 0.3)

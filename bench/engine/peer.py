@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 import data
-from workloads import CHECKED_WINDOW, WORKLOADS, checked_loss, workload_named
+from workloads import SEED, WORKLOADS, workload_named
 
 MATRIX = 8192
 COPY_BYTES = 4 << 30
@@ -71,18 +71,19 @@ def measure(torch, job, steps, seconds):
     return step_seconds, torch.stack(losses).float().tolist()
 
 
-def train(torch, workload, options):
+def make(workload, options, steps):
     from peer_models import make_job
 
     text = b""
     if workload.reads_text:
-        text = Path(options.corpus).read_bytes() if options.corpus else data.corpus()
-    steps = options.steps or workload.steps
-    job = make_job(workload, options.variant, steps, text)
-    if options.save_start:
-        from safetensors.torch import save_file
+        text = Path(options.text).read_bytes() if options.text else data.triples()
+    return make_job(workload, options.variant, steps, text)
 
-        save_file({name: value.detach().cpu().contiguous() for name, value in job.start.items()}, options.save_start)
+
+def train(torch, workload, options):
+    steps = options.steps or workload.steps
+    job = make(workload, options, steps)
+    job.restart(SEED)
     step_seconds, losses = measure(torch, job, steps, options.seconds)
     samples = workload.spec["batch_size"] / step_seconds
     counts = [(parameter.numel(), parameter.requires_grad) for parameter in job.model.parameters()]
@@ -92,13 +93,40 @@ def train(torch, workload, options):
         "samples_per_second": samples,
         "tokens_per_second": samples * workload.spec["seq_length"] if workload.reads_text else None,
         "step_seconds": step_seconds,
-        "final_loss": sum(losses[-CHECKED_WINDOW:]) / len(losses[-CHECKED_WINDOW:]),
-        "checked_loss": checked_loss(losses),
+        "final_loss": sum(losses[-20:]) / len(losses[-20:]),
         "gpu_memory_peak_bytes": torch.cuda.max_memory_allocated(),
         "steps": len(losses),
         "parameters": sum(count for count, _ in counts),
         "trainable_parameters": sum(count for count, trained in counts if trained),
     }
+
+
+def learn(torch, workload, options):
+    """The losses of every step for several seeds. Before a seed's training its first weights are written."""
+    job = make(workload, options, options.steps)
+    curves = {}
+    for seed in map(int, options.learn.split(",")):
+        job.restart(seed)
+        if options.starts:
+            write_start(job, Path(options.starts), workload.name, seed)
+        curves[seed] = torch.stack([job.step(i) for i in range(options.steps)]).float().tolist()
+    return {"workload": workload.name, "variant": options.variant, "curves": curves}
+
+
+def write_start(job, folder, name, seed):
+    """`NAME-SEED.index.json`, which comes last, and the files that it names."""
+    from safetensors.torch import save_file
+
+    shards = {f"{name}-{seed}.safetensors": job.start}
+    if job.shared:
+        shards[f"{name}-shared.safetensors"] = job.shared
+    for file, tensors in shards.items():
+        if not (folder / file).exists():
+            save_file({key: value.detach().contiguous() for key, value in tensors.items()}, folder / file)
+    index = {"weight_map": {key: file for file, tensors in shards.items() for key in tensors}}
+    ready = folder / f"{name}-{seed}.index.json"
+    ready.with_suffix(".part").write_text(json.dumps(index))
+    ready.with_suffix(".part").rename(ready)
 
 
 def matrix_flops(torch):
@@ -150,11 +178,14 @@ def parse_arguments():
                         "; ".join(f"{workload.name}: {', '.join(workload.variants)}" for workload in WORKLOADS))
     parser.add_argument("--steps", type=int, help="steps in all, warm-up included")
     parser.add_argument("--seconds", type=float, help="end after so many seconds if that comes first")
-    parser.add_argument("--corpus", help="text to learn from; by default the one that compare.py writes is made anew")
-    parser.add_argument("--save-start", help="write the first weights to this safetensors file")
+    parser.add_argument("--text", help="file to learn from; by default the one that compare.py writes is made anew")
+    parser.add_argument("--learn", metavar="SEEDS", help="losses instead of speed, for each of these seeds: 1,2,3")
+    parser.add_argument("--starts", metavar="FOLDER", help="with --learn: write each seed's first weights there")
     options = parser.parse_args()
     if options.steps is not None and options.steps < 4:
         parser.error("--steps must be at least 4")
+    if options.learn and options.steps is None:
+        parser.error("--learn needs --steps")
     if options.workload in names:
         variants = workload_named(options.workload).variants
         options.variant = options.variant or variants[0]
@@ -172,7 +203,8 @@ def main():
         result = {"workload": "probe", "matrix_flops_per_second": matrix_flops(torch),
                   "memory_bytes_per_second": copy_rate(torch)}
     else:
-        result = train(torch, workload_named(options.workload), options)
+        work = learn if options.learn else train
+        result = work(torch, workload_named(options.workload), options)
     print(json.dumps(result))
 
 
