@@ -15,13 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 
 import data
 import learning
-from workloads import LEARNING_SEEDS, WORKLOADS
+from workloads import WORKLOADS
 
 FOLDER = Path(__file__).resolve().parent
 ROUNDS = 2
@@ -153,7 +154,7 @@ class Comparison:
     def __init__(self, engine, folder, options):
         self.engine = engine
         self.folder = folder
-        self.rounds = 1 if options.quick else ROUNDS
+        self.rounds = 1 if options.quick else options.rounds
         self.quick = options.quick
         self.steps = options.steps
         self.parts = {options.part} if options.part else {"speed"} if options.quick else {"speed", "learning"}
@@ -223,7 +224,7 @@ class Comparison:
         """Findings of all checks, or in words why there are none."""
         findings = []
         for check in workload.learning:
-            print(f"  {workload.name}, losses of {len(LEARNING_SEEDS)} seeds{', ' if check.text else ''}"
+            print(f"  {workload.name}, losses of {len(check.seeds)} seeds{', ' if check.text else ''}"
                   f"{check.text or ''} …", file=sys.stderr, flush=True)
             try:
                 peers, ours = self.curves_of(workload, check)
@@ -242,12 +243,14 @@ class Comparison:
         text = self.text_file(workload, check.text)
         starts = Path(tempfile.mkdtemp(dir=self.folder))
         command = [sys.executable, str(FOLDER / "peer.py"), workload.name, "--steps", str(check.steps), "--variant",
-                   workload.learning_variant or workload.variants[0], "--learn", ",".join(map(str, LEARNING_SEEDS)),
-                   "--starts", str(starts), *(["--text", str(text)] if text else [])]
+                   workload.learning_variant or workload.variants[0], "--learn", ",".join(map(str, check.seeds)),
+                   "--starts", str(starts), "--changes", json.dumps(check.changes), *(["--text", str(text)] if text else [])]
         errors = (starts / "errors").open("w+")
         peer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         try:
-            ours = {seed: self.engine_curve(workload, check, seed, starts, peer) for seed in LEARNING_SEEDS}
+            with ThreadPoolExecutor(check.at_a_time) as pool:
+                curves = pool.map(lambda seed: self.engine_curve(workload, check, seed, starts, peer), check.seeds)
+                ours = dict(zip(check.seeds, curves))
             output, _ = peer.communicate(timeout=RUN_LIMIT_SECONDS)
             if peer.returncode != 0:
                 errors.seek(0)
@@ -271,8 +274,11 @@ class Comparison:
             if ended or time.monotonic() > limit:
                 raise Failed("Python wrote no start: " + last_line((starts / "errors").read_text())[:300])
             time.sleep(0.1)
-        spec = workload.engine_spec(check.steps, self.text_file(workload, check.text), start, seed)
-        losses = run_engine(self.engine, spec, starts)["losses"]
+        text = self.text_file(workload, check.text)
+        spec = workload.changed(check.changes).engine_spec(check.steps, text, start, seed)
+        own = starts / f"{seed}"
+        own.mkdir()
+        losses = run_engine(self.engine, spec, own)["losses"]
         (starts / f"{workload.name}-{seed}.safetensors").unlink()
         return losses
 
@@ -349,6 +355,7 @@ def parse_arguments():
     parser.add_argument("--engine", help="by default build/gpu/bin/assay-engine, that of `release`, or the PATH's")
     parser.add_argument("--only", action="append", choices=[*names, "probe"], help="may be given several times")
     parser.add_argument("--steps", type=int, help="of each run that is timed, instead of as many as the workload has")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"of what is timed; by default {ROUNDS}")
     parser.add_argument("--part", choices=["speed", "learning"], help="only this; figures count with both")
     parser.add_argument("--quick", action="store_true", help="one short round, speed alone, no torch.compile")
     parser.add_argument("--json", metavar="FILE", help="write every figure to this file")

@@ -11,7 +11,7 @@ from unittest import mock
 
 import compare
 import learning
-from workloads import LEARNING_SEEDS, WORKLOADS, workload_named
+from workloads import Learning, WORKLOADS, workload_named
 
 GPT2 = workload_named("gpt2")
 
@@ -99,7 +99,7 @@ class Engine(unittest.TestCase):
 class Rounds(unittest.TestCase):
     def test_contestants_take_turns_and_a_failure_stops_nobody_else(self):
         turns = []
-        comparison = compare.Comparison("engine", Path("."), SimpleNamespace(quick=False, steps=None, part=None))
+        comparison = compare.Comparison("engine", Path("."), SimpleNamespace(quick=False, steps=None, part=None, rounds=2))
         comparison.train_engine = lambda workload, name: turns.append(name) or {"tokens_per_second": 9, **measured(9)}
 
         def peer(workload, name):
@@ -126,12 +126,12 @@ class Starts(unittest.TestCase):
             peer.write_text("import json, sys\nfrom pathlib import Path\n"
                             "folder = Path(sys.argv[sys.argv.index('--starts') + 1])\n" + peer_script)
             comparison = compare.Comparison("engine", Path(folder),
-                                            SimpleNamespace(quick=False, steps=None, part="learning"))
+                                            SimpleNamespace(quick=False, steps=None, part="learning", rounds=2))
             specs = []
             with mock.patch.object(compare, "FOLDER", Path(folder)), \
                     mock.patch.object(compare, "run_engine", lambda _, spec, __: specs.append(spec) or
                                       {"losses": [spec["seed"] * 1.0]}):
-                return comparison.curves_of(workload_named("resnet50"), SimpleNamespace(steps=4, text=None)), specs
+                return comparison.curves_of(workload_named("resnet50"), Learning(4, (4,))), specs
 
     def test_every_seed_starts_from_the_peers_weights(self):
         (peers, ours), specs = self.curves(
@@ -139,10 +139,10 @@ class Starts(unittest.TestCase):
             "    (folder / f'resnet50-{seed}.safetensors').touch()\n"
             "    (folder / f'resnet50-{seed}.index.json').touch()\n"
             "print(json.dumps({'curves': {seed: [seed + 0.5] for seed in range(1, 6)}}))\n")
-        self.assertEqual(ours, {seed: [seed] for seed in LEARNING_SEEDS})
-        self.assertEqual(peers, {seed: [seed + 0.5] for seed in LEARNING_SEEDS})
+        self.assertEqual(ours, {seed: [seed] for seed in range(1, 6)})
+        self.assertEqual(peers, {seed: [seed + 0.5] for seed in range(1, 6)})
         self.assertEqual([Path(spec["model"]["weights"]).name for spec in specs],
-                         [f"resnet50-{seed}.index.json" for seed in LEARNING_SEEDS])
+                         [f"resnet50-{seed}.index.json" for seed in range(1, 6)])
 
     def test_a_peer_that_fails_is_told_at_once(self):
         with self.assertRaisesRegex(compare.Failed, "no such model"):
@@ -150,10 +150,16 @@ class Starts(unittest.TestCase):
 
 
 class Settings(unittest.TestCase):
+    def test_a_check_may_change_settings_of_the_model_one_by_one(self):
+        changed = GPT2.changed({"model": {"layers": 2}, "batch_size": 4})
+        self.assertEqual(changed.spec["model"], {**GPT2.spec["model"], "layers": 2})
+        self.assertEqual((changed.spec["batch_size"], GPT2.spec["batch_size"]), (4, 32))
+
     def test_there_are_seeds_enough(self):
-        self.assertGreaterEqual(len(set(LEARNING_SEEDS)), 5)
         for workload in WORKLOADS:
             self.assertTrue(workload.learning, workload.name)
+            for check in workload.learning:
+                self.assertGreaterEqual(len(set(check.seeds)), 5, workload.name)
             self.assertIn(workload.learning_variant or workload.variants[0], workload.variants)
 
     def test_specs_are_json_without_validation_data(self):

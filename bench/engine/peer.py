@@ -74,6 +74,7 @@ def measure(torch, job, steps, seconds):
 def make(workload, options, steps):
     from peer_models import make_job
 
+    workload = workload.changed(json.loads(options.changes))
     text = b""
     if workload.reads_text:
         text = Path(options.text).read_bytes() if options.text else data.triples()
@@ -180,6 +181,7 @@ def parse_arguments():
     parser.add_argument("--seconds", type=float, help="end after so many seconds if that comes first")
     parser.add_argument("--text", help="file to learn from; by default the one that compare.py writes is made anew")
     parser.add_argument("--learn", metavar="SEEDS", help="losses instead of speed, for each of these seeds: 1,2,3")
+    parser.add_argument("--changes", default="{}", metavar="JSON", help="settings that differ from the workload's")
     parser.add_argument("--starts", metavar="FOLDER", help="with --learn: write each seed's first weights there")
     options = parser.parse_args()
     if options.steps is not None and options.steps < 4:

@@ -169,7 +169,10 @@ class Gpt2(LanguageJob):
     def build(self):
         from transformers import GPT2Config
 
-        model = language_model(GPT2Config(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0), torch.float32)
+        names = {"layers": "n_layer", "width": "n_embd", "heads": "n_head", "vocabulary": "vocab_size"}
+        sizes = {names[key]: value for key, value in self.spec["model"].items() if key in names}
+        config = GPT2Config(resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, **sizes)
+        model = language_model(config, torch.float32)
         self.exact = {name: value.detach().clone() for name, value in model.named_parameters()}
         return model.bfloat16() if self.all_bf16 else model
 

@@ -35,13 +35,17 @@ void start(Parameter& parameter, at::Tensor value) {
 
 /// A weight and its rounded copy, which has the same elements in another format.
 struct RoundedCopy : torch::autograd::Function<RoundedCopy> {
-  static at::Tensor forward(torch::autograd::AutogradContext*, const at::Tensor&, const at::Tensor& rounded) {
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& value,
+                            const at::Tensor& rounded) {
+    context->saved_data["gradient"] = value.grad();
     return rounded.view(rounded.sizes());
   }
-  // Autograd converts the gradient to the format of the weight.
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
+  // Added to the weight's gradient here: autograd would convert it first, one more pass over the memory. Autograd still
+  // visits the weight, with nothing to add, so that whoever waits for its gradient is told.
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
-    return {gradients[0], at::Tensor()};
+    context->saved_data["gradient"].toTensor().add_(gradients[0]);
+    return {at::Tensor(), at::Tensor()};
   }
 };
 

@@ -68,6 +68,14 @@ TEST(Training, TwoRanksOfHalfTheBatchLearnLikeOne) {
   EXPECT_EQ(two.first("hello")->at("ranks").to_number<int>(), 2);
 }
 
+TEST(Training, TwoRanksLearnLikeOneInBf16) {
+  const Outcome one = train(tiny_gpt({{"batch_size", 8}, {"precision", "bf16"}}));
+  const Outcome two = train(tiny_gpt({{"batch_size", 4}, {"precision", "bf16"}}), {"--ranks", "2"});
+  EXPECT_EQ(two.exit_code, 0) << two.errors;
+  expect_same_curve(one.series("loss"), two.series("loss"), 5e-3);
+  expect_same_curve(one.series("grad_norm"), two.series("grad_norm"), 2e-2);
+}
+
 TEST(Training, HowManyRanksShareAnEvaluationDoesNotChangeIt) {
   // So small a rate that both have the same weights. Seven steps of 16: fewer samples than there are for validation.
   const json::object still{{"learning_rate", 1e-30}, {"steps", 7}, {"dataset", {{"name", "markov-text"}}}};
