@@ -11,7 +11,7 @@ case "${1:-}" in
 esac
 
 scripts/setup.sh --build-only
-scripts/build.sh release assay assay-engine
+python3 scripts/steps.py build release assay assay-engine
 
 export PATH="$PWD/build/release/bin:$PATH"
 export ASSAY_DATA="$PWD/build/demo-data"
@@ -22,7 +22,7 @@ step assay version
 step assay doctor || true
 # The built-in engine: a small network learns two spirals; loss, accuracy and speed of every step are recorded.
 step assay run examples/spiral.yaml --tag demo
-# The LLM guide's diagnostic suite in small: LoRA on a tiny Mistral and seven variants of it.
+# The LLM guide's diagnostic suite in small: LoRA on a tiny Mistral and six variants of it, five times each.
 step assay run examples/llm-diagnostic-suite-tiny.yaml --tag demo
 # What does the suite say? In the terminal, and as one HTML file.
 step assay report llm-diagnostic-suite-tiny

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/subprocess.h"
+#include "support/source_tree.h"
 
 namespace {
 
@@ -28,7 +29,7 @@ double median_ms(const std::vector<std::string>& command) {
 }  // namespace
 
 int main() {
-  const double program = median_ms({ASSAY_PROGRAM, "version"});
+  const double program = median_ms({(test::build_folder() / "bin/assay").string(), "version"});
   const double nothing = median_ms({"/bin/true"});
   fmt::print("start-up, median of {} starts\n", kRounds);
   fmt::print("  assay version      {:>6.2f} ms\n", program);

@@ -3,15 +3,20 @@
 #   assay_module(store/local DEPS store LIBS assay::sqlite)
 #
 # makes the static library assay_store_local from the folder's *.cpp, and, from its *_test.cpp, the test
-# program assay_store_local_test (label `unit`; with THREADED also `threaded`, which the TSan run picks), and from
-# each x_fuzz.cpp the libFuzzer program fuzz_x where ASSAY_BUILD_FUZZ is on.
+# program assay_store_local_test (label `unit`; with THREADED also `threaded`, which the TSan run picks; with NUMERIC also
+# `numeric`: run in the optimised build as well, since its numbers must be the same there), and from each x_fuzz.cpp the
+# libFuzzer program fuzz_x where ASSAY_BUILD_FUZZ is on. HEAVY: its tests compute for long, so that it is worth while to
+# optimise it under the sanitizers, too.
+#
+# The checks and releases compile a dozen files at once (CMAKE_UNITY_BUILD), in less than half the time: so names in
+# anonymous namespaces are unique within a folder. Builds for developing compile each file alone.
 #
 # Headers are included by their path below src/ ("store/local/local_store.h"). Each module has an include
 # directory of its own that holds links to its headers alone, so a header of a module that was not
 # declared in DEPS cannot be found: an undeclared dependency is a compile error.
 
 function(assay_module path)
-  cmake_parse_arguments(ARG "THREADED" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADED;NUMERIC;HEAVY" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   string(REPLACE "/" "_" name ${path})
   set(target assay_${name})
 
@@ -35,7 +40,12 @@ function(assay_module path)
     add_library(${target} STATIC ${sources} ${headers})
     target_include_directories(${target} PUBLIC ${include_root})
     target_link_libraries(${target} PUBLIC ${ARG_DEPS} ${ARG_LIBS} PRIVATE assay_options)
-    assay_precompile(${target})
+    if(ARG_HEAVY AND ASSAY_SANITIZE)
+      # The shared precompiled header is not optimised.
+      target_compile_options(${target} PRIVATE -O1)
+    else()
+      assay_precompile(${target})
+    endif()
   else()
     add_library(${target} INTERFACE ${headers})
     target_include_directories(${target} INTERFACE ${include_root})
@@ -48,6 +58,9 @@ function(assay_module path)
     set(labels unit)
     if(ARG_THREADED)
       list(APPEND labels threaded)
+    endif()
+    if(ARG_NUMERIC)
+      list(APPEND labels numeric)
     endif()
     assay_test_program(${target}_test LABELS ${labels} SOURCES ${tests} LIBS ${target} ${ARG_TEST_DEPS})
   endif()
@@ -74,7 +87,7 @@ endfunction()
 function(assay_test_program target)
   cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;SOURCES;LIBS" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 300)
   endif()
   assay_test_main()
   add_executable(${target} ${ARG_SOURCES})
@@ -94,7 +107,7 @@ function(assay_test_program target)
   include(GoogleTest)
   # Discovery cannot hand on a list of labels; `ctest -L` takes a pattern, so one joined label does the same.
   list(JOIN ARG_LABELS "-" label)
-  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
     PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
 endfunction()
 

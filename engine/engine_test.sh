@@ -30,10 +30,11 @@ expect "version as JSON" 0 version --json
 has out '^\{"assay":"[0-9.]+","schema":1,"command":"version","ok":true,"result":\{"engine":"[0-9.]+","torch":"[0-9]'
 
 expect "check" 0 check
-has out '^bf16 on CPU  yes$'
+# LibTorch's fallback on CPUs without AVX-512 is off by more than rounding, and the check says so.
+has out '^bf16 on CPU  (yes|no: bf16 and fp32 products differ)$'
 expect "check as JSON" 0 check --json
 has out '"command":"check","ok":true,"result":\{.*"blas":\{"name":"[^"]+","fp32_gflops":[0-9]'
-has out '"bf16":\{"cpu":\{"usable":true,"largest_error":[0-9]'
+has out '"bf16":\{"cpu":\{"usable":(true|false),"largest_error":[0-9]'
 has out '"cuda":\{"built":(true|false),"available":(true|false),"devices":\['
 [[ $(wc -l <"$folder/out") == 1 ]] || fail "check --json must print one line"
 

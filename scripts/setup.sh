@@ -4,27 +4,29 @@
 set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache git ca-certificates python3
-  libssl-dev libsqlite3-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev
+  libssl-dev zlib1g-dev libsqlite3-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev
   libtorch-dev libgloo-dev libopenblas0-pthread)
 test_only=(procps slurm-wlm munge openmpi-bin)
 
 # shellcheck disable=SC1091
 . /etc/os-release
 case "${ID:-}-${VERSION_ID:-}" in
-  debian-12*) build+=(libboost1.81-dev libboost-json1.81-dev); clang=16; test_only+=(chromium) ;;
-  debian-13*) build+=(libboost1.83-dev libboost-json1.83-dev); clang=19; test_only+=(chromium) ;;
-  ubuntu-24.04*) build+=(libboost1.83-dev libboost-json1.83-dev); clang=16 ;;
+  debian-12*) build+=(libboost1.81-dev libboost-json1.81-dev); test_only+=(chromium) ;;
+  debian-13*) build+=(libboost1.83-dev libboost-json1.83-dev); test_only+=(chromium) ;;
+  ubuntu-24.04*) build+=(libboost1.83-dev libboost-json1.83-dev) ;;
   *)
     if [ -n "${ASSAY_SKIP_SETUP:-}" ]; then exit 0; fi
     cat >&2 <<TEXT
 assay: this set-up knows Debian 12 and 13 and Ubuntu 24.04, and this is ${PRETTY_NAME:-something else}.
        Install: g++ 12 or newer, CMake 3.25, Ninja, Python 3, and the development files of Boost 1.81 (with Boost.JSON),
-       OpenSSL, SQLite, zstd, yaml-cpp, CLI11, spdlog, fmt, GoogleTest and LibTorch; for the tests clang, clang-format and
-       clang-tidy 16 with the libFuzzer run-time. Then set ASSAY_SKIP_SETUP=1 and run this again.
+       OpenSSL, SQLite, zstd, yaml-cpp, CLI11, spdlog, fmt, GoogleTest and LibTorch; for the tests clang, clang-format,
+       clang-tidy and lld 16 or newer with the sanitizers' run-time. Then set ASSAY_SKIP_SETUP=1 and run this again.
 TEXT
     exit 3 ;;
 esac
-test_only+=("clang-$clang" "clang-format-$clang" "clang-tidy-$clang" "libclang-rt-$clang-dev")
+# The version that all three have: formatting differs a little from one to the next.
+clang=19
+test_only+=("clang-$clang" "clang-format-$clang" "clang-tidy-$clang" "libclang-rt-$clang-dev" "lld-$clang")
 
 wanted=("${build[@]}")
 [ "${1:-}" = --build-only ] || wanted+=("${test_only[@]}")

@@ -32,7 +32,7 @@ struct FileText {
   std::string text;
 };
 
-Error wrong_use(std::string message, std::string hint) {
+Error wrong_import(std::string message, std::string hint) {
   return Error{.kind = ErrorKind::usage, .message = std::move(message), .hint = std::move(hint)};
 }
 
@@ -120,12 +120,13 @@ Result<ImportOptions> import_options(const ImportCommandOptions& options, std::o
   ImportOptions import{.name = options.name, .tags = options.tags};
   if (options.price.empty()) return import;
   if (format && format != ImportFormat::results) {
-    return wrong_use("--price is for results of nodes", "`assay import results` compares their cost figures with it.");
+    return wrong_import("--price is for results of nodes",
+                        "`assay import results` compares their cost figures with it.");
   }
   auto price = parse_price(options.price);
   if (!price)
-    return wrong_use(fmt::format("--price '{}' {}", options.price, price.error().message),
-                     "For example: --price '0.60 USD/GPUh'");
+    return wrong_import(fmt::format("--price '{}' {}", options.price, price.error().message),
+                        "For example: --price '0.60 USD/GPUh'");
   import.price = *price;
   return import;
 }
@@ -136,7 +137,7 @@ Result<void> check_first_word(const std::string& word) {
   if (fs::exists(word, code)) return {};
   std::string message = fmt::format("'{}' is neither a format nor a file.", word);
   if (const auto meant = nearest(word, format_names())) message += fmt::format(" Did you mean '{}'?", *meant);
-  return wrong_use(std::move(message), fmt::format("The formats are {}.", join(format_names(), ", ")));
+  return wrong_import(std::move(message), fmt::format("The formats are {}.", join(format_names(), ", ")));
 }
 
 class ImportCommand {
@@ -165,7 +166,8 @@ class ImportCommand {
     if (format) paths.erase(paths.begin());
     if (!format) ASSAY_CHECK(check_first_word(paths.front()));
     if (paths.empty()) {
-      return wrong_use("name the files to import", fmt::format("For example: assay import {} FILE", name_of(*format)));
+      return wrong_import("name the files to import",
+                          fmt::format("For example: assay import {} FILE", name_of(*format)));
     }
     ASSAY_TRY(const auto import, import_options(options_, format));
     ASSAY_TRY(const auto expanded, expand_folders(paths, format));
@@ -210,8 +212,9 @@ Action add_import(CLI::App& app, Context& context) {
   auto options = std::make_shared<ImportCommandOptions>();
   auto* command = app.add_subcommand("import", "Import results of other programs, or exported runs")->group("Manage");
   command
-      ->add_option("FORMAT FILE", options->words,
-                   "slurm, results, csv, loadgen or run, and the files; without it the content decides")
+      ->add_option("FILE", options->words,
+                   "Files; the first word may name their format, slurm, results, csv, loadgen or run, else their "
+                   "content decides")
       ->required();
   command->add_option("--name", options->name, "Name of the study [the folder's or the run's]");
   command->add_option("--tag", options->tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);

@@ -8,7 +8,7 @@
 namespace assay {
 namespace {
 
-struct Finding {
+struct Check {
   std::string check;
   std::string level;
   std::string found;
@@ -44,10 +44,10 @@ void print_findings(const Context& context, const json::array& list) {
   std::size_t warnings = 0;
   for (const auto& entry : list) {
     JsonFields fields(entry, "finding");
-    const Finding finding{.check = printable(fields.text("check")),
-                          .level = fields.text("level"),
-                          .found = printable(fields.text("found")),
-                          .remedy = printable(fields.text_or("remedy", ""))};
+    const Check finding{.check = printable(fields.text("check")),
+                        .level = fields.text("level"),
+                        .found = printable(fields.text("found")),
+                        .remedy = printable(fields.text_or("remedy", ""))};
     problems += finding.level == "problem" ? 1 : 0;
     warnings += finding.level == "warning" ? 1 : 0;
     table.add({mark(finding.level, style), finding.check, finding.found});

@@ -17,6 +17,7 @@ namespace {
 
 constexpr bool kTorch2 = TORCH_VERSION_MAJOR >= 2;
 
+#if TORCH_VERSION_MAJOR < 2
 /// Each key/value head as often as query heads share it.
 at::Tensor repeat_heads(const at::Tensor& x, std::int64_t times) {
   if (times == 1) return x;
@@ -24,6 +25,7 @@ at::Tensor repeat_heads(const at::Tensor& x, std::int64_t times) {
       .expand({x.size(0), x.size(1), times, x.size(2), x.size(3)})
       .reshape({x.size(0), x.size(1) * times, x.size(2), x.size(3)});
 }
+#endif
 
 [[noreturn]] void refuse(Attention kind, const std::string& reason) {
   throw Failure("unsupported", "attention '" + std::string(name_of(kind)) + "' is not possible here: " + reason,

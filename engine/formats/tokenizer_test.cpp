@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "formats/test_support.h"
+#include "support/source_tree.h"
 
 namespace assay::engine {
 namespace {
@@ -30,7 +31,7 @@ using testing::StartsWith;
 using Ids = std::vector<std::int32_t>;
 
 // The tokenizers and what is expected of them were made by testdata/make_fixtures.py.
-const fs::path kTestdata = fs::path(__FILE__).parent_path() / "testdata";
+const fs::path kTestdata = assay::test::source_folder() / "engine/formats/testdata";
 constexpr std::array kFixtures = {"gpt2", "llama3", "tinyllama", "mistral", "metaspace"};
 
 Tokenizer fixture(const std::string& name) { return Tokenizer::read((kTestdata / (name + ".json")).string()); }

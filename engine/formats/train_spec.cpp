@@ -55,9 +55,9 @@ std::string_view name_in(const Table& table, Enum value) {
 }
 
 /// Reads members of nested objects by dotted keys and collects what is wrong with them.
-class Reader {
+class SpecReader {
  public:
-  explicit Reader(const json::object& settings) : settings_(settings) {}
+  explicit SpecReader(const json::object& settings) : settings_(settings) {}
 
   void whole(std::string_view key, std::int64_t& value, std::int64_t least) {
     if (const auto* found = find(key)) read_whole(key, *found, value, least);
@@ -163,7 +163,7 @@ class Reader {
   std::set<std::string> wrong_groups_;  // complained about once, however many keys they have
 };
 
-void check_together(const TrainSpec& spec, Reader& reader) {
+void check_together(const TrainSpec& spec, SpecReader& reader) {
   static const std::set<std::string_view> kModels = {
       "mlp",     "resnet18",       "resnet50",     "bert-base",    "gpt2",       "gpt2-medium", "gpt2-large",
       "gpt2-xl", "tinyllama-1.1b", "llama-3.2-1b", "llama-3.1-8b", "mistral-7b", "generated"};
@@ -202,7 +202,7 @@ std::string_view name_of(Attention attention) { return name_in(kAttentions, atte
 std::string_view name_of(Optimizer optimizer) { return name_in(kOptimizers, optimizer); }
 
 TrainSpec parse_train_spec(const json::object& settings) {
-  Reader reader(settings);
+  SpecReader reader(settings);
   if (const auto* kind = reader.find("kind"); kind && *kind != "train") {
     reader.complain("the kind is " + json::serialize(*kind) + ", not \"train\"");
   }

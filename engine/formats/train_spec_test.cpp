@@ -20,7 +20,7 @@ using testing::Not;
 using testing::StartsWith;
 
 TrainSpec parsed(std::string_view text) { return parse_train_spec(json::parse(text).as_object()); }
-std::string failure_from(std::string_view text) {
+std::string spec_failure(std::string_view text) {
   return failure_of([&] { parsed(text); });
 }
 
@@ -185,59 +185,59 @@ TEST(TrainSpec, NullIsAsGoodAsAbsent) {
 }
 
 TEST(TrainSpec, NamesThatDoNotExist) {
-  EXPECT_THAT(failure_from(R"({"model": {"name": "gpt5"}})"), HasSubstr("no model 'gpt5'"));
-  EXPECT_THAT(failure_from(R"({"dataset": {"name": "imagenet"}})"), HasSubstr("no data set 'imagenet'"));
-  EXPECT_THAT(failure_from(R"({"model": {"blocks": ["fc", "conv"]}})"), HasSubstr("no block 'conv'"));
-  EXPECT_THAT(failure_from(R"({"device": "tpu"})"), HasSubstr("'device' is 'tpu', not one of auto, cpu, cuda"));
-  EXPECT_THAT(failure_from(R"({"data": {"tokenize": "later"}})"), HasSubstr("'data.tokenize' is 'later'"));
-  EXPECT_THAT(failure_from(R"({"precision": "fp8"})"),
+  EXPECT_THAT(spec_failure(R"({"model": {"name": "gpt5"}})"), HasSubstr("no model 'gpt5'"));
+  EXPECT_THAT(spec_failure(R"({"dataset": {"name": "imagenet"}})"), HasSubstr("no data set 'imagenet'"));
+  EXPECT_THAT(spec_failure(R"({"model": {"blocks": ["fc", "conv"]}})"), HasSubstr("no block 'conv'"));
+  EXPECT_THAT(spec_failure(R"({"device": "tpu"})"), HasSubstr("'device' is 'tpu', not one of auto, cpu, cuda"));
+  EXPECT_THAT(spec_failure(R"({"data": {"tokenize": "later"}})"), HasSubstr("'data.tokenize' is 'later'"));
+  EXPECT_THAT(spec_failure(R"({"precision": "fp8"})"),
               HasSubstr("not one of fp32, tf32, bf16, fp16, bf16_all, fp16_all"));
-  EXPECT_THAT(failure_from(R"({"optimizer": "lion"})"), HasSubstr("paged_adamw_8bit"));
-  EXPECT_THAT(failure_from(R"({"attention": "ring"})"), HasSubstr("'attention' is \"ring\""));
-  EXPECT_THAT(failure_from(R"({"schedule": "step"})"), HasSubstr("constant, linear, cosine"));
-  EXPECT_THAT(failure_from(R"({"task": "guess"})"), HasSubstr("masked-lm"));
-  EXPECT_THAT(failure_from(R"({"cuda_graphs": "maybe"})"), HasSubstr("auto, on, off"));
-  EXPECT_THAT(failure_from(R"({"kind": "serve"})"), HasSubstr("the kind is \"serve\""));
+  EXPECT_THAT(spec_failure(R"({"optimizer": "lion"})"), HasSubstr("paged_adamw_8bit"));
+  EXPECT_THAT(spec_failure(R"({"attention": "ring"})"), HasSubstr("'attention' is \"ring\""));
+  EXPECT_THAT(spec_failure(R"({"schedule": "step"})"), HasSubstr("constant, linear, cosine"));
+  EXPECT_THAT(spec_failure(R"({"task": "guess"})"), HasSubstr("masked-lm"));
+  EXPECT_THAT(spec_failure(R"({"cuda_graphs": "maybe"})"), HasSubstr("auto, on, off"));
+  EXPECT_THAT(spec_failure(R"({"kind": "serve"})"), HasSubstr("the kind is \"serve\""));
 }
 
 TEST(TrainSpec, EveryModelAndDataSetOfTheReferenceExists) {
   for (const std::string name :
        {"mlp", "resnet18", "resnet50", "bert-base", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "tinyllama-1.1b",
         "llama-3.2-1b", "llama-3.1-8b", "mistral-7b", "generated"}) {
-    EXPECT_EQ(failure_from(R"({"model": {"name": ")" + name + "\"}}"), "none");
+    EXPECT_EQ(spec_failure(R"({"model": {"name": ")" + name + "\"}}"), "none");
   }
   for (const std::string name :
        {"spiral", "synthetic-images", "synthetic-tokens", "markov-text", "text:x", "cifar10:x"}) {
-    EXPECT_EQ(failure_from(R"({"dataset": {"name": ")" + name + "\"}}"), "none");
+    EXPECT_EQ(spec_failure(R"({"dataset": {"name": ")" + name + "\"}}"), "none");
   }
 }
 
 TEST(TrainSpec, NumbersOutOfRange) {
   for (const std::string key : {"epochs", "steps", "batch_size", "gradient_accumulation", "seq_length", "ranks"}) {
-    EXPECT_THAT(failure_from("{\"" + key + "\": 0}"), HasSubstr("'" + key + "' is 0, not a whole number, at least 1"));
-    EXPECT_THAT(failure_from("{\"" + key + "\": 1.5}"), HasSubstr("'" + key + "'"));
-    EXPECT_EQ(failure_from("{\"" + key + "\": 1}"), "none");
+    EXPECT_THAT(spec_failure("{\"" + key + "\": 0}"), HasSubstr("'" + key + "' is 0, not a whole number, at least 1"));
+    EXPECT_THAT(spec_failure("{\"" + key + "\": 1.5}"), HasSubstr("'" + key + "'"));
+    EXPECT_EQ(spec_failure("{\"" + key + "\": 1}"), "none");
   }
   for (const std::string key : {"seed", "warmup_steps", "eval_interval", "profile"}) {
-    EXPECT_THAT(failure_from("{\"" + key + "\": -1}"), HasSubstr("at least 0"));
-    EXPECT_EQ(failure_from("{\"" + key + "\": 0}"), "none");
+    EXPECT_THAT(spec_failure("{\"" + key + "\": -1}"), HasSubstr("at least 0"));
+    EXPECT_EQ(spec_failure("{\"" + key + "\": 0}"), "none");
   }
   for (const std::string key : {"learning_rate", "weight_decay", "dropout", "gradient_clipping", "duration"}) {
-    EXPECT_THAT(failure_from("{\"" + key + "\": -0.5}"), HasSubstr("'" + key + "'"));
+    EXPECT_THAT(spec_failure("{\"" + key + "\": -0.5}"), HasSubstr("'" + key + "'"));
   }
-  EXPECT_THAT(failure_from(R"({"learning_rate": 0})"), HasSubstr("'learning_rate' must be more than 0"));
-  EXPECT_THAT(failure_from(R"({"dropout": 1})"), HasSubstr("'dropout' must be less than 1"));
-  EXPECT_THAT(failure_from(R"({"dataset": {"validation": 1}})"), HasSubstr("'dataset.validation' must be less than 1"));
-  EXPECT_THAT(failure_from(R"({"dataset": {"arms": 1}})"), HasSubstr("at least 2"));
-  EXPECT_THAT(failure_from(R"({"model": {"vocabulary": 1}})"), HasSubstr("at least 2"));
-  EXPECT_THAT(failure_from(R"({"steps": 9223372036854775808})"), HasSubstr("'steps'"));
-  EXPECT_THAT(failure_from(R"({"learning_rate": 1e999})"), HasSubstr("'learning_rate'"));
-  EXPECT_THAT(failure_from(R"({"model": {"hidden": [4, 0]}})"), HasSubstr("'model.hidden' is 0"));
-  EXPECT_THAT(failure_from(R"({"lora": {"targets": ["q", 1]}})"), HasSubstr("a list of texts"));
+  EXPECT_THAT(spec_failure(R"({"learning_rate": 0})"), HasSubstr("'learning_rate' must be more than 0"));
+  EXPECT_THAT(spec_failure(R"({"dropout": 1})"), HasSubstr("'dropout' must be less than 1"));
+  EXPECT_THAT(spec_failure(R"({"dataset": {"validation": 1}})"), HasSubstr("'dataset.validation' must be less than 1"));
+  EXPECT_THAT(spec_failure(R"({"dataset": {"arms": 1}})"), HasSubstr("at least 2"));
+  EXPECT_THAT(spec_failure(R"({"model": {"vocabulary": 1}})"), HasSubstr("at least 2"));
+  EXPECT_THAT(spec_failure(R"({"steps": 9223372036854775808})"), HasSubstr("'steps'"));
+  EXPECT_THAT(spec_failure(R"({"learning_rate": 1e999})"), HasSubstr("'learning_rate'"));
+  EXPECT_THAT(spec_failure(R"({"model": {"hidden": [4, 0]}})"), HasSubstr("'model.hidden' is 0"));
+  EXPECT_THAT(spec_failure(R"({"lora": {"targets": ["q", 1]}})"), HasSubstr("a list of texts"));
 }
 
 TEST(TrainSpec, SeveralMistakesAreListedTogether) {
-  EXPECT_THAT(failure_from(R"({"epochs": 0, "device": "tpu", "model": {"name": "x", "layers": "many"}, "seed": 3})"),
+  EXPECT_THAT(spec_failure(R"({"epochs": 0, "device": "tpu", "model": {"name": "x", "layers": "many"}, "seed": 3})"),
               AllOf(StartsWith("bad_spec"), HasSubstr("'epochs'"), HasSubstr("'device'"), HasSubstr("no model 'x'"),
                     HasSubstr("'model.layers' is \"many\""), Not(HasSubstr("seed"))));
 }

@@ -5,15 +5,15 @@
 namespace assay::engine {
 namespace {
 
-constexpr double kDeviation = 0.02;
+constexpr double kLlamaDeviation = 0.02;
 
 /// Products that share their input are one product.
 LinearShape projection(std::vector<FilePart> parts, std::int64_t in) {
-  return {.parts = std::move(parts), .in = in, .bias = false, .init = Init::normal(kDeviation)};
+  return {.parts = std::move(parts), .in = in, .bias = false, .init = Init::normal(kLlamaDeviation)};
 }
 
 /// In the names of Hugging Face's Llama and Mistral.
-DecoderBlock make_block(Builder& builder, const TransformerShape& shape, std::int64_t index) {
+DecoderBlock make_llama_block(Builder& builder, const TransformerShape& shape, std::int64_t index) {
   const std::string prefix = "model.layers." + std::to_string(index) + ".";
   const std::int64_t kv_width = shape.kv_heads * shape.head_width();
   const std::string attention = prefix + "self_attn.";
@@ -39,11 +39,11 @@ class Llama : public Decoder {
     const auto table = [&](const std::string& name) {
       return &builder.add({.parts = {{name}},
                            .shape = {shape.vocabulary + padding, shape.width},
-                           .init = Init::normal(kDeviation),
+                           .init = Init::normal(kLlamaDeviation),
                            .padded_rows = padding});
     };
     tokens_ = table("model.embed_tokens.weight");
-    for (std::int64_t i = 0; i < shape.layers; ++i) layers_.push_back(make_block(builder, shape, i));
+    for (std::int64_t i = 0; i < shape.layers; ++i) layers_.push_back(make_llama_block(builder, shape, i));
     final_norm_ = std::make_unique<Norm>(builder, "model.norm", shape.width, false);
     output_ = shape.tied ? tokens_ : table("lm_head.weight");
     builder.check_targets();

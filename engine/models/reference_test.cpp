@@ -8,6 +8,7 @@
 
 #include "formats/failure.h"
 #include "models/model.h"
+#include "support/source_tree.h"
 
 namespace assay::engine {
 namespace {
@@ -18,9 +19,7 @@ namespace json = boost::json;
 // scripts/make_engine_reference.py.
 class Reference : public testing::TestWithParam<const char*> {
  protected:
-  static std::filesystem::path folder() {
-    return std::filesystem::path(__FILE__).parent_path() / "testdata" / GetParam();
-  }
+  static std::filesystem::path folder() { return assay::test::source_folder() / "engine/models/testdata" / GetParam(); }
   static json::object expected() {
     std::ifstream file(folder() / "expected.json");
     std::stringstream text;

@@ -83,7 +83,7 @@ double largest_difference(const at::Tensor& left, const at::Tensor& right) {
   return (left.to(at::kDouble) - right.to(at::kDouble)).abs().max().item<double>();
 }
 
-std::unique_ptr<Group> join(const TestRank& rank) {
+std::unique_ptr<Group> join_as(const TestRank& rank) {
   return join_group(rank.place, at::kCPU, {.listening_fd = rank.listening_fd});
 }
 
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, GradientBucketsOf, testing::Values(2, 4), testin
 
 TEST_P(GradientBucketsOf, GiveTheGradientOfTheWholeBatch) {
   TestRanks(GetParam(), [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     const at::Tensor expected = reference_gradient(at::kFloat, 1);
     ASSERT_GT(expected.abs().max().item<double>(), 1e-3);
     for (const std::int64_t bucket_bytes : {1, 40, 1 << 20}) {
@@ -114,7 +114,7 @@ TEST_P(GradientBucketsOf, GiveTheGradientOfTheWholeBatch) {
 
 TEST_P(GradientBucketsOf, CommunicateOnceAfterAccumulation) {
   TestRanks(GetParam(), [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     const at::Tensor expected = reference_gradient(at::kFloat, 3);
     Model model(at::kFloat);
     GradientBuckets buckets(model.arenas, *group, 1);
@@ -134,7 +134,7 @@ TEST_P(GradientBucketsOf, CommunicateOnceAfterAccumulation) {
 
 TEST_P(GradientBucketsOf, WorkInBf16) {
   TestRanks(GetParam(), [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     const at::Tensor expected = reference_gradient(at::kFloat, 1);
     const double largest = expected.abs().max().item<double>();
     Model model(at::kBFloat16);
@@ -154,7 +154,7 @@ TEST_P(GradientBucketsOf, WorkInBf16) {
 
 TEST(GradientBuckets, WaitForGradientsThatAreAddedToTwice) {
   TestRanks(2, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     const at::Tensor expected = reference_gradient(at::kFloat, 2);
     Model model(at::kFloat);
     GradientBuckets buckets(model.arenas, *group, 1);
@@ -174,7 +174,7 @@ TEST(GradientBuckets, WaitForGradientsThatAreAddedToTwice) {
 
 TEST(GradientBuckets, SendWhatGotNoGradientInThisPass) {
   TestRanks(2, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     Model model(at::kFloat);
     GradientBuckets buckets(model.arenas, *group, 1);
     for (int step = 0; step < 3; ++step) {
@@ -201,7 +201,7 @@ TEST(GradientBuckets, SendWhatGotNoGradientInThisPass) {
 
 TEST(GradientBuckets, RefuseAGradientThatComesTooLate) {
   TestRanks(2, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     Model model(at::kFloat);
     GradientBuckets buckets(model.arenas, *group, 1);
     buckets.prepare(true);
@@ -217,9 +217,11 @@ TEST(GradientBuckets, RefuseAGradientThatComesTooLate) {
 
 TEST(GradientBuckets, LeaveNoHooksBehind) {
   TestRanks(2, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     Model model(at::kFloat);
-    { const GradientBuckets buckets(model.arenas, *group, 1); }
+    {
+      const GradientBuckets buckets(model.arenas, *group, 1);
+    }
     model.loss(whole_batch()).backward();
     EXPECT_TRUE(at::equal(model.arenas[0].grad, reference_gradient(at::kFloat, 1)));
     group->leave();
@@ -241,7 +243,7 @@ TEST(GradientBuckets, DoNothingForOneRank) {
 
 TEST(GradientBuckets, RefuseGradientsOutsideTheArena) {
   TestRanks(2, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     Model model(at::kFloat);
     model.parameters[0].value.mutable_grad() = at::zeros({kInputs, kHidden});
     EXPECT_THROW(GradientBuckets(model.arenas, *group), std::logic_error);
@@ -250,7 +252,7 @@ TEST(GradientBuckets, RefuseGradientsOutsideTheArena) {
 
 TEST(GradientBuckets, ThrowInFinishWhenARankDiesDuringTheBackwardPass) {
   TestRanks ranks(3, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_as(rank);
     Model model(at::kFloat);
     GradientBuckets buckets(model.arenas, *group, 1);
     bool told = false;

@@ -14,12 +14,12 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-std::unique_ptr<Group> join(const TestRank& rank, ControlOptions options = {}) {
+std::unique_ptr<Group> join_ranks(const TestRank& rank, ControlOptions options = {}) {
   options.listening_fd = rank.listening_fd;
   return join_group(rank.place, at::kCPU, options);
 }
 
-void expect_loss(const TestRank& rank, const std::function<void()>& action) {
+void expect_lost_peer(const TestRank& rank, const std::function<void()>& action) {
   try {
     action();
     ADD_FAILURE() << "rank " << rank.place.rank << " noticed nothing";
@@ -34,17 +34,17 @@ void sum_for_ever(const TestRank& rank, Group& group, std::int64_t size) {
   group.start_sum(tensor);
   group.finish();
   rank.say("ready");
-  expect_loss(rank, [&] {
+  expect_lost_peer(rank, [&] {
     while (true) {
       group.start_mean(tensor);
       group.start_mean(tensor);
       group.finish();
     }
   });
-  expect_loss(rank, [&] { group.start_sum(tensor); });
-  expect_loss(rank, [&] { group.finish(); });
-  expect_loss(rank, [&] { group.broadcast(tensor); });
-  expect_loss(rank, [&] { group.gather(nullptr); });
+  expect_lost_peer(rank, [&] { group.start_sum(tensor); });
+  expect_lost_peer(rank, [&] { group.finish(); });
+  expect_lost_peer(rank, [&] { group.broadcast(tensor); });
+  expect_lost_peer(rank, [&] { group.gather(nullptr); });
 }
 
 class GroupOf : public testing::TestWithParam<int> {};
@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, GroupOf, testing::Values(2, 3, 4, 5), testing::P
 
 TEST_P(GroupOf, AddsUpInEveryFormat) {
   TestRanks(GetParam(), [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_ranks(rank);
     const int size = group->size();
     EXPECT_EQ(group->rank(), rank.place.rank);
     // 1 + 2 + … + size, times the position; all values are exact in every format.
@@ -74,7 +74,7 @@ TEST_P(GroupOf, AddsUpInEveryFormat) {
 
 TEST_P(GroupOf, RoundsBf16OnlyOnce) {
   TestRanks(GetParam(), [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_ranks(rank);
     // 256 + 1 is 256 in bf16; added in fp32, the ones of all other ranks survive.
     const at::Tensor tensor = at::full({3}, group->rank() == 0 ? 256 : 1, at::kBFloat16);
     group->start_sum(tensor);
@@ -87,7 +87,7 @@ TEST_P(GroupOf, RoundsBf16OnlyOnce) {
 
 TEST_P(GroupOf, AddsUpMoreThanOneSegment) {
   TestRanks(GetParam(), [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_ranks(rank);
     constexpr std::int64_t kCount = (5 << 20) + 3;
     const at::Tensor tensor = at::arange(0, kCount, at::kFloat).mul_(group->rank() + 1);
     const at::Tensor empty = at::zeros({0});
@@ -101,7 +101,7 @@ TEST_P(GroupOf, AddsUpMoreThanOneSegment) {
 
 TEST_P(GroupOf, BroadcastsRank0sValues) {
   TestRanks(GetParam(), [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_ranks(rank);
     for (const auto type : {at::kFloat, at::kBFloat16, at::kLong, at::kBool}) {
       const at::Tensor tensor = (at::arange(0, 1001).remainder(2) + (group->rank() == 0 ? 0 : 7)).to(type);
       group->broadcast(tensor);
@@ -115,7 +115,7 @@ TEST_P(GroupOf, BroadcastsRank0sValues) {
 
 TEST_P(GroupOf, DoesManySmallSums) {
   TestRanks(GetParam(), [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_ranks(rank);
     std::vector<at::Tensor> tensors;
     for (int round = 0; round < 5; ++round) {
       tensors.clear();
@@ -136,7 +136,7 @@ TEST_P(GroupOf, DoesManySmallSums) {
 
 TEST(Group, RefusesWhatItCannotAddUp) {
   TestRanks(2, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_ranks(rank);
     EXPECT_THROW(group->start_sum(at::zeros({4, 4}).t()), std::invalid_argument);
     EXPECT_THROW(group->start_sum(at::zeros({4}, at::kLong)), std::invalid_argument);
     EXPECT_THROW(group->broadcast(at::zeros({4, 4}).t()), std::invalid_argument);
@@ -147,7 +147,7 @@ TEST(Group, RefusesWhatItCannotAddUp) {
 TEST(Group, NamesARankThatIsKilledWhileTheyAddUp) {
   // Small sums die between two messages, large ones in the middle of one.
   for (const std::int64_t size : {101, (8 << 20) + 1}) {
-    TestRanks ranks(4, [size](const TestRank& rank) { sum_for_ever(rank, *join(rank), size); });
+    TestRanks ranks(4, [size](const TestRank& rank) { sum_for_ever(rank, *join_ranks(rank), size); });
     ranks.wait_for(2, "ready");
     ranks.wait_for(0, "ready");
     ranks.signal(2, SIGKILL);
@@ -161,7 +161,7 @@ TEST(Group, NamesARankThatIsKilledWhileTheyAddUp) {
 }
 
 TEST(Group, NamesRank0ThatIsKilledWhileTheyAddUp) {
-  TestRanks ranks(3, [](const TestRank& rank) { sum_for_ever(rank, *join(rank), 70001); });
+  TestRanks ranks(3, [](const TestRank& rank) { sum_for_ever(rank, *join_ranks(rank), 70001); });
   ranks.wait_for(0, "ready");
   ranks.signal(0, SIGKILL);
   EXPECT_THAT(ranks.said(1), HasSubstr("lost_peer: rank 0 of 3 on " + this_host() + " died [reports]"));
@@ -173,7 +173,7 @@ TEST(Group, NamesARankThatIsStoppedWhileTheyAddUp) {
     ControlOptions options;
     options.limits.heartbeat = 300ms;
     options.limits.silence = 2s;
-    sum_for_ever(rank, *join(rank, options), 4 << 20);
+    sum_for_ever(rank, *join_ranks(rank, options), 4 << 20);
   });
   ranks.wait_for(1, "ready");
   ranks.signal(1, SIGSTOP);
@@ -183,9 +183,9 @@ TEST(Group, NamesARankThatIsStoppedWhileTheyAddUp) {
 
 TEST(Group, PassesOnWhyARankFails) {
   TestRanks ranks(3, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_ranks(rank);
     if (rank.place.rank == 2) return group->fail(Failure("oom", "no memory for the optimiser"));
-    expect_loss(rank, [&] {
+    expect_lost_peer(rank, [&] {
       group->start_sum(at::ones({100}));
       group->finish();
     });
@@ -198,7 +198,7 @@ TEST(Group, PassesOnWhyARankFails) {
 
 TEST(Group, OfOneIsItself) {
   TestRanks(1, [](const TestRank& rank) {
-    const auto group = join(rank);
+    const auto group = join_ranks(rank);
     at::Tensor tensor = at::full({2}, 3, at::kFloat);
     group->start_sum(tensor);
     group->start_mean(tensor);

@@ -1,4 +1,5 @@
 #include "tests/engine_program.h"
+#include "support/source_tree.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -53,7 +54,7 @@ bool group_is_alive(pid_t group) { return ::kill(-group, 0) == 0; }
 
 EngineProgram::EngineProgram(std::vector<std::string> arguments, const std::map<std::string, std::string>& environment)
     : folder_(new_folder()) {
-  arguments.insert(arguments.begin(), ASSAY_ENGINE_PROGRAM);
+  arguments.insert(arguments.begin(), (assay::test::build_folder() / "bin/assay-engine").string());
   std::vector<char*> argv = pointers_to(arguments);
   std::map<std::string, std::string> variables = environment;
   variables["ASSAY_EVENTS"] = "file:" + folder_ + "/events";

@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-void put(const fs::path& path, std::string_view text) { ASSERT_TRUE(write_file_atomically(path, text).ok()); }
+void put_file(const fs::path& path, std::string_view text) { ASSERT_TRUE(write_file_atomically(path, text).ok()); }
 
 TEST(RunNotice, IsSeenWhileItLives) {
   const TemporaryFolder root;
@@ -31,14 +31,14 @@ TEST(RunNotice, TheFolderIsForEverybodyAndKeepsForeignHandsOff) {
   const TemporaryFolder root;
   const std::vector folders = {root.path() / "runs"};
   const auto notice = RunNotice::announce("k3ab", folders);
-  struct stat found {};
+  struct stat found{};
   ASSERT_EQ(::stat(folders.front().c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 07777U, 01777U);
 }
 
 TEST(RunNotice, TakesTheFirstFolderThatCanBeWritten) {
   const TemporaryFolder root;
-  put(root.path() / "file", "");
+  put_file(root.path() / "file", "");
   const std::vector folders = {root.path() / "missing" / "runs", root.path() / "file", root.path() / "second"};
   const auto notice = RunNotice::announce("k3ab", folders);
   EXPECT_EQ(notice.file().parent_path(), root.path() / "second");
@@ -61,8 +61,8 @@ TEST(RunNotice, ADeadProcessOrAnotherOneOfItsNumberIsIgnored) {
   const TemporaryFolder root;
   const auto self = read_process_stat(::getpid());
   ASSERT_TRUE(self);
-  put(root.path() / fmt::format("{}-{}", self->pid, self->start_ticks + 1), "reused");
-  put(root.path() / "999999999-5", "dead");
+  put_file(root.path() / fmt::format("{}-{}", self->pid, self->start_ticks + 1), "reused");
+  put_file(root.path() / "999999999-5", "dead");
   EXPECT_THAT(runs_on_this_machine({root.path()}), IsEmpty());
 }
 
@@ -71,10 +71,10 @@ TEST(RunNotice, WhatIsNoNoticeIsPassedOver) {
   const auto self = read_process_stat(::getpid());
   ASSERT_TRUE(self);
   const std::string name = fmt::format("{}-{}", self->pid, self->start_ticks);
-  put(root.path() / "elsewhere", "k3ab");
+  put_file(root.path() / "elsewhere", "k3ab");
   fs::create_symlink(root.path() / "elsewhere", root.path() / name);
   for (const char* other : {"-", "12-", "-12", "x-1", "1-x", "-1-1", "99999999999999999999-1"}) {
-    put(root.path() / other, "k3ab");
+    put_file(root.path() / other, "k3ab");
   }
   EXPECT_THAT(runs_on_this_machine({root.path()}), IsEmpty());
   fs::remove(root.path() / name);

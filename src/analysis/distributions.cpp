@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/nan.h"
 #include "base/portable_math.h"
 
 namespace assay {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kHalfLnTwoPi = 0.91893853320467274178;
 constexpr double kTwoPi = 6.2831853071795864769;

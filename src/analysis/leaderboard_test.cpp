@@ -6,14 +6,14 @@
 namespace assay {
 namespace {
 
-std::vector<double> around(double rate) { return {rate * 0.99, rate * 1.01, rate, rate * 0.995, rate * 1.005}; }
+std::vector<double> spread_around(double rate) { return {rate * 0.99, rate * 1.01, rate, rate * 0.995, rate * 1.005}; }
 
 TEST(Leaderboard, RanksWhatIsValid) {
   const std::vector<LeaderboardEntry> entries = {
-      {.model = "m", .device = "A", .values = around(100), .cost = Money{1.0, "USD"}},
-      {.model = "m", .device = "B", .values = around(900), .valid = false, .remark = "client too late"},
-      {.model = "m", .device = "C", .values = around(200), .cost = Money{2.0, "USD"}},
-      {.model = "m", .device = "D", .values = around(99.9), .cost = Money{1.5, "USD"}},
+      {.model = "m", .device = "A", .values = spread_around(100), .cost = Money{1.0, "USD"}},
+      {.model = "m", .device = "B", .values = spread_around(900), .valid = false, .remark = "client too late"},
+      {.model = "m", .device = "C", .values = spread_around(200), .cost = Money{2.0, "USD"}},
+      {.model = "m", .device = "D", .values = spread_around(99.9), .cost = Money{1.5, "USD"}},
       {.model = "m", .device = "E"},
   };
   const auto rows = leaderboard(entries);

@@ -33,11 +33,11 @@ Repeats repeats_of(const ScalingPoint& point) {
 }
 
 /// Work that differs by less is the same work: the last, incomplete batch is not the same at every size.
-constexpr double kSameWork = 0.02;
+constexpr double kSameWorkPerRun = 0.02;
 
 bool same_count(const std::optional<double>& a, const std::optional<double>& b) {
   if (!a || !b) return a == b;
-  return std::fabs(*a - *b) <= kSameWork * std::fabs(*b);
+  return std::fabs(*a - *b) <= kSameWorkPerRun * std::fabs(*b);
 }
 
 /// Times may be compared where every size did the same work; otherwise throughput must be.

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// The two-node report that claims 2.05 samples/s, no failures and super-linear scaling.
-ServingRun golden() {
+ServingRun golden_report() {
   ServingRun run;
   run.wall_seconds = 22.16;
   run.mean_output_tokens = 31.3;
@@ -36,7 +36,7 @@ ServingRun golden() {
 }
 
 TEST(ServingReport, GoldenFiguresToThePrintedDigits) {
-  const auto report = report_serving(golden());
+  const auto report = report_serving(golden_report());
   const auto& total = report.total;
   EXPECT_EQ(fmt::format("{} of {} ({:.0f} %), {} lost", total.done, total.asked, *total.success * 100, total.lost),
             "15 of 20 (75 %), 5 lost");
@@ -59,7 +59,7 @@ TEST(ServingReport, GoldenFiguresToThePrintedDigits) {
 }
 
 TEST(ServingReport, AMeasuredBaselineGivesScaling) {
-  auto run = golden();
+  auto run = golden_report();
   run.one_node_samples_per_second = 0.5;
   const auto report = report_serving(run);
   EXPECT_NEAR(*report.total.speedup, 15 / 22.16 / 0.5, 1e-12);

@@ -7,12 +7,12 @@
 
 #include "analysis/distributions.h"
 #include "analysis/intervals.h"
+#include "analysis/nan.h"
 #include "base/portable_math.h"
 
 namespace assay {
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 /// Up to here the number of arrangements (1.3e14) is an exact double.
 constexpr std::size_t kMostForExact = 25;
 

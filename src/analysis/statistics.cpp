@@ -6,10 +6,10 @@
 #include <limits>
 #include <numeric>
 
+#include "analysis/nan.h"
+
 namespace assay {
 namespace {
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// Neumaier's sum: what each addition rounds away is kept apart, so a million latencies add up to the last digit.
 double precise_sum(std::span<const double> values) {

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "analysis/nan.h"
 #include "base/random.h"
 
 namespace assay {
@@ -15,8 +16,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 /// NIST StRD "NumAcc3" and "NumAcc4": certified mean `start`, certified standard deviation 0.1.
 std::vector<double> nist_num_acc(double start) {

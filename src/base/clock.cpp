@@ -4,13 +4,9 @@
 
 #include <ctime>
 
+#include "base/ascii.h"
+
 namespace assay {
-namespace {
-
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
-
-}  // namespace
-
 SteadyTime SystemClock::now() const { return std::chrono::steady_clock::now(); }
 
 WallTime SystemClock::wall() const { return std::chrono::time_point_cast<Nanos>(std::chrono::system_clock::now()); }

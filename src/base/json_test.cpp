@@ -99,7 +99,9 @@ TEST(PrettyJson, WritesNullForWhatIsNotFinite) {
   const double nan = std::nan("");
   EXPECT_EQ(pretty_json(nan), "null\n");
   EXPECT_EQ(pretty_json(json::array{nan, 1}), "[null, 1]\n");
-  EXPECT_EQ(pretty_json(json::array{json::array{std::numeric_limits<double>::infinity()}}), "[\n  [null]\n]\n");
+  json::array nested;
+  nested.push_back(json::array{std::numeric_limits<double>::infinity()});
+  EXPECT_EQ(pretty_json(nested), "[\n  [null]\n]\n");
 }
 
 TEST(JsonFields, ReadsEveryType) {

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace assay {
@@ -122,8 +123,6 @@ template <typename... Args>
 Error rule(fmt::format_string<Args...> format, Args&&... args) {
   return Error{.kind = ErrorKind::bad_spec, .message = fmt::format(format, std::forward<Args>(args)...)};
 }
-
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 std::size_t digits_at(std::string_view text, std::size_t from) {
   std::size_t end = from;

@@ -4,6 +4,7 @@
 #include <array>
 #include <string>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "importers/figure.h"
 
@@ -12,8 +13,6 @@ namespace {
 
 /// Longer cells are texts.
 constexpr std::size_t kLongestNumber = 400;
-
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 /// Digits before the first comma and in the groups behind it; a point ends the groups.
 struct Groups {

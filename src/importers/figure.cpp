@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace assay {
@@ -16,8 +17,6 @@ namespace {
 /// Room for the last bits that arithmetic in binary loses against the same in decimal.
 constexpr double kSlack = 1e-9;
 constexpr std::int64_t kLargestCount = std::int64_t{1} << 53;
-
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 std::size_t digits_at(std::string_view text) {
   std::size_t digits = 0;

@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-constexpr double kBytesPerGigabyte = 1e9;
+constexpr double kGigabyte = 1e9;
 constexpr double kMillisecondsPerSecond = 1e3;
 
 /// The number behind `_batch` or `_seq` in a name like `node0_world4_batch8_seq512.json`.
@@ -124,7 +124,7 @@ DraftRun run_from(const NodeResult& node, const std::optional<Price>& price) {
   }
   put_settings(run.spec, node.settings);
   put_price(run.spec, node, price);
-  put_metric(run, "gpu_memory_peak_bytes", scaled(node.memory_peak_gb, kBytesPerGigabyte));
+  put_metric(run, "gpu_memory_peak_bytes", scaled(node.memory_peak_gb, kGigabyte));
   put_metric(run, "gpu.util", scaled(node.gpu_utilisation_percent, 0.01));
   put_metric(run, "gpu.temperature_c", node.temperature_c);
   return draft;
@@ -168,7 +168,7 @@ DraftRun run_from(const Ranks& job, const std::optional<Price>& price) {
   std::vector<double> memory;
   for (const NodeResult* rank : job) {
     hosts.insert(rank->node);
-    if (rank->memory_peak_gb) memory.push_back(rank->memory_peak_gb->value * kBytesPerGigabyte);
+    if (rank->memory_peak_gb) memory.push_back(rank->memory_peak_gb->value * kGigabyte);
     // The job is done when its slowest rank is.
     if (rank->seconds) put_metric(run, "train_seconds", std::max(run.metrics["train_seconds"], rank->seconds->value));
     if (!run.error) put_error(run, *rank);

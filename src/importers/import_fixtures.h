@@ -9,12 +9,13 @@
 
 #include "base/files.h"
 #include "model/run.h"
+#include "support/source_tree.h"
 
 namespace assay {
 
 /// A file of tests/fixtures/imports.
 inline std::string fixture(const std::string& name) {
-  auto content = read_file(fs::path(ASSAY_IMPORT_FIXTURES) / name);
+  auto content = read_file(test::fixture_folder() / "imports" / name);
   EXPECT_TRUE(content.ok()) << name;
   return std::move(content).value_or("");
 }

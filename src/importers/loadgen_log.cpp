@@ -14,7 +14,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kSniffed = std::size_t{16} << 10;
+constexpr std::size_t kSniffedOfLoadgen = std::size_t{16} << 10;
 constexpr std::size_t kMostMessages = 20;
 constexpr std::size_t kMostParameters = 200;
 constexpr std::size_t kLongestText = 500;
@@ -340,7 +340,7 @@ Error foreign(std::string_view name, std::string_view what) {
 }  // namespace
 
 LoadgenFile loadgen_file_kind(std::string_view text, std::string_view name) {
-  const std::string_view head = text.substr(0, kSniffed);
+  const std::string_view head = text.substr(0, kSniffedOfLoadgen);
   if (head.find(kPrefix) != std::string_view::npos) return LoadgenFile::detail;
   if (head.find("MLPerf Results Summary") != std::string_view::npos ||
       head.find("encountered during test.") != std::string_view::npos)

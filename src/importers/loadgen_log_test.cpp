@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "importers/import_fixtures.h"
+#include "support/source_tree.h"
 
 namespace assay {
 namespace {
@@ -217,7 +218,7 @@ TEST(LoadgenLog, DamagedEntriesAreLeftOut) {
 }
 
 TEST(LoadgenLog, ReadsFilesAndFolders) {
-  const fs::path folder = fs::path(ASSAY_IMPORT_FIXTURES) / "loadgen";
+  const fs::path folder = test::fixture_folder() / "imports" / "loadgen";
   const std::vector<fs::path> paths = {folder / "server", folder / "single-stream/mlperf_log_summary.txt"};
   const auto import = read_loadgen(paths);
   ASSERT_TRUE(import.ok());

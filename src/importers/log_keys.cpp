@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace assay {
 namespace {
 
@@ -112,8 +114,6 @@ constexpr std::array kPhrases = {
     Phrase{"cuda version", LogKey::setting, "cuda_version"},
     Phrase{"pytorch version", LogKey::setting, "pytorch_version"},
 };
-
-bool is_letter(char character) { return (character | 0x20) >= 'a' && (character | 0x20) <= 'z'; }
 
 // Names are looked up letter by letter from their end, in a tree of the phrases written backwards: one step per letter
 // however many phrases there are.

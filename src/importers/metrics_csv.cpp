@@ -20,7 +20,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kLargestFile = std::size_t{2} << 30;
+constexpr std::size_t kLargestCsv = std::size_t{2} << 30;
 constexpr std::size_t kMostColumns = 4'000'000;      ///< of all runs together
 constexpr double kLargestStep = 9007199254740992.0;  // 2⁵³
 /// Seconds that no wall clock shows any more: 1973.
@@ -385,7 +385,7 @@ Result<CsvImport> parse_metrics_csv(std::string_view bytes, std::string_view nam
 }
 
 Result<CsvImport> read_metrics_csv(const std::filesystem::path& path, const CsvOptions& options) {
-  ASSAY_TRY(const auto content, read_file(path, kLargestFile));
+  ASSAY_TRY(const auto content, read_file(path, kLargestCsv));
   return parse_metrics_csv(content, path.filename().string(), options);
 }
 

@@ -6,6 +6,7 @@
 
 #include "importers/csv.h"
 #include "importers/import_fixtures.h"
+#include "support/source_tree.h"
 
 namespace assay {
 namespace {
@@ -246,7 +247,7 @@ TEST(MetricsCsv, VeryLongRows) {
 }
 
 TEST(MetricsCsv, ReadsFiles) {
-  EXPECT_TRUE(read_metrics_csv(fs::path(ASSAY_IMPORT_FIXTURES) / "csv/wandb-chart.csv").ok());
+  EXPECT_TRUE(read_metrics_csv(test::fixture_folder() / "imports" / "csv/wandb-chart.csv").ok());
   EXPECT_EQ(read_metrics_csv("/nonexistent.csv").error().kind, ErrorKind::missing_file);
 }
 

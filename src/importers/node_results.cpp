@@ -14,8 +14,8 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kLongestText = 500;
-constexpr double kLargestCount = 9007199254740992.0;  // 2⁵³
+constexpr std::size_t kLongestResultText = 500;
+constexpr double kLargestResultCount = 9007199254740992.0;  // 2⁵³
 
 using Paths = std::initializer_list<std::string_view>;
 
@@ -50,14 +50,14 @@ std::optional<Stated> figure(const json::object& object, Paths paths) {
 
 std::optional<std::int64_t> count(const json::object& object, Paths paths) {
   const auto number = figure(object, paths);
-  if (!number || number->value < 0 || number->value > kLargestCount || number->value != std::trunc(number->value))
+  if (!number || number->value < 0 || number->value > kLargestResultCount || number->value != std::trunc(number->value))
     return std::nullopt;
   return static_cast<std::int64_t>(number->value);
 }
 
 std::string as_text(const json::value& value) {
-  if (const auto* text = value.if_string()) return printable(std::string_view(*text).substr(0, kLongestText));
-  return value.is_null() ? "" : printable(json::serialize(value).substr(0, kLongestText));
+  if (const auto* text = value.if_string()) return printable(std::string_view(*text).substr(0, kLongestResultText));
+  return value.is_null() ? "" : printable(json::serialize(value).substr(0, kLongestResultText));
 }
 
 std::string text(const json::object& object, Paths paths) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "importers/import_fixtures.h"
+#include "support/source_tree.h"
 
 namespace assay {
 namespace {
@@ -24,7 +25,7 @@ NodeResults import_fixtures(const std::vector<std::string>& names, const std::op
   return results ? std::move(results).value() : NodeResults{};
 }
 
-NodeResults import_text(std::string_view text, const std::string& name = "node7_final.json",
+NodeResults import_node(std::string_view text, const std::string& name = "node7_final.json",
                         const std::optional<Price>& price = {}) {
   const NamedText file{name, text};
   auto results = import_node_results(std::span(&file, 1), price);
@@ -161,7 +162,7 @@ TEST(NodeResults, DiagnosticSuitesKeepTheirFailures) {
 }
 
 TEST(NodeResults, ContradictionsOfATrainingNode) {
-  const auto results = import_text(R"({"config": {"batch_size": 8, "seq_length": 512, "max_steps": 100},
+  const auto results = import_node(R"({"config": {"batch_size": 8, "seq_length": 512, "max_steps": 100},
     "performance": {"samples_per_second": 2.0, "tokens_per_second": 748, "total_train_time_seconds": 547.95,
                     "seconds_per_step": 4.0},
     "cost": {"price_per_gpu_hour_usd": 0.60, "cost_per_1000_samples_usd": 0.2}})");
@@ -177,7 +178,7 @@ TEST(NodeResults, ContradictionsOfATrainingNode) {
 
 TEST(NodeResults, ContradictionsOfAnInferenceNode) {
   const auto results =
-      import_text(R"({"node_name": "b", "total_samples": 3, "successful_samples": 2, "failed_samples": 0,
+      import_node(R"({"node_name": "b", "total_samples": 3, "successful_samples": 2, "failed_samples": 0,
     "average_time_per_sample_ms": 500, "latencies_ms": [100, 200, 300], "latency_p99_ms": 900,
     "average_tokens_per_second": 5, "output_tokens": [1, 2, 3]})");
   EXPECT_TRUE(has_flag(results.flags, "contradiction", "0 failed samples, but 1 are missing")) << listed(results.flags);
@@ -185,33 +186,33 @@ TEST(NodeResults, ContradictionsOfAnInferenceNode) {
   EXPECT_TRUE(has_flag(results.flags, "contradiction", "2 samples done, but lists 3 latencies"));
   EXPECT_TRUE(has_flag(results.flags, "contradiction", "a 99th percentile of 900 ms"));
   EXPECT_TRUE(has_flag(results.flags, "contradiction", "5 tokens/s, but its samples were generated at 10"));
-  EXPECT_TRUE(has_flag(import_text(R"({"successful_samples": 5, "total_samples": 3})").flags, "contradiction",
+  EXPECT_TRUE(has_flag(import_node(R"({"successful_samples": 5, "total_samples": 3})").flags, "contradiction",
                        "5 samples done, but only 3 were asked for"));
 }
 
 TEST(NodeResults, ANodeThatOnlyFailedCountsAsNothingDone) {
-  const auto results = import_text(R"({"total_samples": 20, "total_time_seconds": 10, "success_rate_percent": 100,
+  const auto results = import_node(R"({"total_samples": 20, "total_time_seconds": 10, "success_rate_percent": 100,
     "node_results": {"a": {"successful_samples": 10, "total_samples": 10}, "b": {"error": "Process failed with code 1"}}})");
   EXPECT_TRUE(has_flag(results.flags, "failed", "Process failed with code 1")) << listed(results.flags);
   EXPECT_TRUE(has_flag(results.flags, "contradiction", "10 of 20 samples are 50 %"));
 }
 
 TEST(NodeResults, LengthsFromRatesAreNotSplitByRounding) {
-  const auto results = import_text(R"([{"performance": {"samples_per_second": 1.46, "tokens_per_second": 748}},
+  const auto results = import_node(R"([{"performance": {"samples_per_second": 1.46, "tokens_per_second": 748}},
     {"performance": {"samples_per_second": 1.47, "tokens_per_second": 752}}])");
   EXPECT_EQ(results.nodes.size(), 2u);
   EXPECT_EQ(listed(results.flags), "");
 }
 
 TEST(NodeResults, PythonsWordsForNumbersAreLeftOut) {
-  const auto results = import_text(R"({"performance": {"samples_per_second": NaN, "tokens_per_second": -Infinity},
+  const auto results = import_node(R"({"performance": {"samples_per_second": NaN, "tokens_per_second": -Infinity},
     "note": "NaN in a \"string\" is text", "train_loss": Infinity})");
   EXPECT_EQ(results.nodes.front().samples_per_second, std::nullopt);
   EXPECT_TRUE(has_flag(results.flags, "non_finite", "3 figures"));
 }
 
 TEST(NodeResults, WrongTypesAreTakenAsAbsent) {
-  const auto results = import_text(R"({"performance": {"samples_per_second": "fast", "tokens_per_second": [1]},
+  const auto results = import_node(R"({"performance": {"samples_per_second": "fast", "tokens_per_second": [1]},
     "config": {"batch_size": -4, "max_steps": 1.5, "nested": {"a": 1}}, "node_id": 3, "error": null})");
   const NodeResult& node = results.nodes.front();
   EXPECT_EQ(node.node, "node3");
@@ -251,7 +252,7 @@ TEST(NodeResults, CutAtEveryByteIsAnError) {
 }
 
 TEST(NodeResults, ReadsFiles) {
-  const std::vector<fs::path> paths = {fs::path(ASSAY_IMPORT_FIXTURES) / "results/node1_final.json"};
+  const std::vector<fs::path> paths = {test::fixture_folder() / "imports" / "results/node1_final.json"};
   EXPECT_TRUE(read_node_results(paths).ok());
   const std::vector<fs::path> missing = {"/nonexistent.json"};
   EXPECT_EQ(read_node_results(missing).error().kind, ErrorKind::missing_file);

@@ -15,16 +15,16 @@ namespace {
 constexpr std::size_t kLargestLog = std::size_t{2} << 30;
 
 template <typename T>
-void fill(std::optional<T>& into, const std::optional<T>& from) {
+void fill_gap(std::optional<T>& into, const std::optional<T>& from) {
   if (!into) into = from;
 }
 
-void fill(std::string& into, const std::string& from) {
+void fill_gap(std::string& into, const std::string& from) {
   if (into.empty()) into = from;
 }
 
 void join(std::optional<RankedFigure>& into, const std::optional<RankedFigure>& from) {
-  if (!into || !from) return fill(into, from);
+  if (!into || !from) return fill_gap(into, from);
   into->lowest = std::min(into->lowest, from->lowest);
   into->highest = std::max(into->highest, from->highest);
   into->reports += from->reports;
@@ -36,10 +36,10 @@ void join_epochs(std::vector<SlurmEpoch>& into, const std::vector<SlurmEpoch>& f
   for (const auto& epoch : from) {
     SlurmEpoch& joined = epochs[epoch.number];
     joined.number = epoch.number;
-    fill(joined.loss, epoch.loss);
-    fill(joined.val_loss, epoch.val_loss);
-    fill(joined.val_accuracy, epoch.val_accuracy);
-    fill(joined.seconds, epoch.seconds);
+    fill_gap(joined.loss, epoch.loss);
+    fill_gap(joined.val_loss, epoch.val_loss);
+    fill_gap(joined.val_accuracy, epoch.val_accuracy);
+    fill_gap(joined.seconds, epoch.seconds);
     joined.complete |= epoch.complete;
   }
   into.clear();
@@ -52,22 +52,22 @@ void keep_best(std::optional<Stated>& into, const std::optional<Stated>& from, B
 }
 
 void join_facts(SlurmJob& into, SlurmJob& from) {
-  fill(into.name, from.name);
-  fill(into.node_list, from.node_list);
-  fill(into.nodes, from.nodes);
-  fill(into.tasks, from.tasks);
-  fill(into.tasks_per_node, from.tasks_per_node);
-  fill(into.cpus_per_task, from.cpus_per_task);
-  fill(into.gpus, from.gpus);
-  fill(into.batch_per_gpu, from.batch_per_gpu);
-  fill(into.effective_batch, from.effective_batch);
-  fill(into.accumulation, from.accumulation);
-  fill(into.epochs_planned, from.epochs_planned);
-  fill(into.samples, from.samples);
-  fill(into.steps_per_epoch, from.steps_per_epoch);
-  fill(into.training_repeated, from.training_repeated);
-  fill(into.duration_seconds, from.duration_seconds);
-  fill(into.best_checkpoint, from.best_checkpoint);
+  fill_gap(into.name, from.name);
+  fill_gap(into.node_list, from.node_list);
+  fill_gap(into.nodes, from.nodes);
+  fill_gap(into.tasks, from.tasks);
+  fill_gap(into.tasks_per_node, from.tasks_per_node);
+  fill_gap(into.cpus_per_task, from.cpus_per_task);
+  fill_gap(into.gpus, from.gpus);
+  fill_gap(into.batch_per_gpu, from.batch_per_gpu);
+  fill_gap(into.effective_batch, from.effective_batch);
+  fill_gap(into.accumulation, from.accumulation);
+  fill_gap(into.epochs_planned, from.epochs_planned);
+  fill_gap(into.samples, from.samples);
+  fill_gap(into.steps_per_epoch, from.steps_per_epoch);
+  fill_gap(into.training_repeated, from.training_repeated);
+  fill_gap(into.duration_seconds, from.duration_seconds);
+  fill_gap(into.best_checkpoint, from.best_checkpoint);
   into.settings.merge(from.settings);
   into.sources.insert(into.sources.end(), from.sources.begin(), from.sources.end());
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "importers/import_fixtures.h"
+#include "support/source_tree.h"
 
 namespace assay {
 namespace {
@@ -447,7 +448,7 @@ TEST(SlurmLog, HostlistsAreCounted) {
 }
 
 TEST(SlurmLog, ReadsFiles) {
-  const std::vector<fs::path> paths = {fs::path(ASSAY_IMPORT_FIXTURES) / "slurm/slurm-48211.out"};
+  const std::vector<fs::path> paths = {test::fixture_folder() / "imports" / "slurm/slurm-48211.out"};
   const auto import = read_slurm_logs(paths);
   ASSERT_TRUE(import.ok());
   EXPECT_EQ(import->jobs.front().id, "48211");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "importers/log_problems.h"
 
@@ -13,19 +14,16 @@ namespace {
 
 constexpr std::size_t kMostEpochs = 1'000'000;
 constexpr std::size_t kMostJobs = 10'000;
-constexpr std::size_t kMostRanks = 100'000;
+constexpr std::size_t kMostLoggedRanks = 100'000;
 constexpr std::size_t kMostProblems = 50;
 constexpr int kProblemsPerSegment = 4;
-constexpr std::size_t kLongestText = 300;
+constexpr std::size_t kLongestLoggedText = 300;
 
 constexpr std::array<bool, 256> kDelimiters = [] {
   std::array<bool, 256> table{};
   table[':'] = table['='] = true;
   return table;
 }();
-
-bool is_letter(char character) { return (character | 0x20) >= 'a' && (character | 0x20) <= 'z'; }
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 std::string_view without_blanks(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -142,7 +140,7 @@ void SlurmParser::take_text(const LogKeyMatch& match, std::string_view rest, cha
   }
   end = std::min(end, rest.size());
   if (end == rest.size() && segment_.cut) return;
-  const std::string_view value = trim(rest.substr(0, std::min(end, kLongestText)));
+  const std::string_view value = trim(rest.substr(0, std::min(end, kLongestLoggedText)));
   if (value.empty()) return;
   const auto keep_first = [&](std::string& field) {
     if (field.empty()) field = printable(value);
@@ -396,7 +394,7 @@ void SlurmParser::enter_epoch(std::int64_t number) {
   }
   if (state.epochs.size() >= kMostEpochs && !state.epochs.contains(number)) return;
   if (current == places.end()) {
-    if (places.size() >= kMostRanks) return;
+    if (places.size() >= kMostLoggedRanks) return;
     current = places.emplace(rank_key(), Place{}).first;
   } else if (current->second.epoch->number < number) {
     current->second.epoch->complete = true;

@@ -7,7 +7,7 @@
 namespace assay {
 namespace {
 
-constexpr std::string_view kKind = "node";
+constexpr std::string_view kNodeKind = "node";
 
 ClusterDocument document_of(const NodeRecord& record) {
   return {.id = record.name, .time = record.first_seen, .content = to_json(record)};
@@ -17,7 +17,7 @@ ClusterDocument document_of(const NodeRecord& record) {
 
 Result<std::unique_ptr<NodeRegistry>> NodeRegistry::load(ClusterStore& store, const Clock& clock) {
   std::unique_ptr<NodeRegistry> registry(new NodeRegistry(store, clock));
-  ASSAY_TRY(const auto documents, store.list({.kind = std::string(kKind)}));
+  ASSAY_TRY(const auto documents, store.list({.kind = std::string(kNodeKind)}));
   for (const auto& document : documents) {
     auto record = node_record_from_json(document.content);
     if (!record) {
@@ -62,14 +62,14 @@ std::vector<std::shared_ptr<Node>> NodeRegistry::all() const {
 Result<void> NodeRegistry::save(const Node& node) {
   const std::lock_guard saving(saving_mutex_);
   if (find(node.name()).get() != &node) return {};
-  return store_.put(kKind, document_of(node.record()), true);
+  return store_.put(kNodeKind, document_of(node.record()), true);
 }
 
 Result<void> NodeRegistry::save_all() {
   const std::lock_guard saving(saving_mutex_);
   std::vector<ClusterDocument> documents;
   for (const auto& node : all()) documents.push_back(document_of(node->record()));
-  return store_.put_all(kKind, documents, true);
+  return store_.put_all(kNodeKind, documents, true);
 }
 
 Result<void> NodeRegistry::forget(std::string_view name) {
@@ -84,7 +84,7 @@ Result<void> NodeRegistry::forget(std::string_view name) {
                  .message = fmt::format("node '{}' is online and would be back at once", name),
                  .hint = "Stop its agent first."};
   }
-  ASSAY_CHECK(store_.remove(kKind, name));
+  ASSAY_CHECK(store_.remove(kNodeKind, name));
   const std::lock_guard lock(mutex_);
   nodes_.erase(nodes_.find(name));
   return {};

@@ -16,7 +16,7 @@ namespace assay {
 namespace {
 
 /// The kind of the documents that say which runs were asked for.
-constexpr std::string_view kKind = "run_command";
+constexpr std::string_view kRunCommandKind = "run_command";
 constexpr std::size_t kMaxRunJson = std::size_t{64} << 20;
 /// A study of all combinations of many settings; nobody asks for more in one go.
 constexpr std::size_t kMaxRunsPerCommand = 4096;
@@ -37,14 +37,14 @@ bool is_recorded_file(std::string_view path) {
   return parts[0] == "artifacts" || (parts[0] == "ranks" && parts[1].ends_with(".journal"));
 }
 
-Error misuse(std::string message) { return {.kind = ErrorKind::usage, .message = std::move(message)}; }
+Error wrong_piece(std::string message) { return {.kind = ErrorKind::usage, .message = std::move(message)}; }
 
 Result<void> check_names(const RunPiece& piece) {
   if (!is_run_id(piece.run)) {
-    return misuse(fmt::format("'{}' is no id of a run", printable(piece.run.substr(0, 128))));
+    return wrong_piece(fmt::format("'{}' is no id of a run", printable(piece.run.substr(0, 128))));
   }
   if (!is_recorded_file(piece.file)) {
-    return misuse(
+    return wrong_piece(
         fmt::format("'{}' is no file of a run: those are journal, ranks/NAME.journal, artifacts/NAME and "
                     "run.json, with names of 1 to 128 bytes and no dot in front",
                     printable(piece.file.substr(0, 128))));
@@ -68,7 +68,7 @@ RunCopies::Copy RunCopies::look_at(const fs::path& folder) {
   Copy copy;
   std::error_code code;
   for (fs::recursive_directory_iterator entry(folder, code), end; !code && entry != end; entry.increment(code)) {
-    struct stat info {};
+    struct stat info{};
     if (::lstat(entry->path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     ++copy.files;
     copy.bytes += static_cast<std::uint64_t>(info.st_size);
@@ -79,11 +79,11 @@ RunCopies::Copy RunCopies::look_at(const fs::path& folder) {
 
 Result<void> RunCopies::expect(std::string_view command, std::string_view node) {
   const json::object content{{"node", node}, {"runs", json::array{}}};
-  return cluster_.put(kKind, {.id = std::string(command), .time = clock_.wall(), .content = content}, false);
+  return cluster_.put(kRunCommandKind, {.id = std::string(command), .time = clock_.wall(), .content = content}, false);
 }
 
 Result<ClusterDocument> RunCopies::command_of(const RunPiece& piece) {
-  auto command = cluster_.find(kKind, piece.command);
+  auto command = cluster_.find(kRunCommandKind, piece.command);
   if (!command && command.error().kind != ErrorKind::not_found) return command;
   if (!command || command->content["node"] != json::value(piece.node)) {
     return Error{.kind = ErrorKind::not_found,
@@ -96,7 +96,7 @@ Result<ClusterDocument> RunCopies::command_of(const RunPiece& piece) {
 Result<void> RunCopies::check_room(const RunPiece& piece) {
   const std::uint64_t most = piece.file == "run.json" ? kMaxRunJson : limits_.file_bytes;
   if (piece.offset > most || piece.bytes.size() > most - piece.offset) {
-    return misuse(fmt::format("'{}' would be larger than {} MiB", piece.file, most >> 20));
+    return wrong_piece(fmt::format("'{}' would be larger than {} MiB", piece.file, most >> 20));
   }
   const auto& copies = copies_[std::string(piece.node)];
   const auto copy = copies.find(piece.run);
@@ -106,7 +106,7 @@ Result<void> RunCopies::check_room(const RunPiece& piece) {
   }
   std::error_code code;
   if (copy != copies.end() && copy->second.files >= limits_.files && !fs::exists(folder_of(piece) / piece.file, code)) {
-    return misuse(fmt::format("run '{}' has more than {} files", piece.run, limits_.files));
+    return wrong_piece(fmt::format("run '{}' has more than {} files", piece.run, limits_.files));
   }
   std::uint64_t bytes = piece.bytes.size();
   for (const auto& [run, other] : copies) bytes += other.bytes;
@@ -127,7 +127,7 @@ Result<RunCopies::Outcome> RunCopies::append_to_file(const RunPiece& piece) {
   Copy& copy = copies_[std::string(piece.node)][std::string(piece.run)];
   copy.last = clock_.wall();
   if (is_new) ++copy.files;
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0)
     return Error{.kind = ErrorKind::io, .message = "cannot look at " + path.string()};
   const auto size = static_cast<std::uint64_t>(info.st_size);
@@ -155,7 +155,7 @@ Result<RunCopies::Outcome> RunCopies::append(const RunPiece& piece) {
     return Outcome{.size = piece.offset + piece.bytes.size(), .taken = true, .complete = true};
   }
   if (runs->size() >= kMaxRunsPerCommand) {
-    return misuse(fmt::format("command '{}' has brought {} runs already", piece.command, runs->size()));
+    return wrong_piece(fmt::format("command '{}' has brought {} runs already", piece.command, runs->size()));
   }
   ASSAY_CHECK(check_room(piece));
   auto outcome = append_to_file(piece);
@@ -177,7 +177,7 @@ Result<RunCopies::Outcome> RunCopies::hand_over(const RunPiece& piece, const Out
   const auto run = run_from_json(*value);
   if (!run || run->id != piece.run) {
     drop(piece);
-    return misuse(run ? fmt::format("run.json is that of run '{}'", printable(run->id)) : run.error().text())
+    return wrong_piece(run ? fmt::format("run.json is that of run '{}'", printable(run->id)) : run.error().text())
         .within(doing);
   }
   if (auto published = publish_(run->id, copy).within(doing); !published) {
@@ -189,7 +189,7 @@ Result<RunCopies::Outcome> RunCopies::hand_over(const RunPiece& piece, const Out
     return std::move(published).error();
   }
   command.content["runs"].as_array().emplace_back(piece.run);
-  if (auto noted = cluster_.put(kKind, command, false); !noted) {
+  if (auto noted = cluster_.put(kRunCommandKind, command, false); !noted) {
     return Error{.kind = ErrorKind::io, .message = noted.error().text()}.within(doing);
   }
   drop(piece);
@@ -214,9 +214,9 @@ Result<void> RunCopies::forget_stale() {
       return true;
     });
   }
-  ASSAY_TRY(const auto commands, cluster_.list({.kind = std::string(kKind)}));
+  ASSAY_TRY(const auto commands, cluster_.list({.kind = std::string(kRunCommandKind)}));
   for (const auto& command : commands) {
-    if (command.time + kKeepCommands <= clock_.wall()) ASSAY_CHECK(cluster_.remove(kKind, command.id));
+    if (command.time + kKeepCommands <= clock_.wall()) ASSAY_CHECK(cluster_.remove(kRunCommandKind, command.id));
   }
   return {};
 }

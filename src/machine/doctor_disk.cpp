@@ -14,7 +14,7 @@ namespace {
 
 using Level = DoctorFinding::Level;
 
-constexpr std::uint64_t kGibibyte = std::uint64_t{1} << 30;
+constexpr std::uint64_t kDiskGibibyte = std::uint64_t{1} << 30;
 
 fs::path nearest_existing(const fs::path& path) {
   std::error_code code;
@@ -42,8 +42,8 @@ DoctorFinding check_disk_space(const std::filesystem::path& folder, std::optiona
   finding.found =
       fmt::format("{} free for '{}'", format_bytes({static_cast<std::int64_t>(*free_bytes)}), folder.string());
   const std::string remedy = "Free some with 'assay prune', or keep the data elsewhere with --data or ASSAY_DATA.";
-  if (*free_bytes < kGibibyte) return raised(finding, Level::problem, remedy);
-  if (*free_bytes < 10 * kGibibyte) return raised(finding, Level::warning, remedy);
+  if (*free_bytes < kDiskGibibyte) return raised(finding, Level::problem, remedy);
+  if (*free_bytes < 10 * kDiskGibibyte) return raised(finding, Level::warning, remedy);
   return finding;
 }
 

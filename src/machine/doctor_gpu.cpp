@@ -38,7 +38,7 @@ std::string user_of(const MachineView& view, std::int64_t pid) {
 std::string first_line(std::string_view text) { return std::string(trim(split(trim(text), '\n')[0])); }
 
 /// What nvidia-smi said instead of a list.
-std::string failure_of(const Result<CommandOutput>& answer) {
+std::string complaint_of_nvidia_smi(const Result<CommandOutput>& answer) {
   if (!answer) return answer.error().text();
   if (answer->exit_code == 0) return {};
   // Most of its complaints are on standard output.
@@ -76,7 +76,7 @@ GpuSurvey survey_gpus(const MachineView& view) {
   survey.kernel_driver = driver_version_from(view.text("/proc/driver/nvidia/version"));
   if (!survey.driver_expected) return survey;
   const auto answer = query_nvidia(view, "gpu", kSmiFields);
-  survey.failure = failure_of(answer);
+  survey.failure = complaint_of_nvidia_smi(answer);
   if (!survey.failure.empty()) return survey;
   survey.gpus = gpus_from(answer->out);
   if (survey.gpus.empty()) return survey;

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "machine/machine.h"
+#include "support/source_tree.h"
 
 namespace assay {
 
@@ -77,10 +78,7 @@ class FakeMachine {
 };
 
 /// A file below tests/fixtures/machine.
-inline fs::path machine_fixture(std::string_view name) {
-  // Headers are included through links in the build folder; the fixtures are found from where the file really is.
-  return fs::canonical(__FILE__).parent_path() / "../../tests/fixtures/machine" / name;
-}
+inline fs::path machine_fixture(std::string_view name) { return test::fixture_folder() / "machine" / name; }
 inline std::string machine_fixture_text(std::string_view name) {
   auto text = read_file(machine_fixture(name));
   ASSAY_ASSERT(text.ok());

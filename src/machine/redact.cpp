@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "machine/secret_names.h"
 #include "machine/token_shapes.h"
@@ -12,10 +13,6 @@
 namespace assay {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_'; }
-bool is_url_safe(char c) { return is_word(c) || c == '-'; }
 bool is_name_character(char c) { return is_url_safe(c) || c == '.'; }
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_line_end(char c) { return c == '\n' || c == '\r'; }

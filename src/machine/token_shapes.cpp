@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "base/ascii.h"
+
 namespace assay {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_capital(char c) { return c >= 'A' && c <= 'Z'; }
-bool is_alphanumeric(char c) { return is_digit(c) || is_capital(c) || (c >= 'a' && c <= 'z'); }
+bool is_alphanumeric(char c) { return is_letter(c) || is_digit(c); }
 bool is_capital_or_digit(char c) { return is_capital(c) || is_digit(c); }
 bool is_hexadecimal(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-bool is_word(char c) { return is_alphanumeric(c) || c == '_'; }
-bool is_url_safe(char c) { return is_word(c) || c == '-'; }
 
 constexpr std::string_view kPemBegin = "-----BEGIN ";
 constexpr std::string_view kPemEnd = "-----END ";

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/files.h"
+#include "support/source_tree.h"
 
 namespace assay {
 namespace {
@@ -85,7 +86,7 @@ TEST(MetricReference, ListsEveryMetricOnce) {
 
 // To renew the page after a change of the table: ASSAY_UPDATE_DOCS=1 assay_model_test --gtest_filter=MetricReference.*
 TEST(MetricReference, ThePageInTheTreeIsUpToDate) {
-  const fs::path page = fs::path(ASSAY_SOURCE_DIR) / "docs/reference/metrics.md";
+  const fs::path page = test::source_folder() / "docs/reference/metrics.md";
   if (std::getenv("ASSAY_UPDATE_DOCS")) {
     ASSERT_TRUE(make_folders(page.parent_path()).ok());
     ASSERT_TRUE(write_file_atomically(page, metric_reference()).ok());

@@ -24,7 +24,7 @@ json::value json_of(const Study& study) { return to_json(study); }
 
 /// What reading `study` after `change` complains about; fails the test if nothing.
 template <typename Change>
-std::string error_after(Change change) {
+std::string study_error_after(Change change) {
   json::value value = json_of(full_study());
   change(value.as_object());
   const auto study = study_from_json(value);
@@ -76,29 +76,26 @@ TEST(Study, FilesFromBeforeStudiesHadFlagsAreRead) {
 }
 
 TEST(Study, ANewerSchemaIsAClearError) {
-  EXPECT_EQ(error_after([](json::object& study) { study["schema"] = kStudySchema + 1; }),
+  EXPECT_EQ(study_error_after([](json::object& study) { study["schema"] = kStudySchema + 1; }),
             "study: written by a newer assay (schema 2, this one reads up to 1)");
-  EXPECT_EQ(error_after([](json::object& study) { study.erase("schema"); }), "study: 'schema' is missing");
+  EXPECT_EQ(study_error_after([](json::object& study) { study.erase("schema"); }), "study: 'schema' is missing");
 }
 
 TEST(Study, NamesBadFields) {
-  EXPECT_EQ(error_after([](json::object& study) { study.erase("id"); }), "study: 'id' is missing");
-  EXPECT_EQ(error_after([](json::object& study) {
-              study["tags"] = {"ok", 7};
-            }),
+  EXPECT_EQ(study_error_after([](json::object& study) { study.erase("id"); }), "study: 'id' is missing");
+  EXPECT_EQ(study_error_after([](json::object& study) { study["tags"] = {"ok", 7}; }),
             "study: 'tags' must hold strings only");
-  EXPECT_EQ(error_after([](json::object& study) { study["created"] = "yesterday"; }),
+  EXPECT_EQ(study_error_after([](json::object& study) { study["created"] = "yesterday"; }),
             "study: 'created': 'yesterday' is not a time like 2026-11-15T04:05:06Z");
-  EXPECT_EQ(error_after([](json::object& study) { study["plan"] = "none"; }), "study: 'plan' must be a list");
-  EXPECT_EQ(error_after([](json::object& study) { study["plan"].at(0).as_object().erase("repeat"); }),
+  EXPECT_EQ(study_error_after([](json::object& study) { study["plan"] = "none"; }), "study: 'plan' must be a list");
+  EXPECT_EQ(study_error_after([](json::object& study) { study["plan"].at(0).as_object().erase("repeat"); }),
             "planned run: 'repeat' is missing");
-  EXPECT_EQ(error_after([](json::object& study) { study["plan"].at(1).as_object()["ranks"] = 1e12; }),
+  EXPECT_EQ(study_error_after([](json::object& study) { study["plan"].at(1).as_object()["ranks"] = 1e12; }),
             "planned run: 'ranks' is out of range");
-  EXPECT_EQ(error_after([](json::object& study) { study["plan"].at(1) = 5; }), "planned run: expected a JSON object");
-  EXPECT_EQ(error_after([](json::object& study) { study["flags"] = 7; }), "study: 'flags' must be a list");
-  EXPECT_EQ(error_after([](json::object& study) {
-              study["flags"] = json::array{json::object{{"about", "x"}}};
-            }),
+  EXPECT_EQ(study_error_after([](json::object& study) { study["plan"].at(1) = 5; }),
+            "planned run: expected a JSON object");
+  EXPECT_EQ(study_error_after([](json::object& study) { study["flags"] = 7; }), "study: 'flags' must be a list");
+  EXPECT_EQ(study_error_after([](json::object& study) { study["flags"] = json::array{json::object{{"about", "x"}}}; }),
             "study: 'flags' has a bad entry: flag: 'kind' is missing");
 }
 

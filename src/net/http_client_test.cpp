@@ -58,7 +58,7 @@ class ScriptedServer {
   std::jthread thread_;
 };
 
-Router test_router() {
+Router answering_router() {
   Router router;
   router.get("/hello", [](const HttpRequest& request) {
     return HttpResponse::text(200, "hello " + std::string(request.query_value("q").value_or("")));
@@ -80,7 +80,7 @@ Router test_router() {
 }
 
 TEST(HttpClient, SendsAndReceives) {
-  const auto server = start_server(test_router());
+  const auto server = start_server(answering_router());
   const auto client = client_for(port_of(*server));
   const auto got = client->send({.target = "/hello?q=" + percent_encode("a b&c")});
   ASSERT_TRUE(got.ok()) << got.error().text();
@@ -96,7 +96,7 @@ TEST(HttpClient, SendsAndReceives) {
 }
 
 TEST(HttpClient, ReadsChunkedAnswersAndHeads) {
-  const auto server = start_server(test_router());
+  const auto server = start_server(answering_router());
   const auto client = client_for(port_of(*server));
   EXPECT_EQ(client->send({.target = "/pieces"})->body, "01234");
   const auto head = client->send({.method = "HEAD", .target = "/big"});
@@ -107,7 +107,7 @@ TEST(HttpClient, ReadsChunkedAnswersAndHeads) {
 }
 
 TEST(HttpClient, PutsTheUrlsPathInFront) {
-  const auto server = start_server(test_router());
+  const auto server = start_server(answering_router());
   auto url = parse_url("http://localhost:" + std::to_string(port_of(*server)) + "/v1/");
   const auto client = HttpClient::create(*url);
   const auto got = (*client)->send({.target = "/base"});
@@ -118,7 +118,7 @@ TEST(HttpClient, PutsTheUrlsPathInFront) {
 TEST(HttpClient, SpeaksOverUnixSockets) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "s.sock";
-  const auto server = start_server(test_router(), {.listen = {{.socket_path = path}}});
+  const auto server = start_server(answering_router(), {.listen = {{.socket_path = path}}});
   const auto client = HttpClient::create(*parse_url("unix:" + path), {.server = "the agent"});
   const auto got = (*client)->send({.target = "/hello"});
   ASSERT_TRUE(got.ok()) << got.error().text();
@@ -130,7 +130,7 @@ TEST(HttpClient, SpeaksOverUnixSockets) {
 }
 
 TEST(HttpClient, ReconnectsWhenTheServerHasClosedAKeptConnection) {
-  const auto server = start_server(test_router(), {.limits = {.idle_time = milliseconds(20)}});
+  const auto server = start_server(answering_router(), {.limits = {.idle_time = milliseconds(20)}});
   const auto client = client_for(port_of(*server));
   for (int i = 0; i < 3; ++i) {
     const auto posted = client->send({.method = "POST", .target = "/echo", .body = "x"});
@@ -171,7 +171,7 @@ TEST(HttpClient, GivesUpInTime) {
 }
 
 TEST(HttpClient, BoundsTheAnswer) {
-  const auto server = start_server(test_router());
+  const auto server = start_server(answering_router());
   const auto client = client_for(port_of(*server), {.response_bytes = 4999});
   const auto failed = client->send({.target = "/big"});
   ASSERT_FALSE(failed.ok());
@@ -207,7 +207,7 @@ TEST(HttpClient, DoesNotRepeatAPost) {
 }
 
 TEST(HttpClient, SeesWhyALargeBodyWasRefused) {
-  const auto server = start_server(test_router(), {.limits = {.body_bytes = 100}});
+  const auto server = start_server(answering_router(), {.limits = {.body_bytes = 100}});
   const auto refused =
       client_for(port_of(*server))->send({.method = "POST", .target = "/echo", .body = std::string(200'000, 'x')});
   ASSERT_TRUE(refused.ok()) << refused.error().text();

@@ -13,7 +13,7 @@ namespace {
 namespace http = boost::beast::http;
 
 // A chunk's size line, with extensions, and the trailer: nobody needs more.
-constexpr std::size_t kChunkLineBytes = 4096;
+constexpr std::size_t kAnswerChunkLineBytes = 4096;
 
 Error not_http(std::string_view problem) {
   return Error{.kind = ErrorKind::io, .message = fmt::format("the answer is not valid HTTP: {}", problem)};
@@ -45,7 +45,7 @@ Result<std::size_t> ResponseParser::take(std::string_view input) {
     const std::size_t used = parser_->put(boost::asio::buffer(input.data() + taken, input.size() - taken), error);
     taken += used;
     if (error == http::error::need_more) {
-      const std::size_t limit = head_complete() ? kChunkLineBytes : header_bytes_;
+      const std::size_t limit = head_complete() ? kAnswerChunkLineBytes : header_bytes_;
       if (input.size() - taken > limit) return not_http("a header or a chunk's size line is too long");
       break;
     }

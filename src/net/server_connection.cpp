@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kReadBytes = 4096;
+constexpr std::size_t kServerReadBytes = 4096;
 constexpr std::size_t kBodyReadBytes = std::size_t{64} << 10;
 // Up to here one write of head and body together is cheaper than two.
 constexpr std::size_t kJoinBytes = std::size_t{16} << 10;
@@ -147,7 +147,7 @@ IoTask<bool> ServerConnection::read_head(RequestParser& parser) {
     }
     if (!begun && shared_.stopping) co_return false;
     waiting_idle_ = !begun;
-    const bool more = co_await read_more(kReadBytes);
+    const bool more = co_await read_more(kServerReadBytes);
     waiting_idle_ = false;
     if (more) continue;
     const Refusal late{408, "the header did not arrive in time"};

@@ -19,7 +19,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-Document document_of(std::vector<Block> blocks) {
+Document page_of(std::vector<Block> blocks) {
   Document document;
   document.title = "Title";
   document.sections = {{"s", "Section", std::move(blocks)}};
@@ -91,7 +91,7 @@ TEST(RenderHtml, TablesAreReadToThoseWhoCannotSeeThem) {
                           {{"n", "Node", ""}, {"w", "Power", " W", Align::right}},
                           {{"a", Figure("312", Tone::warning)}, {"b", ""}, {"c", "failed"}},
                           {"Note <1>"}};
-  const std::string html = render_html(document_of({table}));
+  const std::string html = render_html(page_of({table}));
   EXPECT_THAT(html, HasSubstr("<caption><span>Power &amp; co</span></caption>"));
   EXPECT_THAT(html, HasSubstr("<th scope=\"col\">Node</th><th scope=\"col\" class=\"number\">Power</th>"));
   EXPECT_THAT(html, HasSubstr("<th scope=\"row\" class=\"short\">a</th><td class=\"number warning\"><span "
@@ -105,7 +105,7 @@ TEST(RenderHtml, TablesAreReadToThoseWhoCannotSeeThem) {
 
 TEST(RenderHtml, SeverityIsAMarkAndAWord) {
   const std::string html =
-      render_html(document_of({FindingList{"i", {{Severity::problem, "slow", "gpu07", "is slow", "why", "do"}}, ""}}));
+      render_html(page_of({FindingList{"i", {{Severity::problem, "slow", "gpu07", "is slow", "why", "do"}}, ""}}));
   EXPECT_TRUE(std::regex_search(
       html,
       std::regex(
@@ -117,7 +117,7 @@ TEST(RenderHtml, ChartsThatFollowEachOtherStandTogether) {
   const ChartBlock chart{
       "c", "Chart", "Caption",
       BarChart{.value = {"", "", true}, .bars = {{"a", -1.0, {}, false}}, .references = {}, .band = {}}};
-  const std::string html = render_html(document_of({chart, chart, Paragraph{"p", Tone::plain}, chart}));
+  const std::string html = render_html(page_of({chart, chart, Paragraph{"p", Tone::plain}, chart}));
   EXPECT_EQ(matches(html, "(<div class=\"charts\">)").size(), 2U);
   EXPECT_EQ(matches(html, "(<figure)").size(), 3U);
   EXPECT_THAT(

@@ -12,11 +12,11 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-bool is_ascii(std::string_view text) {
+bool has_only_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-Document document_of(std::vector<Block> blocks) {
+Document shown_document(std::vector<Block> blocks) {
   Document document;
   document.title = "Title";
   document.sections = {{"s", "Section", std::move(blocks)}};
@@ -33,7 +33,7 @@ TEST(RenderTerminal, FitsTheWidthWithAndWithoutUnicodeAndColour) {
           EXPECT_LE(display_width(line), static_cast<std::size_t>(width)) << line;
           EXPECT_FALSE(line.ends_with(' ')) << "'" << line << "'";
         }
-        EXPECT_TRUE(unicode || is_ascii(text));
+        EXPECT_TRUE(unicode || has_only_ascii(text));
         const std::string coloured = render_terminal(document, {.colour = true, .unicode = unicode, .width = width});
         EXPECT_EQ(printable(coloured), text);
       }
@@ -42,7 +42,7 @@ TEST(RenderTerminal, FitsTheWidthWithAndWithoutUnicodeAndColour) {
 }
 
 TEST(RenderTerminal, TitleVerdictAndSections) {
-  Document document = document_of({Paragraph{"Words.", Tone::plain}});
+  Document document = shown_document({Paragraph{"Words.", Tone::plain}});
   document.subtitle = "sub";
   document.verdict = "valid";
   document.verdict_tone = Tone::good;
@@ -58,14 +58,15 @@ TEST(RenderTerminal, TablesWithUnitsAndDashes) {
                           {{"n", "Node", ""}, {"v", "Speed", " m/s", Align::right}},
                           {{"a", Figure("1.5", 1.5)}, {"b", ""}, {"c", "failed"}},
                           {"A note."}};
-  EXPECT_THAT(render_terminal(document_of({table}), {.width = 60}), HasSubstr("  Table\n"
-                                                                              "  Node    Speed\n"
-                                                                              "  ────  ───────\n"
-                                                                              "  a     1.5 m/s\n"
-                                                                              "  b           –\n"
-                                                                              "  c      failed\n"
-                                                                              "  A note.\n"));
-  EXPECT_THAT(render_terminal(document_of({table}), {.unicode = false, .width = 60}), HasSubstr("  b           -\n"));
+  EXPECT_THAT(render_terminal(shown_document({table}), {.width = 60}), HasSubstr("  Table\n"
+                                                                                 "  Node    Speed\n"
+                                                                                 "  ────  ───────\n"
+                                                                                 "  a     1.5 m/s\n"
+                                                                                 "  b           –\n"
+                                                                                 "  c      failed\n"
+                                                                                 "  A note.\n"));
+  EXPECT_THAT(render_terminal(shown_document({table}), {.unicode = false, .width = 60}),
+              HasSubstr("  b           -\n"));
 }
 
 TEST(RenderTerminal, TablesThatAreTooWideAreStacked) {
@@ -74,7 +75,7 @@ TEST(RenderTerminal, TablesThatAreTooWideAreStacked) {
     table.columns.push_back({"k", "A wide column title", " W"});
     table.rows[0].push_back(Figure("12"));
   }
-  EXPECT_THAT(render_terminal(document_of({table}), {.width = 60}),
+  EXPECT_THAT(render_terminal(shown_document({table}), {.width = 60}),
               HasSubstr("  gpu01\n    A wide column title  12 W\n"));
 }
 
@@ -83,17 +84,17 @@ TEST(RenderTerminal, FindingsSayWhatWhyAndWhatToDo) {
                          {{Severity::problem, "slow_node", "gpu07", "is slow", "1 against 2", "Look at it."},
                           {Severity::note, "few", "", "Few runs", "", ""}},
                          "Fine."};
-  EXPECT_THAT(render_terminal(document_of({list}), {.width = 60}),
+  EXPECT_THAT(render_terminal(shown_document({list}), {.width = 60}),
               HasSubstr("  ✖ gpu07: is slow\n    1 against 2\n    → Look at it.\n    problem · slow_node\n\n  • Few "
                         "runs\n    note · few\n"));
-  EXPECT_THAT(render_terminal(document_of({list}), {.unicode = false, .width = 60}),
+  EXPECT_THAT(render_terminal(shown_document({list}), {.unicode = false, .width = 60}),
               HasSubstr("  x gpu07: is slow\n    1 against 2\n    -> Look at it.\n"));
-  EXPECT_THAT(render_terminal(document_of({FindingList{"issues", {}, "Fine."}}), {}), HasSubstr("  Fine.\n"));
+  EXPECT_THAT(render_terminal(shown_document({FindingList{"issues", {}, "Fine."}}), {}), HasSubstr("  Fine.\n"));
 }
 
 TEST(RenderTerminal, FactsAreAlignedAndWrapped) {
   const FactList facts{"f", {{"GPU", "one two three four five six seven eight"}, {"Container", ""}}};
-  EXPECT_THAT(render_terminal(document_of({facts}), {.width = 40}),
+  EXPECT_THAT(render_terminal(shown_document({facts}), {.width = 40}),
               HasSubstr("  GPU        one two three four five six\n             seven eight\n  Container  –\n"));
 }
 
@@ -101,10 +102,10 @@ TEST(RenderTerminal, ChartsOnlyWhereTheyBelong) {
   ChartBlock chart{
       "c", "Chart title", "Caption.",
       BarChart{.value = {"", "", false, true}, .bars = {{"a", 1.0, {}, false}}, .references = {}, .band = {}}};
-  EXPECT_THAT(render_terminal(document_of({chart}), {.width = 40}),
+  EXPECT_THAT(render_terminal(shown_document({chart}), {.width = 40}),
               testing::ContainsRegex("  Chart title\n    a  (█)+ 1\n  Caption.\n"));
   chart.in_terminal = false;
-  EXPECT_THAT(render_terminal(document_of({chart}), {.width = 40}), Not(HasSubstr("Chart title")));
+  EXPECT_THAT(render_terminal(shown_document({chart}), {.width = 40}), Not(HasSubstr("Chart title")));
 }
 
 }  // namespace

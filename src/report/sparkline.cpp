@@ -10,7 +10,7 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 8> kBlocks = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr std::array<std::string_view, 8> kEighths = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr std::array<std::string_view, 8> kPlain = {"_", ".", ",", "-", "~", "=", "^", "#"};
 
 std::vector<double> slice_means(std::span<const double> values, std::size_t width) {
@@ -47,7 +47,7 @@ std::string sparkline(std::span<const double> values, std::size_t width, const T
     }
     const double height = high > low ? (mean - low) / (high - low) : 0.5;
     const auto level = static_cast<std::size_t>(std::lround(height * 7));
-    line += style.pick(kBlocks[level], kPlain[level]);
+    line += style.pick(kEighths[level], kPlain[level]);
   }
   return line;
 }

@@ -19,10 +19,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-ChartBlock block_of(std::variant<XyChart, BarChart, HeatChart> chart) {
+ChartBlock titled(std::variant<XyChart, BarChart, HeatChart> chart) {
   return {.id = "c", .title = "Title", .caption = "", .chart = std::move(chart)};
 }
 
@@ -40,7 +40,7 @@ std::size_t count(std::string_view text, std::string_view what) {
 }
 
 /// Well-formed in both forms, without anything that is no number, and of a bounded size.
-void expect_sound(const ChartBlock& block) {
+void expect_sound_svg(const ChartBlock& block) {
   for (const std::string& svg : {svg_element(block), svg_file(block)}) {
     EXPECT_EQ(problem_in_markup(svg, Markup::xml), std::nullopt) << svg.substr(0, 2000);
     for (const char* broken : {"=\"nan", "=\"-nan", "=\"inf", "=\"-inf"}) EXPECT_THAT(svg, Not(HasSubstr(broken)));
@@ -66,12 +66,12 @@ std::vector<ChartBlock> charts_of(const Document& document) {
 TEST(Svg, AllOfTheSampleIsSound) {
   const auto charts = charts_of(sample_document());
   ASSERT_EQ(charts.size(), 8U);
-  for (const auto& chart : charts) expect_sound(chart);
+  for (const auto& chart : charts) expect_sound_svg(chart);
 }
 
 TEST(Svg, HostileTextsStayText) {
   for (const auto& chart : charts_of(hostile_document())) {
-    expect_sound(chart);
+    expect_sound_svg(chart);
     EXPECT_THAT(svg_element(chart), Not(HasSubstr("<script")));
     EXPECT_THAT(svg_element(chart), HasSubstr("&lt;script&gt;"));
   }
@@ -85,44 +85,44 @@ TEST(Svg, DegenerateXyCharts) {
           {{1, 1}},
           {{1, 5}, {2, 5}, {3, 5}},
           {{1, 1}, {1, 2}, {1, 3}},
-          {{kNan, 1}, {1, kNan}, {kInf, -kInf}},
+          {{kNoValue, 1}, {1, kNoValue}, {kInf, -kInf}},
           {{1, 1e300}, {2, -1e300}, {3, 1e-300}, {4, 1e140}, {5, 1e-140}},
           {{0, 0}, {-1, -1}, {2, 2, std::pair(-1.0, 3.0)}},
-          {{1, 2, std::pair(kNan, 3.0)}, {2, 2, std::pair(1.0, kInf)}, {3, 2, std::pair(-kInf, 4.0)}},
+          {{1, 2, std::pair(kNoValue, 3.0)}, {2, 2, std::pair(1.0, kInf)}, {3, 2, std::pair(-kInf, 4.0)}},
       };
       for (const auto& points : cases) {
         XyChart chart = simple_chart(points, stroke);
         chart.x.logarithmic = chart.y.logarithmic = logarithmic;
-        chart.references = {{"level", kNan}, {"zero", 0}, {"a level with a long name", 2}};
-        expect_sound(block_of(chart));
+        chart.references = {{"level", kNoValue}, {"zero", 0}, {"a level with a long name", 2}};
+        expect_sound_svg(titled(chart));
       }
     }
   }
 }
 
 TEST(Svg, NothingToShowIsSaid) {
-  EXPECT_THAT(svg_element(block_of(simple_chart({}))), HasSubstr(">No data</text>"));
-  EXPECT_THAT(svg_element(block_of(simple_chart({{kNan, 1}}))), HasSubstr(">No data</text>"));
-  EXPECT_THAT(svg_element(block_of(BarChart{})), HasSubstr(">No data</text>"));
-  EXPECT_THAT(svg_element(block_of(HeatChart{})), HasSubstr(">No data</text>"));
-  EXPECT_THAT(svg_element(block_of(simple_chart({{1, 1}}))), Not(HasSubstr("No data")));
+  EXPECT_THAT(svg_element(titled(simple_chart({}))), HasSubstr(">No data</text>"));
+  EXPECT_THAT(svg_element(titled(simple_chart({{kNoValue, 1}}))), HasSubstr(">No data</text>"));
+  EXPECT_THAT(svg_element(titled(BarChart{})), HasSubstr(">No data</text>"));
+  EXPECT_THAT(svg_element(titled(HeatChart{})), HasSubstr(">No data</text>"));
+  EXPECT_THAT(svg_element(titled(simple_chart({{1, 1}}))), Not(HasSubstr("No data")));
 }
 
 TEST(Svg, ManyPointsAreThinnedToPixels) {
   XyChart chart = simple_chart({});
   for (int i = 0; i < 10000; ++i) chart.series[0].points.push_back({i * 1.0, std::sin(i * 12.9898) * 100});
-  const std::string svg = svg_element(block_of(chart));
+  const std::string svg = svg_element(titled(chart));
   EXPECT_LT(svg.size(), 50000U);
   EXPECT_EQ(count(svg, "<circle"), 0U);
   chart.series[0].stroke = Stroke::points;
   chart.series[0].points[77].marked = true;
-  expect_sound(block_of(chart));
-  EXPECT_EQ(count(svg_element(block_of(chart)), "class=\"cloud s1\""), 1U);
-  EXPECT_EQ(count(svg_element(block_of(chart)), "<circle class=\"hollow s1\""), 2U);
+  expect_sound_svg(titled(chart));
+  EXPECT_EQ(count(svg_element(titled(chart)), "class=\"cloud s1\""), 1U);
+  EXPECT_EQ(count(svg_element(titled(chart)), "<circle class=\"hollow s1\""), 2U);
 }
 
 TEST(Svg, FlaggedPointsAreHollowAndExplained) {
-  const std::string svg = svg_element(block_of(simple_chart({{1, 1}, {2, 2, std::nullopt, true}, {3, 3}})));
+  const std::string svg = svg_element(titled(simple_chart({{1, 1}, {2, 2, std::nullopt, true}, {3, 3}})));
   EXPECT_EQ(count(svg, "class=\"hollow s1\""), 2U);  // the point, and its entry in the legend
   EXPECT_THAT(svg, HasSubstr("flagged or invalid"));
   EXPECT_THAT(svg, HasSubstr("<title>a: 2, 2, flagged</title>"));
@@ -133,7 +133,7 @@ TEST(Svg, LegendsStandBelowThePlot) {
   for (int i = 0; i < 11; ++i)
     chart.series.push_back(
         {.name = fmt::format("series number {}", i), .stroke = Stroke::line, .points = {{0, 0}, {1, i * 1.0}}});
-  const std::string svg = svg_element(block_of(chart));
+  const std::string svg = svg_element(titled(chart));
   std::smatch axis;
   ASSERT_TRUE(std::regex_search(svg, axis, std::regex("class=\"axis\" x1=\"[0-9.]+\" y1=\"([0-9.]+)\"")));
   std::size_t entries = 0;
@@ -156,7 +156,7 @@ TEST(Svg, TwelveSeriesCanAllBeTold) {
 TEST(Svg, ReferenceLinesAreNamedBesideThePlotOrInTheLegend) {
   XyChart chart = simple_chart({{0, 0}, {1, 1}});
   chart.references = {{"75 %", 0.75}, {"the mean of all nodes in the fleet", 0.5}};
-  const std::string svg = svg_element(block_of(chart));
+  const std::string svg = svg_element(titled(chart));
   EXPECT_EQ(count(svg, "class=\"level\""), 3U);  // two lines, one entry in the legend
   EXPECT_THAT(svg, HasSubstr("class=\"level-name\""));
   EXPECT_THAT(svg, HasSubstr(">75 %</text>"));
@@ -166,14 +166,14 @@ TEST(Svg, ReferenceLinesAreNamedBesideThePlotOrInTheLegend) {
 TEST(Svg, WhatALogarithmicAxisLeavesOutIsInTheDescription) {
   XyChart chart = simple_chart({{1, 1}, {2, -1}});
   chart.y.logarithmic = true;
-  EXPECT_THAT(svg_element(block_of(chart)), HasSubstr("1 point at or below zero is left out"));
+  EXPECT_THAT(svg_element(titled(chart)), HasSubstr("1 point at or below zero is left out"));
 }
 
 TEST(Svg, StepsAndBands) {
-  EXPECT_TRUE(std::regex_search(svg_element(block_of(simple_chart({{0, 0}, {1, 0.5}, {2, 1}}, Stroke::steps))),
+  EXPECT_TRUE(std::regex_search(svg_element(titled(simple_chart({{0, 0}, {1, 0.5}, {2, 1}}, Stroke::steps))),
                                 std::regex("d=\"M[0-9. ]+H[0-9.]+V[0-9.]+H")));
   const std::string band = svg_element(
-      block_of(simple_chart({{0, 0, std::pair(1.0, 2.0)}, {1, 0, std::pair(1.0, 3.0)}}, Stroke::expected_range)));
+      titled(simple_chart({{0, 0, std::pair(1.0, 2.0)}, {1, 0, std::pair(1.0, 3.0)}}, Stroke::expected_range)));
   EXPECT_TRUE(std::regex_search(band, std::regex("<path class=\"band\" d=\"M[^\"]*Z\"")));
 }
 
@@ -182,10 +182,10 @@ TEST(Svg, BarsLieWhereTheyAreManyOrHaveLongNames) {
                  .bars = {{"a", 1.0, {}, false}, {"b", std::nullopt, {}, false}},
                  .references = {},
                  .band = {}};
-  const std::string upright = svg_element(block_of(chart));
+  const std::string upright = svg_element(titled(chart));
   EXPECT_THAT(upright, HasSubstr(">–</text>"));
   chart.bars[0].name = "a node with a long name";
-  const std::string lying = svg_element(block_of(chart));
+  const std::string lying = svg_element(titled(chart));
   const auto height = [](const std::string& svg) {
     std::smatch found;
     return std::regex_search(svg, found, std::regex("class=\"bar s1\"[^>]* height=\"([0-9.]+)\"")) ? std::stod(found[1])
@@ -201,7 +201,7 @@ TEST(Svg, ValuesThatDoNotStartAtZeroAreDotsNotBars) {
                        .bars = {{"a", 98.0, {}, false}, {"b", 100.0, {}, true}},
                        .references = {},
                        .band = std::pair(97.0, 101.0)};
-  const std::string svg = svg_element(block_of(chart));
+  const std::string svg = svg_element(titled(chart));
   EXPECT_EQ(count(svg, "class=\"bar"), 0U);
   EXPECT_EQ(count(svg, "<circle class=\"dot s1\""), 1U);
   EXPECT_EQ(count(svg, "<circle class=\"hollow s1\""), 1U);
@@ -213,25 +213,25 @@ TEST(Svg, DegenerateBars) {
       BarChart chart{.value = {"V", "s", logarithmic, from_zero},
                      .bars = {},
                      .references = {{"r", kInf}},
-                     .band = std::pair(kNan, 2.0)};
-      expect_sound(block_of(chart));
-      chart.bars = {{"nan", kNan, {}, false},
+                     .band = std::pair(kNoValue, 2.0)};
+      expect_sound_svg(titled(chart));
+      chart.bars = {{"nan", kNoValue, {}, false},
                     {"negative", -4.0, std::pair(-5.0, -3.0), false},
                     {"zero", 0.0, {}, true},
                     {"huge", 1e200, {}, false},
-                    {"one", 1.0, std::pair(kNan, kNan), false}};
-      expect_sound(block_of(chart));
+                    {"one", 1.0, std::pair(kNoValue, kNoValue), false}};
+      expect_sound_svg(titled(chart));
       chart.bars.assign(1000, Bar{.name = "gpu", .value = 3.0, .range = {}, .marked = false});
-      expect_sound(block_of(chart));
-      EXPECT_EQ(count(svg_element(block_of(chart)), ">gpu</text>"), kMostBars);
+      expect_sound_svg(titled(chart));
+      EXPECT_EQ(count(svg_element(titled(chart)), ">gpu</text>"), kMostBars);
     }
   }
 }
 
 TEST(Svg, HeatMaps) {
-  const HeatChart chart{"rows", "columns", "s", {"r1", "r2"}, {"c1", "c2"}, {{0.001, 0.9}, {std::nullopt, kNan}}};
-  const std::string svg = svg_element(block_of(chart));
-  expect_sound(block_of(chart));
+  const HeatChart chart{"rows", "columns", "s", {"r1", "r2"}, {"c1", "c2"}, {{0.001, 0.9}, {std::nullopt, kNoValue}}};
+  const std::string svg = svg_element(titled(chart));
+  expect_sound_svg(titled(chart));
   EXPECT_THAT(svg, HasSubstr("class=\"h1\""));
   EXPECT_THAT(svg, HasSubstr("class=\"h9\""));
   EXPECT_THAT(svg, HasSubstr("values in ms"));
@@ -241,17 +241,17 @@ TEST(Svg, HeatMaps) {
   large.rows.assign(200, "r");
   large.columns.assign(200, "a long column name");
   large.cells.assign(200, std::vector<std::optional<double>>(200, 7.0));
-  EXPECT_EQ(problem_in_markup(svg_file(block_of(large)), Markup::xml), std::nullopt);
-  EXPECT_EQ(count(svg_element(block_of(large)), "<rect class=\"h5\""), kMostHeatRows * kMostHeatColumns);
+  EXPECT_EQ(problem_in_markup(svg_file(titled(large)), Markup::xml), std::nullopt);
+  EXPECT_EQ(count(svg_element(titled(large)), "<rect class=\"h5\""), kMostHeatRows * kMostHeatColumns);
 }
 
 TEST(Svg, FilesBringTheirColoursForLightAndDark) {
-  const std::string svg = svg_file(block_of(simple_chart({{1, 1}, {2, 2}})));
+  const std::string svg = svg_file(titled(simple_chart({{1, 1}, {2, 2}})));
   EXPECT_THAT(svg, testing::StartsWith(
                        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\""));
   EXPECT_THAT(svg, HasSubstr("prefers-color-scheme:dark"));
   EXPECT_THAT(svg, Not(HasSubstr("var(")));
-  const std::string element = svg_element(block_of(simple_chart({{1, 1}})));
+  const std::string element = svg_element(titled(simple_chart({{1, 1}})));
   EXPECT_THAT(element, Not(HasSubstr("http")));
   EXPECT_THAT(element, Not(HasSubstr("#0")));
   EXPECT_THAT(element, HasSubstr("role=\"img\" aria-label=\"Title\""));

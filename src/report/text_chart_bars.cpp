@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kLongestName = 24;
+constexpr std::size_t kLongestBarName = 24;
 constexpr std::size_t kShortestBar = 8;
 
 /// A bar of `length` cells to an eighth of a cell.
@@ -39,7 +39,7 @@ class TextBars {
       figures = std::max(figures, display_width(figure_of(chart.bars[i])));
     }
     const auto room = static_cast<std::size_t>(style.width);
-    names_ = std::min({names_, kLongestName, room / 3});
+    names_ = std::min({names_, kLongestBarName, room / 3});
     const std::size_t taken = names_ + figures + 6;
     length_ = room > taken + kShortestBar ? room - taken : kShortestBar;
   }
@@ -107,7 +107,7 @@ class TextHeat {
     unit_ = display_unit(chart.unit, magnitude, style.unicode);
     for (std::size_t r = 0; r < rows_; ++r)
       names_ = std::max(names_, display_width(terminal_line(chart.rows[r], style_)));
-    names_ = std::min(names_, kLongestName);
+    names_ = std::min(names_, kLongestBarName);
     for (const auto& name : chart.columns)
       cell_ = std::max(cell_, std::min(display_width(terminal_line(name, style_)), std::size_t{10}));
     for (std::size_t r = 0; r < rows_; ++r) {

@@ -16,9 +16,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kGap = std::numeric_limits<double>::quiet_NaN();
 
-ChartBlock block_of(std::variant<XyChart, BarChart, HeatChart> chart) {
+ChartBlock untitled(std::variant<XyChart, BarChart, HeatChart> chart) {
   return {.id = "c", .title = "", .caption = "", .chart = std::move(chart)};
 }
 
@@ -65,7 +65,7 @@ TEST(TextChart, CurvesWithAxesAndLegend) {
       .y = {"Speed-up", ""},
       .series = {{"measured", Stroke::line, {{1, 1}, {2, 2}, {4, 3}}}, {"ideal", Stroke::dashed, {{1, 1}, {4, 4}}}},
       .references = {}};
-  EXPECT_EQ(text_chart(block_of(chart), {.unicode = false, .width = 40}),
+  EXPECT_EQ(text_chart(untitled(chart), {.unicode = false, .width = 40}),
             "Speed-up\n"
             "4 +                                    b\n"
             "  |                                 b\n"
@@ -90,7 +90,7 @@ TEST(TextChart, FlaggedPointsAndLevelsShow) {
                       .y = {"Efficiency", "ratio", false, true},
                       .series = {{"a", Stroke::line, {{1, 1}, {2, 0.5, std::nullopt, true}, {3, 0.7}}}},
                       .references = {{"75 %", 0.75}}};
-  const std::string text = text_chart(block_of(chart), {.width = 60});
+  const std::string text = text_chart(untitled(chart), {.width = 60});
   EXPECT_THAT(text, HasSubstr("Efficiency (%)"));
   EXPECT_THAT(text, HasSubstr("75 %\n"));
   EXPECT_THAT(text, HasSubstr("○ flagged or invalid"));
@@ -101,7 +101,7 @@ TEST(TextChart, BarsToAnEighth) {
                        .bars = {{"long name", 16.0, {}, false}, {"b", 9.0, {}, true}, {"c", std::nullopt, {}, false}},
                        .references = {{"target", 12}},
                        .band = {}};
-  EXPECT_EQ(text_chart(block_of(chart), {.width = 35}),
+  EXPECT_EQ(text_chart(untitled(chart), {.width = 35}),
             "Rate\n"
             "  long name  █████████████████ 16\n"
             "  b          █████████▋ 9 ▲\n"
@@ -111,7 +111,7 @@ TEST(TextChart, BarsToAnEighth) {
 
 TEST(TextChart, HeatMapWithFigures) {
   const HeatChart chart{"Batch", "Load", "s", {"1", "16"}, {"2", "4"}, {{0.001, 0.002}, {0.008, std::nullopt}}};
-  EXPECT_EQ(text_chart(block_of(chart), {.width = 60}),
+  EXPECT_EQ(text_chart(untitled(chart), {.width = 60}),
             "Batch × Load (ms)\n"
             "           2      4\n"
             "  1   ░ 1.00 ░ 2.00\n"
@@ -134,27 +134,27 @@ TEST(TextChart, DegenerateCharts) {
     const std::vector<std::vector<ChartPoint>> cases = {{},
                                                         {{1, 1}},
                                                         {{1, 5}, {2, 5}},
-                                                        {{kNan, 1}, {1, inf}},
+                                                        {{kGap, 1}, {1, inf}},
                                                         {{1, 1e300}, {2, 1e140}, {3, 1e-140}, {4, -1e140}},
-                                                        {{0, -1}, {1, 2, std::pair(-3.0, kNan)}}};
+                                                        {{0, -1}, {1, 2, std::pair(-3.0, kGap)}}};
     for (const auto& points : cases) {
       for (const Stroke stroke :
            {Stroke::line, Stroke::dashed, Stroke::points, Stroke::steps, Stroke::expected_range}) {
         XyChart chart{.x = {"", "", logarithmic},
                       .y = {"", "tok/s", logarithmic},
                       .series = {{"a", stroke, points}, {"b", stroke, points}},
-                      .references = {{"l", kNan}, {"m", 1}}};
-        expect_sound(block_of(chart));
+                      .references = {{"l", kGap}, {"m", 1}}};
+        expect_sound(untitled(chart));
       }
     }
-    expect_sound(block_of(BarChart{.value = {"", "", logarithmic, true},
-                                   .bars = {{"a", kNan, {}, false}, {"b", -1.0, {}, false}, {"c", 1e140, {}, false}},
+    expect_sound(untitled(BarChart{.value = {"", "", logarithmic, true},
+                                   .bars = {{"a", kGap, {}, false}, {"b", -1.0, {}, false}, {"c", 1e140, {}, false}},
                                    .references = {{"r", inf}},
                                    .band = {}}));
   }
-  EXPECT_THAT(text_chart(block_of(XyChart{}), {}), HasSubstr("No data"));
-  EXPECT_THAT(text_chart(block_of(BarChart{}), {}), HasSubstr("No data"));
-  EXPECT_THAT(text_chart(block_of(HeatChart{}), {}), HasSubstr("No data"));
+  EXPECT_THAT(text_chart(untitled(XyChart{}), {}), HasSubstr("No data"));
+  EXPECT_THAT(text_chart(untitled(BarChart{}), {}), HasSubstr("No data"));
+  EXPECT_THAT(text_chart(untitled(HeatChart{}), {}), HasSubstr("No data"));
 }
 
 }  // namespace

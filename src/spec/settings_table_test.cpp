@@ -10,13 +10,14 @@
 #include "spec/numbers.h"
 #include "spec/setting.h"
 #include "spec/spec.h"
+#include "support/source_tree.h"
 
 namespace assay {
 namespace {
 
 using testing::HasSubstr;
 
-const fs::path kSourceFolder = fs::path(__FILE__).parent_path() / "../..";
+const fs::path kSourceFolder = test::source_folder();
 
 /// The least that a specification of this kind needs, with the other setting that `setting` depends on.
 std::string specification_for(const Setting& setting, SpecKind kind) {
@@ -226,7 +227,7 @@ TEST(Examples, TheGuidesStudiesHaveTheirRuns) {
   };
   EXPECT_EQ(runs_of("scaling-guide.yaml"), 15U);
   EXPECT_EQ(runs_of("llm-diagnostic-suite.yaml"), 8U);
-  EXPECT_EQ(runs_of("llm-diagnostic-suite-tiny.yaml"), 8U);
+  EXPECT_EQ(runs_of("llm-diagnostic-suite-tiny.yaml"), 35U);
   EXPECT_EQ(runs_of("mlperf-two-nodes.yaml"), 1U);
   EXPECT_EQ(runs_of("command-sweep.yaml"), 12U);
 }

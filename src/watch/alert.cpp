@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "watch/unknown.h"
+
 namespace assay {
 namespace {
 
@@ -56,7 +58,6 @@ json::value json_of(const Alert& alert) {
 }
 
 Result<Alert> alert_from(const json::value& value) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   JsonFields fields(value, "alert");
   Alert alert{.id = fields.text("id"),
               .rule = fields.text("rule"),

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 
+#include "watch/unknown.h"
+
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Less memory than this may be the driver's own.
 constexpr double kHeldMemory = 0.05;
 /// Fewer have no median worth the name.
 constexpr std::size_t kFewestOthers = 3;
-constexpr double kMorePower = 1.1;
 
 /// Utilisation, or, where the driver has none (MIG instances), the share of time in which SMs are at work.
 double use_of(const GpuView& gpu) {

@@ -4,12 +4,11 @@
 #include <limits>
 
 #include "analysis/statistics.h"
+#include "watch/unknown.h"
 
 namespace assay {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMorePower = 1.1;
 /// Robust standard deviations that belong to the usual spread.
 constexpr double kUsualSpread = 4;
 /// From this share of the time at the power limit on, the limit explains a low clock.

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "support/source_tree.h"
+
 namespace assay {
 namespace {
 
@@ -139,7 +141,7 @@ TEST(WatchRules, AFileGivesItsRulesOrAllMistakesAtOnce) {
 
 // To renew the page after a change of the table: ASSAY_UPDATE_DOCS=1 assay_watch_test --gtest_filter=WatchRules.*Page*
 TEST(WatchRules, ThePageInTheTreeIsUpToDate) {
-  const fs::path page = fs::path(ASSAY_SOURCE_DIR) / "docs/reference/watch-rules.md";
+  const fs::path page = test::source_folder() / "docs/reference/watch-rules.md";
   if (std::getenv("ASSAY_UPDATE_DOCS") != nullptr) {
     ASSERT_TRUE(write_file_atomically(page, rules_reference()).ok());
   }

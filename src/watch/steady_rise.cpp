@@ -5,11 +5,11 @@
 #include <limits>
 #include <span>
 
+#include "watch/unknown.h"
+
 namespace assay {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Three spans make one point: twenty points have 190 pairs, sixty would have 1,770.
 constexpr std::size_t kSpansPerPoint = 3;
 constexpr std::size_t kPoints = SteadyRise::kSpans / kSpansPerPoint;

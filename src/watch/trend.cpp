@@ -7,26 +7,26 @@
 
 #include "analysis/distributions.h"
 #include "analysis/statistics.h"
+#include "watch/unknown.h"
 
 namespace assay {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-constexpr Nanos kHour = std::chrono::hours(1);
+constexpr Nanos kTrendHour = std::chrono::hours(1);
 constexpr Nanos kWeek = std::chrono::hours(24 * 7);
 constexpr std::size_t kMostWeeks = 104;
 /// Standard error of a median over that of a mean.
 constexpr double kMedianPenalty = 1.2533;
 
-struct Point {
+struct WarmPoint {
   double power;
   double temperature;
 };
 
-using Points = std::vector<Point>;  ///< of one week, in the order of time
+using WarmPoints = std::vector<WarmPoint>;  ///< of one week, in the order of time
 
 /// Theil–Sen: the median slope of all pairs whose power differs enough to have one.
-double slope_of(const Points& points) {
+double slope_of(const WarmPoints& points) {
   constexpr double kLeastDifference_w = 5;
   std::vector<double> slopes;
   slopes.reserve(points.size() * points.size() / 2);
@@ -54,17 +54,17 @@ double autocorrelation(const std::vector<double>& values) {
 }
 
 /// The temperature that the week shows at a power. Not known if the power lies outside what the GPU drew.
-void judge_week(const Points& points, double power, WeekOfGpu& week) {
+void judge_week(const WarmPoints& points, double power, WeekOfGpu& week) {
   week.temperature_c = week.uncertainty_c = kUnknown;
   if (points.size() < kFewestHoursOfWeek) return;
-  const auto [least, most] = std::minmax_element(points.begin(), points.end(),
-                                                 [](const Point& a, const Point& b) { return a.power < b.power; });
+  const auto [least, most] = std::minmax_element(
+      points.begin(), points.end(), [](const WarmPoint& a, const WarmPoint& b) { return a.power < b.power; });
   // A tenth beyond is no extrapolation worth the name.
   if (power < 0.9 * least->power || power > 1.1 * most->power) return;
   const double slope = slope_of(points);
   std::vector<double> at_power;
   at_power.reserve(points.size());
-  for (const Point& point : points) at_power.push_back(point.temperature - slope * (point.power - power));
+  for (const WarmPoint& point : points) at_power.push_back(point.temperature - slope * (point.power - power));
   week.temperature_c = median(at_power);
   const double repeats = autocorrelation(at_power);
   const double independent = static_cast<double>(points.size()) * (1 - repeats) / (1 + repeats);
@@ -122,14 +122,14 @@ void fit_weeks(GpuTrend& trend) {
 
 struct Weeks {
   std::vector<WeekOfGpu> weeks;
-  std::vector<Points> points;  ///< as many
+  std::vector<WarmPoints> points;  ///< as many
 };
 
 Weeks split_into_weeks(std::vector<HourOfGpu> hours) {
   Weeks split;
   if (hours.empty()) return split;
   std::sort(hours.begin(), hours.end(), [](const HourOfGpu& a, const HourOfGpu& b) { return a.start < b.start; });
-  const WallTime end = hours.back().start + kHour;
+  const WallTime end = hours.back().start + kTrendHour;
   const auto weeks_back = [&](const HourOfGpu& hour) {
     return static_cast<std::size_t>((end - hour.start - Nanos(1)) / kWeek);
   };
@@ -167,8 +167,8 @@ GpuTrend trend_of(std::span<const HourOfGpu> hours) {
   Weeks split = split_into_weeks({hours.begin(), hours.end()});
   GpuTrend trend{.change_c = kUnknown, .low_c = kUnknown, .high_c = kUnknown, .weeks = std::move(split.weeks)};
   std::vector<double> powers;
-  for (const Points& week : split.points) {
-    for (const Point& point : week) powers.push_back(point.power);
+  for (const WarmPoints& week : split.points) {
+    for (const WarmPoint& point : week) powers.push_back(point.power);
   }
   trend.power_w = median(powers);
   if (powers.empty()) {

@@ -14,7 +14,7 @@ using std::chrono::hours;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const WallTime kStart{hours(24 * 20'000)};
+const WallTime kFirstDay{hours(24 * 20'000)};
 
 /// Hours of a GPU whose temperature at equal power rises by `per_week`.
 std::vector<HourOfGpu> hours_of(int weeks, double per_week, std::uint64_t seed) {
@@ -23,7 +23,7 @@ std::vector<HourOfGpu> hours_of(int weeks, double per_week, std::uint64_t seed) 
   for (int i = 0; i < weeks * 168; ++i) {
     const double power = random.uniform(200, 680);
     const double room = 1.5 * std::sin(i * 2 * 3.14159 / 24);
-    all.push_back({.start = kStart + hours(i),
+    all.push_back({.start = kFirstDay + hours(i),
                    .temperature_c = 25 + 0.06 * power + per_week * i / 168.0 + room + random.normal(0, 1),
                    .power_w = power,
                    .throttle_share = i >= 168 * (weeks - 1) ? 0.1 : 0});
@@ -38,7 +38,7 @@ TEST(Trend, AGpuThatGetsHotterAtEqualPowerIsFound) {
   EXPECT_LT(trend.low_c, 4.2);
   EXPECT_GT(trend.high_c, 4.2);
   ASSERT_THAT(trend.weeks, SizeIs(8));
-  EXPECT_EQ(trend.weeks.front().start, kStart);
+  EXPECT_EQ(trend.weeks.front().start, kFirstDay);
   EXPECT_EQ(trend.weeks.front().hours, 168U);
   EXPECT_NEAR(trend.weeks.front().throttled_minutes, 0, 1e-9);
   EXPECT_NEAR(trend.weeks.back().throttled_minutes, 168 * 6, 1e-6);
@@ -76,7 +76,7 @@ TEST(Trend, TooLittleDataIsSaid) {
   EXPECT_FALSE(trend_of({}).why.empty());
   EXPECT_EQ(trend_of(hours_of(3, 5, 5)).verdict, TrendVerdict::too_little_data);
   auto sparse = hours_of(8, 5, 6);
-  std::erase_if(sparse, [](const HourOfGpu& hour) { return (hour.start - kStart) / hours(1) % 8 != 0; });
+  std::erase_if(sparse, [](const HourOfGpu& hour) { return (hour.start - kFirstDay) / hours(1) % 8 != 0; });
   const GpuTrend trend = trend_of(sparse);
   EXPECT_EQ(trend.verdict, TrendVerdict::too_little_data) << "21 hours a week";
   EXPECT_TRUE(std::isnan(trend.change_c));
@@ -88,7 +88,7 @@ TEST(Trend, TooLittleDataIsSaid) {
 TEST(Trend, WeeksAtAnotherPowerAreNotCompared) {
   auto all = hours_of(8, 0, 8);
   for (HourOfGpu& hour : all) {
-    const bool idle_week = (hour.start - kStart) / hours(168) == 3;
+    const bool idle_week = (hour.start - kFirstDay) / hours(168) == 3;
     if (!idle_week) continue;
     hour.power_w = 90;
     hour.temperature_c = 60;

@@ -17,12 +17,12 @@
 #include "watch/node_track.h"
 #include "watch/peers.h"
 #include "watch/sentences.h"
+#include "watch/unknown.h"
 #include "watch/xid_catalogue.h"
 
 namespace assay {
 namespace {
 
-constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 /// Fields that say "nothing waits" may be older than the event that says the opposite.
 constexpr Nanos kEventSettles = std::chrono::minutes(2);
 /// Values may be older than the loss of their GPU; after this long they are from a GPU that is there.

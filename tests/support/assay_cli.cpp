@@ -6,13 +6,14 @@
 #include <thread>
 
 #include "base/text.h"
+#include "support/source_tree.h"
 
 namespace assay {
 
 AssayCli::AssayCli() : data_(folder_.path() / "data") {}
 
-fs::path AssayCli::program() { return ASSAY_PROGRAM; }
-fs::path AssayCli::source_folder() { return ASSAY_SOURCE_DIR; }
+fs::path AssayCli::program() { return test::build_folder() / "bin/assay"; }
+fs::path AssayCli::source_folder() { return test::source_folder(); }
 
 AssayCli::Answer AssayCli::run(const std::vector<std::string>& arguments,
                                const std::map<std::string, std::string>& environment, const std::string& input) {

@@ -149,7 +149,7 @@ std::vector<std::string> metrics_on(const std::vector<Side>& sides) {
   return ordered;
 }
 
-Tone tone_of(ArmVerdict verdict) {
+Tone comparison_tone(ArmVerdict verdict) {
   if (verdict == ArmVerdict::faster) return Tone::good;
   return verdict == ArmVerdict::slower ? Tone::bad : Tone::muted;
 }
@@ -190,7 +190,7 @@ void add_metric_row(FigureTable& table, const std::vector<Side>& sides, const st
     }
     const double ratio = mean(values[i]) / mean(values.front());
     row.push_back(fixed_figure(ratio, 3));
-    row.push_back(judged ? Figure(verdict_word(comparisons[i - 1].verdict), tone_of(comparisons[i - 1].verdict))
+    row.push_back(judged ? Figure(verdict_word(comparisons[i - 1].verdict), comparison_tone(comparisons[i - 1].verdict))
                          : Figure());
   }
   table.rows.push_back(std::move(row));

@@ -9,6 +9,7 @@
 #include "report/build/recorded_fixture.h"
 #include "report/build/rules.h"
 #include "report/render.h"
+#include "support/source_tree.h"
 
 namespace assay {
 namespace {
@@ -330,7 +331,7 @@ TEST(Report, IssuesOfResourcesHaveTheirRules) {
 // To renew the page after a change of the table: ASSAY_UPDATE_DOCS=1 assay_report_build_test
 // --gtest_filter=*RulesAreInTheDocs
 TEST(Report, TheRulesAreInTheDocs) {
-  const std::filesystem::path path = std::filesystem::path(ASSAY_SOURCE_DIR) / "docs/reference/report-rules.md";
+  const std::filesystem::path path = test::source_folder() / "docs/reference/report-rules.md";
   if (std::getenv("ASSAY_UPDATE_DOCS") != nullptr) {
     ASSERT_TRUE(write_file_atomically(path, rule_reference()));
   }

@@ -33,7 +33,7 @@ std::optional<double> seconds_of_work(const Run& run) {
   return training ? training : metric_of(run, "duration_seconds");
 }
 
-std::optional<double> mean_metric(const Arm& arm, std::string_view name) {
+std::optional<double> mean_of_metric(const Arm& arm, std::string_view name) {
   const auto values = values_of(arm.usable, name);
   return values.empty() ? std::nullopt : std::optional(mean(values));
 }
@@ -46,8 +46,8 @@ std::optional<double> epochs_of(const Run& run) {
 
 ScalingHints hints_of(const Arm& arm) {
   ScalingHints hints;
-  hints.communication_share = mean_metric(arm, "communication_share");
-  hints.input_wait_share = mean_metric(arm, "input_wait_share");
+  hints.communication_share = mean_of_metric(arm, "communication_share");
+  hints.input_wait_share = mean_of_metric(arm, "input_wait_share");
   std::vector<double> busy;
   std::vector<double> throttled;
   for (const auto* one : arm.usable) {
@@ -90,7 +90,7 @@ ScalingPoint point_of(const Arm& arm) {
     if (const auto accuracy = best_val_accuracy(one->run)) point.val_accuracy.push_back(*accuracy);
   }
   point.epochs = epochs_of(run);
-  point.samples = mean_metric(arm, "samples_done");
+  point.samples = mean_of_metric(arm, "samples_done");
   point.effective_batch = effective_batch(run);
   point.settings = settings_beside_size(run);
   point.hints = hints_of(arm);
@@ -144,7 +144,7 @@ FigureTable summary_table(const ScalingAnswer& answer, const ScalingAnalysis& cu
   for (const auto& row : curve.rows) {
     const Arm& arm = *answer.arms[row.point];
     std::optional<double> seconds = row.seconds;
-    if (!seconds) seconds = mean_metric(arm, "train_seconds");
+    if (!seconds) seconds = mean_of_metric(arm, "train_seconds");
     table.rows.push_back({answer.points[row.point].job, size_name(arm.any()), count_figure(row.ranks),
                           count_figure(row.nodes), count_figure(static_cast<double>(row.repeats)),
                           seconds_figure(seconds), seconds_figure(row.seconds_per_epoch), fixed_figure(row.val_loss, 4),

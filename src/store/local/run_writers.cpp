@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 /// Makes the names in a folder survive a power cut, where the file system can.
-void sync_folder(const fs::path& path) {
+void try_to_sync(const fs::path& path) {
   if (const auto folder = open_file(path, O_RDONLY | O_DIRECTORY); folder.ok()) ::fsync(folder->get());
 }
 
@@ -45,7 +45,7 @@ Result<void> OwnerRunWriter::finish(const Run& run) {
   auto final = run;
   final.state = RunState::ended;
   auto stored = store(std::move(final));
-  sync_folder(catalogue_->folder(id_).path());
+  try_to_sync(catalogue_->folder(id_).path());
   owner_.reset();
   return journal.ok() ? stored : journal;
 }

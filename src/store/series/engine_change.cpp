@@ -6,7 +6,7 @@ namespace assay {
 namespace {
 
 /// Series that are changed in one transaction: each may have thousands of rows.
-constexpr std::size_t kGroup = 64;
+constexpr std::size_t kChangeGroup = 64;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ Result<std::size_t> SeriesEngine::erase(const SeriesSelector& selector, TimeRang
 
 Result<void> SeriesEngine::apply_erase(std::uint64_t change, TimeRange range, std::span<const SeriesId> ids) {
   do {
-    const auto group = ids.first(std::min(ids.size(), kGroup));
+    const auto group = ids.first(std::min(ids.size(), kChangeGroup));
     ids = ids.subspan(group.size());
     ASSAY_CHECK(erase_group(group, range, ids.empty() ? std::optional(change) : std::nullopt));
   } while (!ids.empty());
@@ -90,7 +90,7 @@ Result<void> SeriesEngine::forget(std::span<const SeriesId> ids) {
 
 Result<void> SeriesEngine::apply_forget(std::uint64_t change, std::span<const SeriesId> ids) {
   do {
-    const auto group = ids.first(std::min(ids.size(), kGroup));
+    const auto group = ids.first(std::min(ids.size(), kChangeGroup));
     ids = ids.subspan(group.size());
     ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
     for (const auto id : group) ASSAY_CHECK(file_->forget(id));

@@ -9,7 +9,7 @@ namespace assay {
 namespace {
 
 /// Series whose chunks are committed together.
-constexpr std::size_t kGroup = 256;
+constexpr std::size_t kWriteGroup = 256;
 /// Where the database refuses the points of a series for good, this many are kept in memory in the hope of better days.
 constexpr std::size_t kMostStuckPoints = 8 * kChunkPoints;
 
@@ -29,7 +29,7 @@ std::size_t cut_of(const std::vector<TimedValue>& points) {
 /// Writes up to `most` series that are due.
 Result<void> SeriesEngine::write_due(std::size_t most) {
   while (most > 0 && !due_.empty()) {
-    const auto group = std::min({due_.size(), kGroup, most});
+    const auto group = std::min({due_.size(), kWriteGroup, most});
     const std::vector<SeriesId> ids(due_.begin(), std::next(due_.begin(), static_cast<std::ptrdiff_t>(group)));
     ASSAY_CHECK(write_out(ids, false));
     most -= group;
@@ -40,7 +40,7 @@ Result<void> SeriesEngine::write_due(std::size_t most) {
 /// Writes the heads of these series to chunks; `whole`: including their last minute. None of them is due afterwards.
 Result<void> SeriesEngine::write_out(std::span<const SeriesId> ids, bool whole) {
   while (!ids.empty()) {
-    const auto group = ids.first(std::min(ids.size(), kGroup));
+    const auto group = ids.first(std::min(ids.size(), kWriteGroup));
     ASSAY_CHECK(around_damage(
                     group, [&](std::span<const SeriesId> some) { return write_group(some, whole); },
                     [&](SeriesId id, const Error& error) { give_up_on(id, error); })

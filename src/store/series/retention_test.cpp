@@ -8,8 +8,6 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t kDayNs = 24 * kHourNs;
-
 /// The time of day as a machine shows it; the time that passes is the right one.
 class WrongClock final : public Clock {
  public:

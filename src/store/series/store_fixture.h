@@ -20,6 +20,7 @@ namespace assay {
 
 /// Some afternoon, at the full hour.
 constexpr std::int64_t kStart = 1'767'225'600 * kSecondNs;
+constexpr std::int64_t kDayNs = 24 * kHourNs;
 
 /// What a store should hold, kept the simple way.
 class ExpectedSeries {

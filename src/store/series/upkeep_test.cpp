@@ -12,8 +12,6 @@ namespace {
 
 using testing::IsEmpty;
 
-constexpr std::int64_t kDayNs = 24 * kHourNs;
-
 class UpkeepTest : public SeriesStoreTest {
  protected:
   void set_clock(std::int64_t time_ns) { clock_.advance(WallTime(Nanos(time_ns)) - clock_.wall()); }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "model/metric.h"
+#include "support/source_tree.h"
 #include "telemetry/nvml/fake_driver.h"
 #include "telemetry/nvml/gpu_fields.h"
 
@@ -47,7 +48,7 @@ std::vector<std::string> kinds(const Reading& reading) {
 class NvmlSourceTest : public testing::Test {
  protected:
   void start(const std::string& script) {
-    driver_.emplace(ASSAY_FAKE_NVML_LIBRARY, fs::path(ASSAY_NVML_SCRIPTS) / script);
+    driver_.emplace(test::beside_program("libfake-nvml.so"), test::fixture_folder() / "nvml" / script);
     auto api = driver_->load();
     ASSERT_TRUE(api.ok()) << api.error().text();
     api_ = *api;
@@ -296,7 +297,7 @@ TEST_F(NvmlSourceTest, WithoutADriverItSaysSoAndTriesAgainNowAndThen) {
 }
 
 TEST(NvmlLoad, ASourceWaitsForItsLibrary) {
-  const FakeDriver driver(ASSAY_FAKE_NVML_LIBRARY, fs::path(ASSAY_NVML_SCRIPTS) / "h200-x2.txt");
+  const FakeDriver driver(test::beside_program("libfake-nvml.so"), test::fixture_folder() / "nvml" / "h200-x2.txt");
   const TemporaryFolder folder;
   const fs::path library = folder.path() / "libnvidia-ml.so.1";
   const auto source = make_nvml_source(library.string());
@@ -304,7 +305,7 @@ TEST(NvmlLoad, ASourceWaitsForItsLibrary) {
   ASSERT_FALSE(before.ok());
   EXPECT_EQ(before.error().kind, ErrorKind::no_device);
   EXPECT_THAT(before.error().message, HasSubstr("the NVIDIA driver is not installed here"));
-  fs::copy_file(ASSAY_FAKE_NVML_LIBRARY, library);
+  fs::copy_file(test::beside_program("libfake-nvml.so"), library);
   EXPECT_TRUE(source->read(SteadyTime::max()).ok());
   EXPECT_TRUE(source->read_everything(SteadyTime::max()).ok());
 }

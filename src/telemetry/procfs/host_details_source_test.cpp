@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "model/metric.h"
+#include "support/source_tree.h"
 #include "telemetry/procfs/procfs_source.h"
 
 namespace assay {
@@ -19,7 +20,7 @@ using testing::Not;
 
 class DetailedMachine {
  public:
-  explicit DetailedMachine(const std::string& name) : recording_(fs::path(ASSAY_PROCFS_RECORDINGS) / name) {
+  explicit DetailedMachine(const std::string& name) : recording_(test::fixture_folder() / "procfs" / name) {
     play("first");
   }
   void play(const std::string& moment) {
@@ -41,7 +42,7 @@ class DetailedMachine {
 };
 
 /// By name and the values of the labels: "host.core_util/3".
-std::map<std::string, double> read(MetricSource& source) {
+std::map<std::string, double> read_details(MetricSource& source) {
   std::map<std::string, double> values;
   const auto reading = source.read(SteadyTime::max());
   EXPECT_TRUE(reading.ok());
@@ -61,10 +62,10 @@ std::map<std::string, double> read(MetricSource& source) {
 TEST(HostDetails, ReadsEachCoreDiskAndInterface) {
   DetailedMachine machine("training-node");
   const auto source = machine.source();
-  EXPECT_THAT(read(*source), Not(Contains(Key("host.core_util/0")))) << "rates need two readings";
+  EXPECT_THAT(read_details(*source), Not(Contains(Key("host.core_util/0")))) << "rates need two readings";
   machine.play("second");
   machine.advance(seconds(10));
-  const auto found = read(*source);
+  const auto found = read_details(*source);
   double busy = 0;
   int cores = 0;
   for (const auto& [key, value] : found) {
@@ -86,10 +87,10 @@ TEST(HostDetails, ADiskIsAsBusyAsTheTimeItWorked) {
   DetailedMachine machine("small-vm");
   const auto source = machine.source();
   machine.write("proc/diskstats", " 254 0 vda 10 0 100 5 10 0 200 5 0 1000 10\n");
-  read(*source);
+  read_details(*source);
   machine.write("proc/diskstats", " 254 0 vda 10 0 300 5 10 0 200 5 0 1500 10\n");
   machine.advance(seconds(2));
-  const auto found = read(*source);
+  const auto found = read_details(*source);
   EXPECT_DOUBLE_EQ(found.at("host.device_busy/vda"), 0.25);
   EXPECT_DOUBLE_EQ(found.at("host.device_read_bytes_per_second/vda"), 200 * 512 / 2.0);
 }
@@ -102,14 +103,14 @@ TEST(HostDetails, ReadsInfinibandPorts) {
   machine.write(port / "counters/port_xmit_data", "18446744073709551615\n");
   machine.write(port / "counters/symbol_error", "3\n");
   const auto source = machine.source();
-  const auto first = read(*source);
+  const auto first = read_details(*source);
   EXPECT_EQ(first.at("host.infiniband_up/mlx5_0/1"), 1);
   EXPECT_EQ(first.at("host.infiniband_errors/mlx5_0/symbol_error/1"), 3);
   machine.write(port / "counters/port_rcv_data", "5000\n");
   machine.write(port / "counters/port_xmit_data", "7\n");
   machine.write(port / "state", "1: DOWN\n");
   machine.advance(seconds(2));
-  const auto second = read(*source);
+  const auto second = read_details(*source);
   EXPECT_EQ(second.at("host.infiniband_up/mlx5_0/1"), 0);
   EXPECT_DOUBLE_EQ(second.at("host.infiniband_receive_bytes_per_second/mlx5_0/1"), 4000 * 4 / 2.0);
   EXPECT_THAT(second, Not(Contains(Key("host.infiniband_transmit_bytes_per_second/mlx5_0/1")))) << "began again";
@@ -126,14 +127,14 @@ TEST(HostDetails, ReadsTemperaturesEveryTenSeconds) {
     machine.write(fs::path("sys/class/hwmon") / folder / "in0_input", "1000\n");
   }
   const auto source = machine.source();
-  const auto first = read(*source);
+  const auto first = read_details(*source);
   EXPECT_DOUBLE_EQ(first.at("host.temperature_c/coretemp/Package id 0"), 45.5);
   EXPECT_DOUBLE_EQ(first.at("host.temperature_c/nvme/temp1"), 38);
   EXPECT_DOUBLE_EQ(first.at("host.temperature_c/nvme/hwmon2 temp1"), 38);
   machine.advance(seconds(1));
-  EXPECT_THAT(read(*source), Not(Contains(Key("host.temperature_c/nvme/temp1"))));
+  EXPECT_THAT(read_details(*source), Not(Contains(Key("host.temperature_c/nvme/temp1"))));
   machine.advance(seconds(9));
-  EXPECT_THAT(read(*source), Contains(Key("host.temperature_c/nvme/temp1")));
+  EXPECT_THAT(read_details(*source), Contains(Key("host.temperature_c/nvme/temp1")));
 }
 
 TEST(HostDetails, ReadsTheTightestLimitOfTheCgroupsAbove) {
@@ -148,14 +149,14 @@ TEST(HostDetails, ReadsTheTightestLimitOfTheCgroupsAbove) {
   machine.write(top / "slurm/job_7/cpu.max", "250000 100000\n");
   machine.write(top / "slurm/job_7/cpu.stat", "usage_usec 1000000\nuser_usec 1\nthrottled_usec 500000\n");
   const auto source = machine.source();
-  const auto first = read(*source);
+  const auto first = read_details(*source);
   EXPECT_EQ(first.at("host.cgroup_memory_limit_bytes"), 1000);
   EXPECT_EQ(first.at("host.cgroup_memory_used_bytes"), 700);
   EXPECT_EQ(first.at("host.cgroup_cpu_limit"), 2.5);
   EXPECT_EQ(first.at("host.cgroup_throttled_seconds"), 0.5);
   machine.write(top / "slurm/job_7/cpu.stat", "usage_usec 4000000\n");
   machine.advance(seconds(2));
-  EXPECT_DOUBLE_EQ(read(*source).at("host.cgroup_cpu_util"), 1.5);
+  EXPECT_DOUBLE_EQ(read_details(*source).at("host.cgroup_cpu_util"), 1.5);
 }
 
 TEST(HostDetails, AsksLocalFileSystemsOnly) {
@@ -163,7 +164,7 @@ TEST(HostDetails, AsksLocalFileSystemsOnly) {
   machine.write("proc/self/mounts",
                 "proc /proc proc rw 0 0\n/dev/vda1 / ext4 rw 0 0\n/dev/vda1 /again ext4 rw 0 0\n"
                 "nas:/home /home nfs4 rw 0 0\n/dev/vdb /absent xfs rw 0 0\n");
-  const auto found = read(*machine.source());
+  const auto found = read_details(*machine.source());
   EXPECT_GT(found.at("host.filesystem_used_bytes//"), 0);
   EXPECT_GT(found.at("host.filesystem_available_bytes//"), 0);
   EXPECT_THAT(found, Not(Contains(Key("host.filesystem_used_bytes//home"))));
@@ -182,7 +183,7 @@ TEST(HostDetails, AMachineWithoutAnyOfItHasNoDetails) {
 TEST(HostDetails, ReadsThisMachine) {
   const auto source = make_host_details_source({});
   std::map<std::string, double> found;
-  while (!found.contains("host.core_util/0")) found = read(*source);
+  while (!found.contains("host.core_util/0")) found = read_details(*source);
   EXPECT_LE(found.at("host.core_util/0"), 1);
 }
 

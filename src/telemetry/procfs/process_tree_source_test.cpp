@@ -61,7 +61,7 @@ class FakeMachine {
   ManualClock clock_;
 };
 
-std::map<std::string, double> read(MetricSource& source) {
+std::map<std::string, double> read_tree(MetricSource& source) {
   std::map<std::string, double> values;
   const auto reading = source.read(SteadyTime::max());
   EXPECT_TRUE(reading.ok()) << reading.error().text();
@@ -85,7 +85,7 @@ TEST(ProcessTreeSource, AddsUpEverythingBelowTheGuard) {
   machine.put({.pid = 200, .parent = 1, .cpu_seconds = 90, .resident_pages = 9000});  // somebody else's
   const auto source = machine.source();
 
-  const auto first = read(*source);
+  const auto first = read_tree(*source);
   EXPECT_EQ(first.at("workload.processes"), 4);
   EXPECT_EQ(first.at("workload.rss_bytes"), (200 + 0 + 20 + 1) * static_cast<double>(::sysconf(_SC_PAGESIZE)));
   EXPECT_FALSE(first.contains("workload.cpu_util"));
@@ -94,7 +94,7 @@ TEST(ProcessTreeSource, AddsUpEverythingBelowTheGuard) {
   machine.put({.pid = 110, .parent = 120, .cpu_seconds = 2});
   machine.put({.pid = 200, .parent = 1, .cpu_seconds = 99});
   machine.advance(seconds(2));
-  EXPECT_DOUBLE_EQ(read(*source).at("workload.cpu_util"), (3 + 1) / 2.0);
+  EXPECT_DOUBLE_EQ(read_tree(*source).at("workload.cpu_util"), (3 + 1) / 2.0);
 }
 
 TEST(ProcessTreeSource, TimeOfProcessesThatComeAndGoIsNotLost) {
@@ -102,25 +102,25 @@ TEST(ProcessTreeSource, TimeOfProcessesThatComeAndGoIsNotLost) {
   machine.put({.pid = kWorkload, .parent = kGuard, .cpu_seconds = 1});
   machine.put({.pid = 110, .parent = kWorkload, .cpu_seconds = 50});
   const auto source = machine.source();
-  read(*source);
+  read_tree(*source);
 
   // 110 ended after one more second; one that never was seen took half a second.
   machine.remove(110);
   machine.put({.pid = kWorkload, .parent = kGuard, .cpu_seconds = 1, .waited_cpu_seconds = 51.5});
   machine.advance(seconds(1));
-  EXPECT_DOUBLE_EQ(read(*source).at("workload.cpu_util"), 1.5);
+  EXPECT_DOUBLE_EQ(read_tree(*source).at("workload.cpu_util"), 1.5);
 
   // A new process counts with all of its time.
   machine.put({.pid = 150, .parent = kWorkload, .cpu_seconds = 0.5});
   machine.advance(seconds(1));
-  EXPECT_DOUBLE_EQ(read(*source).at("workload.cpu_util"), 0.5);
+  EXPECT_DOUBLE_EQ(read_tree(*source).at("workload.cpu_util"), 0.5);
 
   // The first process ends as well: the guard has waited for it.
   machine.remove(kWorkload);
   machine.put({.pid = 150, .parent = kGuard, .cpu_seconds = 0.5});
   machine.put({.pid = kGuard, .parent = 1, .cpu_seconds = 0.1, .waited_cpu_seconds = 52.5});
   machine.advance(seconds(1));
-  const auto last = read(*source);
+  const auto last = read_tree(*source);
   EXPECT_DOUBLE_EQ(last.at("workload.cpu_util"), 0);
   EXPECT_EQ(last.at("workload.processes"), 1);
 }
@@ -130,18 +130,18 @@ TEST(ProcessTreeSource, ImpossibleDifferencesAreLeftOut) {
   machine.put({.pid = kWorkload, .parent = kGuard, .cpu_seconds = 1});
   machine.put({.pid = 110, .parent = kWorkload, .cpu_seconds = 5000});
   const auto source = machine.source();
-  read(*source);
-  // Nobody waited for it (or not yet when its parent was read), so its time is gone …
+  read_tree(*source);
+  // Nobody waited for it (or not yet when its parent was read_tree), so its time is gone …
   machine.remove(110);
   machine.advance(seconds(1));
-  EXPECT_FALSE(read(*source).contains("workload.cpu_util"));
+  EXPECT_FALSE(read_tree(*source).contains("workload.cpu_util"));
   // … and comes back at once.
   machine.put({.pid = kWorkload, .parent = kGuard, .cpu_seconds = 1, .waited_cpu_seconds = 5000});
   machine.advance(seconds(1));
-  EXPECT_FALSE(read(*source).contains("workload.cpu_util"));
+  EXPECT_FALSE(read_tree(*source).contains("workload.cpu_util"));
   machine.put({.pid = kWorkload, .parent = kGuard, .cpu_seconds = 4, .waited_cpu_seconds = 5000});
   machine.advance(seconds(1));
-  EXPECT_DOUBLE_EQ(read(*source).at("workload.cpu_util"), 3);
+  EXPECT_DOUBLE_EQ(read_tree(*source).at("workload.cpu_util"), 3);
 }
 
 TEST(ProcessTreeSource, ANumberThatIsUsedAgainBySomebodyElseDoesNotCount) {
@@ -149,9 +149,9 @@ TEST(ProcessTreeSource, ANumberThatIsUsedAgainBySomebodyElseDoesNotCount) {
   machine.put({.pid = kWorkload, .parent = kGuard});
   machine.put({.pid = 110, .parent = kWorkload, .start = 1000});
   const auto source = machine.source();
-  EXPECT_EQ(read(*source).at("workload.processes"), 2);
+  EXPECT_EQ(read_tree(*source).at("workload.processes"), 2);
   machine.put({.pid = 110, .parent = 1, .start = 2000});
-  EXPECT_EQ(read(*source).at("workload.processes"), 1);
+  EXPECT_EQ(read_tree(*source).at("workload.processes"), 1);
 }
 
 TEST(ProcessTreeSource, AProcessWhoseParentVanishedIsFoundNextTime) {
@@ -159,9 +159,9 @@ TEST(ProcessTreeSource, AProcessWhoseParentVanishedIsFoundNextTime) {
   machine.put({.pid = kWorkload, .parent = kGuard});
   machine.put({.pid = 111, .parent = 110});  // 110 ended while we looked
   const auto source = machine.source();
-  EXPECT_EQ(read(*source).at("workload.processes"), 1);
+  EXPECT_EQ(read_tree(*source).at("workload.processes"), 1);
   machine.put({.pid = 111, .parent = kGuard});
-  EXPECT_EQ(read(*source).at("workload.processes"), 2);
+  EXPECT_EQ(read_tree(*source).at("workload.processes"), 2);
 }
 
 TEST(ProcessTreeSource, AfterTheGuardIsGoneThereIsNothingToRead) {
@@ -171,9 +171,9 @@ TEST(ProcessTreeSource, AfterTheGuardIsGoneThereIsNothingToRead) {
 
   machine.put({.pid = kWorkload, .parent = kGuard});
   const auto source = machine.source();
-  read(*source);
+  read_tree(*source);
   machine.remove(kWorkload);
-  EXPECT_EQ(read(*source).at("workload.processes"), 0);
+  EXPECT_EQ(read_tree(*source).at("workload.processes"), 0);
   machine.remove(kGuard);
   EXPECT_EQ(source->read(SteadyTime::max()).error().kind, ErrorKind::not_found);
 }
@@ -187,7 +187,7 @@ TEST(ProcessTreeSource, FollowsARealWorkload) {
   std::map<std::string, double> found;
   const auto deadline = SystemClock().now() + seconds(60);
   while (SystemClock().now() < deadline) {
-    found = read(*source);
+    found = read_tree(*source);
     if (found["workload.processes"] == 3 && found["workload.cpu_util"] > 0) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

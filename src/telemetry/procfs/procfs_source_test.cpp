@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "model/metric.h"
+#include "support/source_tree.h"
 #include "telemetry/procfs/device_traffic.h"
 
 namespace assay {
@@ -22,7 +23,7 @@ using testing::UnorderedElementsAre;
 /// A recording laid out as a machine's root folder, with a clock that the test owns.
 class RecordedMachine {
  public:
-  explicit RecordedMachine(const std::string& name) : recording_(fs::path(ASSAY_PROCFS_RECORDINGS) / name) {
+  explicit RecordedMachine(const std::string& name) : recording_(test::fixture_folder() / "procfs" / name) {
     play("first");
   }
   /// Puts another moment's files over the present ones.

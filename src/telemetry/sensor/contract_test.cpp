@@ -1,6 +1,7 @@
 // Every source that there is, through the contract of MetricSource.
 #include <thread>
 
+#include "support/source_tree.h"
 #include "telemetry/metric_source_contract.h"
 #include "telemetry/nvml/fake_driver.h"
 #include "telemetry/nvml/nvml_source.h"
@@ -22,7 +23,8 @@ void pass_a_second() { manual_clock().advance(std::chrono::seconds(1)); }
 void wait_a_moment() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
 
 const FakeDriver& driver() {
-  static const FakeDriver instance(ASSAY_FAKE_NVML_LIBRARY, fs::path(ASSAY_NVML_SCRIPTS) / "h200-x2.txt");
+  static const FakeDriver instance(test::beside_program("libfake-nvml.so"),
+                                   test::fixture_folder() / "nvml" / "h200-x2.txt");
   return instance;
 }
 
@@ -34,7 +36,7 @@ std::unique_ptr<MetricSource> nvml() {
 
 std::unique_ptr<MetricSource> sensor() {
   SensorOptions options;
-  options.command = {ASSAY_TEST_SENSOR, "nvml", ASSAY_FAKE_NVML_LIBRARY};
+  options.command = {test::beside_program("assay_test_sensor"), "nvml", test::beside_program("libfake-nvml.so")};
   options.environment = {{"ASSAY_FAKE_NVML", driver().script().string()}};
   return make_sensor_source(options);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "support/source_tree.h"
 #include "telemetry/nvml/fake_driver.h"
 
 namespace assay {
@@ -19,7 +20,7 @@ using testing::HasSubstr;
 
 SensorOptions sensor(const std::vector<std::string>& arguments) {
   SensorOptions options;
-  options.command = {ASSAY_TEST_SENSOR};
+  options.command = {test::beside_program("assay_test_sensor")};
   options.command.insert(options.command.end(), arguments.begin(), arguments.end());
   options.first_pause = Nanos(0);
   options.longest_pause = Nanos(0);
@@ -125,9 +126,9 @@ TEST(SensorSource, KillsAndReplacesASensorThatHangs) {
 }
 
 TEST(SensorSource, ASlowStartIsReportedButNotPunished) {
-  FakeDriver driver(ASSAY_FAKE_NVML_LIBRARY, fs::path(ASSAY_NVML_SCRIPTS) / "h200-x2.txt");
+  FakeDriver driver(test::beside_program("libfake-nvml.so"), test::fixture_folder() / "nvml" / "h200-x2.txt");
   driver.set("hang.nvmlInit_v2", "0.3");
-  auto options = sensor({"nvml", ASSAY_FAKE_NVML_LIBRARY});
+  auto options = sensor({"nvml", test::beside_program("libfake-nvml.so")});
   options.answer_limit = milliseconds(20);
   const auto source = make_sensor_source(options);
   EXPECT_EQ(failure(*source).kind, ErrorKind::timeout);
@@ -167,9 +168,9 @@ TEST(SensorSource, SaysThatItDoesNotStart) {
 }
 
 TEST(SensorSource, ServesNvmlAndSurvivesAHungDriver) {
-  FakeDriver driver(ASSAY_FAKE_NVML_LIBRARY, fs::path(ASSAY_NVML_SCRIPTS) / "h200-x8.txt");
-  auto options = sensor({"nvml", ASSAY_FAKE_NVML_LIBRARY});
-  options.answer_limit = seconds(2);
+  FakeDriver driver(test::beside_program("libfake-nvml.so"), test::fixture_folder() / "nvml" / "h200-x8.txt");
+  auto options = sensor({"nvml", test::beside_program("libfake-nvml.so")});
+  options.answer_limit = seconds(10);  // a busy machine takes seconds to start a process
   const auto source = make_sensor_source(options);
   const Reading first = read(*source);
   ASSERT_TRUE(first.devices.has_value());
