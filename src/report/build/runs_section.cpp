@@ -92,6 +92,28 @@ Section runs_section(std::span<const RecordedRun> runs) {
   return {.id = "runs", .title = "Runs", .blocks = {std::move(table)}, .in_terminal = runs.size() <= 40};
 }
 
+std::optional<Section> settings_section(std::span<const RecordedRun> runs) {
+  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, std::size_t> count;
+  for (const auto& one : runs) {
+    for (const auto& [name, value] : settings_of(one.run)) {
+      ++count[name];
+      auto& seen = values[name];
+      if (std::find(seen.begin(), seen.end(), value) == seen.end()) seen.push_back(value);
+    }
+  }
+  if (values.empty()) return std::nullopt;
+  FactList facts{.id = "settings"};
+  constexpr std::size_t kMostShown = 6;
+  for (auto& [name, seen] : values) {
+    if (count[name] < runs.size()) seen.emplace_back("unset");
+    const std::size_t hidden = seen.size() > kMostShown ? seen.size() - kMostShown : 0;
+    seen.resize(seen.size() - hidden);
+    facts.facts.emplace_back(name, join(seen, " | ") + (hidden > 0 ? fmt::format(" | {} more", hidden) : ""));
+  }
+  return Section{.id = "settings", .title = "Settings", .blocks = {std::move(facts)}, .in_terminal = runs.size() == 1};
+}
+
 std::optional<Section> preflight_section(std::span<const PreflightCheck> checks) {
   if (checks.empty()) return std::nullopt;
   FigureTable table{.id = "preflight",
