@@ -38,7 +38,7 @@ struct AblationArm {
   std::optional<double> tokens_per_sample;
   std::optional<double> peak_memory_bytes;
   std::optional<double> price_per_hour;  ///< of all its hardware together, one currency for the whole matrix
-  /// How well it learnt, and how long it took to get as far as every run of the baseline did. Both are held against the
+  /// How well it learnt, and how long it took to get as far as runs of the baseline do. Both are held against the
   /// baseline, and corrected with whatever else is tested; the baseline's own have its figures as `b` and no verdict.
   std::optional<ArmComparison> quality;
   std::optional<ArmComparison> seconds_to_level;

@@ -105,10 +105,11 @@ void add_objections(Ablation& result, std::span<const AblationArm> arms, const Q
     if (effect.quality == QualityStanding::worse) {
       effect.objections.push_back(fmt::format("{} worse in {}", percent_worse(*arm.quality), quality));
     }
-    if (arm.short_of_level > 0) {
+    // A single one may be bad luck; the quality as such is judged above.
+    if (2 * arm.short_of_level > arm.samples_per_second.size()) {
       effect.objections.push_back(fmt::format("{} repeat{} never got as far as the baseline in {}", arm.short_of_level,
                                               arm.short_of_level == 1 ? "" : "s", quality));
-    } else if (arm.seconds_to_level && later_at_level(*arm.seconds_to_level, confidence)) {
+    } else if (arm.short_of_level == 0 && arm.seconds_to_level && later_at_level(*arm.seconds_to_level, confidence)) {
       effect.objections.push_back(fmt::format("takes {} longer to get as far as the baseline in {}",
                                               percent_worse(*arm.seconds_to_level), quality));
     }

@@ -29,13 +29,6 @@ struct Side {
 const std::map<std::string, std::string> kBestOf = {{"best val_loss", "val_loss"},
                                                     {"best val_accuracy", "val_accuracy"}};
 
-/// Memory and the like: no seed decides it.
-bool is_resource(std::string_view metric) {
-  const auto* info = find_metric(metric);
-  return metric.find('.') != std::string_view::npos ||
-         (info != nullptr && !info->unit.empty() && info->unit != "ratio");
-}
-
 Side side_of(const CompareSide& source, const Goals& goals, const ReportOptions& options) {
   Side side{.source = &source, .arm = {.name = source.label}};
   for (const auto& one : source.runs) (usable(one.run) ? side.arm.usable : side.arm.others).push_back(&one);
@@ -180,7 +173,7 @@ std::vector<Outcome> outcomes_of(const std::vector<Side>& sides, const Goals& go
     outcome.headline = std::find(headlines.begin(), headlines.end(), name) != headlines.end();
     for (const auto& side : sides) {
       outcome.values.push_back(values_on(side, name));
-      outcome.one_seed = outcome.one_seed || (!is_speed(name) && !is_resource(name) && share_one_seed(side.arm));
+      outcome.one_seed = outcome.one_seed || (decided_by_seed(name) && share_one_seed(side.arm));
     }
     outcomes.push_back(std::move(outcome));
   }

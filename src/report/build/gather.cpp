@@ -9,12 +9,13 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "report/build/baseline.h"
+#include "report/build/goals.h"
 #include "store/resolve.h"
 
 namespace assay {
 namespace {
 
-/// The series that reports draw. Telemetry is in them by its summary.
+/// The series that reports draw, beside those of validation data. Telemetry is in them by its summary.
 constexpr std::array<std::string_view, 11> kDrawn = {
     "loss",       "val_loss",       "val_accuracy",       "perplexity",         "step_seconds",     "learning_rate",
     "epoch.loss", "epoch.val_loss", "epoch.val_accuracy", "samples_per_second", "tokens_per_second"};
@@ -24,7 +25,7 @@ constexpr std::size_t kDrawnPoints = 400;
 bool drawn(const std::string& name, std::string_view asked) {
   if (!asked.empty()) return name == asked;
   const auto* known = std::find(kDrawn.begin(), kDrawn.end(), name);
-  return known != kDrawn.end();
+  return known != kDrawn.end() || is_validation(name);
 }
 
 /// Keeps some hundred points of a series of unknown length: every n-th, n doubling as it grows.

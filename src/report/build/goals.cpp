@@ -64,6 +64,12 @@ bool is_speed(std::string_view metric) {
   return names_speed(metric) || (info != nullptr && (info->unit == "s" || info->unit.ends_with("/s")));
 }
 
+bool decided_by_seed(std::string_view metric) {
+  if (metric.starts_with("best ")) metric.remove_prefix(5);
+  if (contains(kQualityFirst, metric) || contains(kQualityLast, metric)) return true;
+  return find_metric(metric) == nullptr && !is_speed(metric);
+}
+
 Goals::Goals(std::span<const RecordedRun> runs, const ReportOptions& options) {
   std::vector<std::string> named;
   const auto state = [&](std::string name, Direction direction) {

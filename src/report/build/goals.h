@@ -42,5 +42,7 @@ bool is_validation(std::string_view metric);
 bool is_cross_entropy(std::string_view metric);
 /// How fast, or how long: not how well.
 bool is_speed(std::string_view metric);
+/// What a seed decides: how well something learnt, and what only the workload knows; not speeds, shares and memory.
+bool decided_by_seed(std::string_view metric);
 
 }  // namespace assay

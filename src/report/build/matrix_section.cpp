@@ -54,8 +54,9 @@ void add_quality(const OutcomesAnswer& outcomes, std::size_t index, AblationArm&
     if (quality.better != Direction::unknown) configuration.quality = held_against(quality, index, outcomes.baseline);
   }
   if (const auto& level = outcomes.to_level) {
-    configuration.seconds_to_level = held_against(level->seconds, index, outcomes.baseline);
     configuration.short_of_level = outcomes.arms[index]->usable.size() - level->reached[index];
+    if (configuration.short_of_level == 0)
+      configuration.seconds_to_level = held_against(level->seconds, index, outcomes.baseline);
   }
   configuration.missed = outcomes.missed[index];
 }
@@ -263,7 +264,7 @@ ChartBlock gain_chart(const MatrixAnswer& answer) {
     if (!effect.failed) bar.value = by_tokens ? effect.gain_per_token : std::optional(effect.gain_per_sample);
     const auto& interval = by_tokens ? effect.gain_per_token_interval : effect.gain_per_sample_interval;
     if (interval && !effect.failed) bar.range = std::pair(interval->low, interval->high);
-    bar.marked = effect.comparison.verdict == ArmVerdict::too_few_repeats;
+    bar.marked = !was_tested(effect.comparison.verdict);
     chart.bars.push_back(std::move(bar));
   }
   return {
@@ -278,15 +279,11 @@ ChartBlock gain_chart(const MatrixAnswer& answer) {
 std::optional<MatrixAnswer> matrix_answer(const OutcomesAnswer& outcomes, const ReportOptions& options) {
   MatrixAnswer answer{.configurations = {}, .arms = outcomes.arms, .baseline = outcomes.baseline};
   const Arm& baseline = *answer.arms[answer.baseline];
-  bool changed = false;
-  bool measured = false;
+  if (!outcomes.speed_apart) return std::nullopt;
   for (std::size_t i = 0; i < answer.arms.size(); ++i) {
     auto& configuration = answer.configurations.emplace_back(configuration_of(baseline, *answer.arms[i], options));
     add_quality(outcomes, i, configuration);
-    changed |= !configuration.changes.empty();
-    measured |= !configuration.samples_per_second.empty();
   }
-  if (!changed || !measured) return std::nullopt;
   if (outcomes.quality) {
     answer.quality.name = outcomes.outcomes[*outcomes.quality].metric;
     if (is_cross_entropy(answer.quality.name)) answer.quality.negligible = kNegligibleNats;

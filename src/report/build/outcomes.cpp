@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -68,20 +69,27 @@ Outcome outcome_of(const std::string& metric, std::span<const Arm* const> arms, 
     for (const auto* one : arm->usable) {
       if (const auto value = figure_of(one->run, metric, outcome.better)) values.push_back(*value);
     }
-    outcome.one_seed = outcome.one_seed || (!is_speed(metric) && share_one_seed(*arm));
+    outcome.one_seed = outcome.one_seed || (decided_by_seed(metric) && share_one_seed(*arm));
   }
   return outcome;
 }
 
-std::vector<std::string> metrics_to_show(std::span<const Arm* const> arms, const Goals& goals) {
+bool speed_is_apart(std::span<const Arm* const> arms) {
+  const auto first = settings_beside_size(arms.front()->any());
+  const bool measured = std::any_of(
+      arms.begin(), arms.end(), [](const Arm* arm) { return !values_of(arm->usable, "samples_per_second").empty(); });
+  return measured && std::any_of(arms.begin(), arms.end(),
+                                 [&](const Arm* arm) { return settings_beside_size(arm->any()) != first; });
+}
+
+std::vector<std::string> metrics_to_show(std::span<const Arm* const> arms, const Goals& goals, bool speed_apart) {
   std::set<std::string> present;
-  bool has_rate = false;
   for (const Arm* arm : arms) {
     for (const auto* one : arm->usable) {
       for (const auto& [name, value] : one->run.metrics) present.insert(name);
-      has_rate = has_rate || metric_of(one->run, "samples_per_second") || metric_of(one->run, "tokens_per_second");
     }
   }
+  const bool has_rate = present.contains("samples_per_second") || present.contains("tokens_per_second");
   std::vector<std::string> shown;
   for (const auto& name : goals.headlines()) {
     if (present.contains(name)) shown.push_back(name);
@@ -92,8 +100,9 @@ std::vector<std::string> metrics_to_show(std::span<const Arm* const> arms, const
     if (!known && wanted && goals.direction_of(name)) shown.push_back(name);
   }
   // The matrix compares them, by tokens where samples differ in length.
-  if (has_rate)
+  if (speed_apart) {
     std::erase_if(shown, [](const auto& name) { return name == "samples_per_second" || name == "tokens_per_second"; });
+  }
   return shown;
 }
 
@@ -129,20 +138,29 @@ std::optional<double> seconds_to(const RecordedRun& one, const std::string& metr
   return std::nullopt;
 }
 
-/// The level is the worst of the baseline's bests: each of its runs got there.
+/// A level that runs like the baseline's reach: short of the mean of its bests by three standard deviations, or by 1 %
+/// where there is less noise or none. Its own best would be out of reach for every second equal.
+std::optional<double> level_of(const Arm& baseline, const std::string& metric, bool lowest) {
+  std::vector<double> bests;
+  for (const auto* one : baseline.usable) {
+    // Times of imported logs are not those of the run.
+    const auto best = one->run.started == WallTime{} ? std::nullopt : best_on_curve(*one, metric, lowest);
+    if (!best || !std::isfinite(*best)) return std::nullopt;
+    bests.push_back(*best);
+  }
+  if (bests.empty()) return std::nullopt;
+  const double noise = bests.size() > 1 ? 3 * standard_deviation(bests) : 0;
+  const double margin = std::max(noise, 0.01 * std::fabs(mean(bests)));
+  return lowest ? mean(bests) + margin : mean(bests) - margin;
+}
+
 std::optional<TimeToLevel> time_to_level(std::span<const Arm* const> arms, std::size_t baseline, const Goals& goals) {
   const auto& metric = goals.quality();
   if (!metric || !is_validation(*metric)) return std::nullopt;
   const Direction better = goals.direction_or_unknown(*metric);
   if (better == Direction::unknown) return std::nullopt;
   const bool lowest = better == Direction::lower_is_better;
-  std::optional<double> level;
-  for (const auto* one : arms[baseline]->usable) {
-    // Times of imported logs are not those of the run.
-    const auto best = one->run.started == WallTime{} ? std::nullopt : best_on_curve(*one, *metric, lowest);
-    if (!best) return std::nullopt;
-    if (!level || at_least_as_good(*level, *best, lowest)) level = best;
-  }
+  const auto level = level_of(*arms[baseline], *metric, lowest);
   if (!level) return std::nullopt;
   TimeToLevel answer{.metric = *metric, .level = *level};
   answer.seconds = {.metric = fmt::format("seconds to {} {:.4g}", *metric, *level),
@@ -168,7 +186,10 @@ AblationRecommendation recommendation_of(const OutcomesAnswer& answer) {
   std::vector<FigureArm> arms(answer.arms.size());
   for (std::size_t i = 0; i < arms.size(); ++i) {
     arms[i].figure = i == answer.baseline ? compare_arms(first.values[i], first.values[i]) : first.against[i];
-    arms[i].held_back = !answer.missed[i].empty() || !answer.arms[i]->others.empty();
+    const auto& others = answer.arms[i]->others;
+    const bool failed =
+        std::any_of(others.begin(), others.end(), [](const auto* one) { return one->run.state == RunState::ended; });
+    arms[i].held_back = !answer.missed[i].empty() || (i != answer.baseline && failed);
     for (const auto& other : answer.outcomes) {
       if (i == answer.baseline || !other.headline || &other == &first || other.against.empty()) continue;
       arms[i].held_back = arms[i].held_back || standing_of(other.against[i]) == QualityStanding::worse;
@@ -258,15 +279,14 @@ std::optional<OutcomesAnswer> outcomes_answer(std::span<const Arm> arms, const G
   OutcomesAnswer answer{.arms = arms_of_one_size(arms, options.baseline)};
   if (answer.arms.size() < 2) return std::nullopt;
   answer.baseline = choose_baseline(answer.arms, options.baseline);
-  for (const auto& metric : metrics_to_show(answer.arms, goals)) {
+  answer.speed_apart = speed_is_apart(answer.arms);
+  for (const auto& metric : metrics_to_show(answer.arms, goals, answer.speed_apart)) {
     answer.outcomes.push_back(outcome_of(metric, answer.arms, goals));
     if (goals.quality() == metric) answer.quality = answer.outcomes.size() - 1;
   }
-  const bool speed = std::any_of(answer.arms.begin(), answer.arms.end(),
-                                 [](const Arm* arm) { return !values_of(arm->usable, "samples_per_second").empty(); });
   answer.to_level = time_to_level(answer.arms, answer.baseline, goals);
   if (answer.to_level) answer.outcomes.push_back(answer.to_level->seconds);
-  answer.families = test_outcomes(answer.outcomes, answer.baseline, speed ? 1 : 0);
+  answer.families = test_outcomes(answer.outcomes, answer.baseline, answer.speed_apart ? 1 : 0);
   if (answer.to_level) {
     answer.to_level->seconds = std::move(answer.outcomes.back());
     answer.outcomes.pop_back();

@@ -33,7 +33,7 @@ std::vector<std::string> verdict_notes(std::span<const Outcome> outcomes, bool s
 /// The verdict of one figure in a cell.
 Figure verdict_figure(const ArmComparison& comparison);
 
-/// How long each configuration took to get as far as every run of the baseline did in the end.
+/// How long each configuration took to get as far as runs of the baseline do.
 struct TimeToLevel {
   std::string metric;
   double level = 0;
@@ -45,6 +45,8 @@ struct TimeToLevel {
 struct OutcomesAnswer {
   std::vector<const Arm*> arms;
   std::size_t baseline = 0;
+  /// Settings differ and samples a second were reported: the matrix compares the speed, as a family of its own.
+  bool speed_apart = false;
   std::vector<Outcome> outcomes;       ///< headlines first
   std::optional<std::size_t> quality;  ///< index into outcomes
   std::optional<TimeToLevel> to_level;

@@ -18,6 +18,7 @@ namespace {
 /// More would not fit a page.
 constexpr std::size_t kMostSettings = 6;
 constexpr std::size_t kMostFigures = 4;
+constexpr std::size_t kMostRows = 150;
 
 bool lower_is_better(const Outcome& outcome) { return outcome.better == Direction::lower_is_better; }
 
@@ -113,7 +114,18 @@ FigureTable outcomes_table(const OutcomesAnswer& answer) {
                                 {"ratio_interval", "95 % interval", "", Align::right, false},
                                 {"adjusted_p", "p (corrected)", "", Align::right, false},
                                 {"verdict", "Verdict", "", Align::left, false}}};
-  for (const auto& outcome : answer.outcomes) add_outcome_rows(table, answer, outcome);
+  std::size_t left_out = 0;
+  for (const auto& outcome : answer.outcomes) {
+    const bool fits = table.rows.size() + answer.arms.size() <= kMostRows;
+    if (fits || table.rows.empty()) {
+      add_outcome_rows(table, answer, outcome);
+    } else {
+      ++left_out;
+    }
+  }
+  if (left_out > 0)
+    table.notes.push_back(
+        fmt::format("{} more figures of {} configurations are left out.", left_out, answer.arms.size()));
   table.notes.push_back(
       fmt::format("Ratio: to the mean of the baseline, “{}”. Of validation curves the best point of "
                   "each run counts.",
@@ -123,25 +135,25 @@ FigureTable outcomes_table(const OutcomesAnswer& answer) {
 
 FigureTable level_table(const OutcomesAnswer& answer, const ReportOptions& options) {
   const TimeToLevel& level = *answer.to_level;
-  FigureTable table{
-      .id = "to_level",
-      .title = fmt::format("Time to {} {:.4g}", level.metric, level.level),
-      .columns = {{"configuration", "Configuration", "", Align::left, true},
-                  {"reached", "Reached", "", Align::right, false},
-                  {"seconds", "Time", "", Align::right, false},
-                  {"ratio", "Ratio", "×", Align::right, false},
-                  {"cost", "Cost", "", Align::right, false},
-                  {"adjusted_p", "p (corrected)", "", Align::right, false},
-                  {"verdict", "Verdict", "", Align::left, false}},
-      .notes = {"The level that every run of the baseline reached; the time runs from the start of the run, "
-                "set-up included."}};
+  FigureTable table{.id = "to_level",
+                    .title = fmt::format("Time to {} {:.4g}", level.metric, level.level),
+                    .columns = {{"configuration", "Configuration", "", Align::left, true},
+                                {"reached", "Reached", "", Align::right, false},
+                                {"seconds", "Time", "", Align::right, false},
+                                {"ratio", "Ratio", "×", Align::right, false},
+                                {"cost", "Cost", "", Align::right, false},
+                                {"adjusted_p", "p (corrected)", "", Align::right, false},
+                                {"verdict", "Verdict", "", Align::left, false}},
+                    .notes = {"The level: short of the mean best of the baseline by three standard deviations of its "
+                              "repeats, by 1 % at least. The time runs from the start of the run, set-up included."}};
   for (std::size_t i = 0; i < answer.arms.size(); ++i) {
     const Arm& arm = *answer.arms[i];
     const auto& seconds = level.seconds.values[i];
     const bool baseline = i == answer.baseline;
-    const bool compared = !baseline && !seconds.empty() && !level.seconds.against.empty();
-    const ArmComparison comparison = compared ? level.seconds.against[i] : ArmComparison{};
     const bool all = level.reached[i] == arm.usable.size();
+    // The times of those that got there are no fair sample where others did not.
+    const bool compared = !baseline && all && !seconds.empty() && !level.seconds.against.empty();
+    const ArmComparison comparison = compared ? level.seconds.against[i] : ArmComparison{};
     Figure verdict = baseline ? Figure("baseline") : compared ? verdict_figure(comparison) : Figure();
     if (!all && arm.has_result()) verdict = Figure("not always reached", Tone::bad);
     const auto price = price_of(arm.any(), options);
@@ -168,11 +180,6 @@ void drop_empty_columns(FigureTable& table) {
   }
 }
 
-bool speed_is_apart(const OutcomesAnswer& answer) {
-  return std::any_of(answer.arms.begin(), answer.arms.end(),
-                     [](const Arm* arm) { return !values_of(arm->usable, "samples_per_second").empty(); });
-}
-
 }  // namespace
 
 std::vector<Block> outcome_blocks(const OutcomesAnswer& answer, const ReportOptions& options) {
@@ -182,7 +189,7 @@ std::vector<Block> outcome_blocks(const OutcomesAnswer& answer, const ReportOpti
   FigureTable table = outcomes_table(answer);
   auto tested = answer.outcomes;
   if (answer.to_level) tested.push_back(answer.to_level->seconds);
-  for (auto& note : verdict_notes(tested, speed_is_apart(answer))) table.notes.push_back(std::move(note));
+  for (auto& note : verdict_notes(tested, answer.speed_apart)) table.notes.push_back(std::move(note));
   drop_empty_columns(table);
   blocks.emplace_back(std::move(table));
   if (answer.to_level) {

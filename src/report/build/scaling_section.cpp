@@ -194,7 +194,7 @@ FigureTable speedup_table(const ScalingAnswer& answer, const ScalingAnalysis& cu
     table.rows.push_back({size_name(answer.arms[row.point]->any()), rate_figure(row.throughput),
                           fixed_figure(row.speedup, 2), range_figure(row.speedup_interval, 2),
                           fixed_figure(row.ideal_speedup, 0),
-                          row.expected ? Figure(range_text(row.expected->low, row.expected->high, 1)) : Figure(),
+                          row.expected ? range_figure(Interval{row.expected->low, row.expected->high}, 1) : Figure(),
                           percent_figure(row.efficiency), batch ? count_figure(static_cast<double>(*batch)) : Figure(),
                           band_figure(row)});
   }
