@@ -26,9 +26,8 @@ int report(const Context& context, const ReportCommand& command) {
   if (!options) return context.fail(options.error());
   auto store = context.open_store();
   if (!store) return context.fail(store.error());
-  auto input = gather(**store, command.references);
+  const auto input = gather(**store, command.references, std::move(*options));
   if (!input) return context.fail(input.error());
-  input->options = std::move(*options);
   return write_document(context, command.arguments, report_on(*input));
 }
 
@@ -67,6 +66,7 @@ int compare(const Context& context, const ReportCommand& command) {
   if (!store) return context.fail(store.error());
   auto sides = gather_sides(**store, command.references);
   if (!sides) return context.fail(sides.error());
+  if (auto chosen = choose_first(*sides, options->baseline); !chosen) return context.fail(chosen.error());
   return write_document(context, command.arguments, comparison_of(*sides, *options));
 }
 
@@ -149,10 +149,6 @@ Action add_report(CLI::App& app, Context& context) {
   command->add_option("RUN", options->references, kReferences)->required();
   add_report_options(*command, options->arguments);
   command
-      ->add_option("--baseline", options->arguments.baseline,
-                   "Configuration or run to compare with [one rank, or the first]")
-      ->type_name("NAME");
-  command
       ->add_option("--job-samples", options->arguments.production_samples,
                    "Also price a production job of this many samples")
       ->check(CLI::PositiveNumber)
@@ -177,15 +173,17 @@ Action add_compare(CLI::App& app, Context& context) {
       app.add_subcommand("compare", "Hold runs or groups of runs against each other, with significance")->group("Look");
   command
       ->add_option("SIDE", options->references,
-                   "Sides: a run, tag:T or a study each; the first is what the others are held against")
+                   "Sides: a run, tag:T or a study each; the first, or the one called baseline, is held against")
       ->required();
   add_report_options(*command, options->arguments);
   command->footer(R"(
 Runs of one side are repeats of each other. With fewer than 5 on a side there is no verdict.
+Which way a metric is better is known by its name, by `goals` in the specification, or by --higher and --lower.
 Examples:
   assay compare @last-1 @last
   assay compare tag:before tag:after
   assay compare llm-diagnostic-suite                   the configurations of one study
+  assay compare bench --baseline lr=0.01 --higher f1_score
   assay compare tag:1gpu tag:4gpu -o compare.html)");
   return [&context, options] { return compare(context, *options); };
 }

@@ -60,11 +60,29 @@ void add_report_options(CLI::App& command, ReportArguments& arguments) {
       ->type_name("PRICE");
   command.add_option("--grid", arguments.grid, "Intensity of the power grid for CO2 figures: '380 g/kWh (source)'")
       ->type_name("G");
+  command
+      .add_option("--baseline", arguments.baseline,
+                  "Configuration, size or run to compare with [one rank; else what is called baseline; else the first]")
+      ->type_name("NAME");
+  command.add_option("--higher", arguments.higher, "Higher is better of this metric; it becomes one of the headlines")
+      ->type_name("METRIC")
+      ->allow_extra_args(false);
+  command.add_option("--lower", arguments.lower, "Lower is better of this metric; it becomes one of the headlines")
+      ->type_name("METRIC")
+      ->allow_extra_args(false);
 }
 
 Result<ReportOptions> report_options(const ReportArguments& arguments) {
   ReportOptions options;
   options.baseline = arguments.baseline;
+  for (const auto& metric : arguments.higher) options.goals[metric] = Direction::higher_is_better;
+  for (const auto& metric : arguments.lower) {
+    if (!options.goals.emplace(metric, Direction::lower_is_better).second) {
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("--higher and --lower both name '{}'", metric),
+                   .hint = "Name it once."};
+    }
+  }
   if (arguments.production_samples > 0) options.production_samples = arguments.production_samples;
   options.production_nodes = arguments.production_nodes;
   if (!arguments.price.empty()) {

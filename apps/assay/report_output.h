@@ -20,6 +20,8 @@ struct ReportArguments {
   double production_samples = 0;
   int production_nodes = 1;
   std::string baseline;
+  std::vector<std::string> higher;
+  std::vector<std::string> lower;
 };
 void add_report_options(CLI::App& command, ReportArguments& arguments);
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/metric.h"
+#include "report/build/recorded.h"
 #include "report/sparkline.h"
 #include "report/table.h"
 
@@ -136,6 +137,29 @@ std::string command_line(const Provenance& provenance, const TerminalStyle& styl
   return shorten(printable(text), static_cast<std::size_t>(std::max(style.width - 14, 40)), style);
 }
 
+/// Model, batch, optimiser, seed and all the rest, as many to a line as there is room for. What was run is in the
+/// command.
+void describe_settings(std::string& out, const Run& run, const TerminalStyle& style) {
+  constexpr std::size_t kIndent = 12;
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : settings_of(run)) {
+    if (name != "command" && name != "kind") parts.push_back(fmt::format("{}={}", name, printable(value)));
+  }
+  const auto width = static_cast<std::size_t>(std::max(style.width, 60)) - kIndent;
+  std::string row;
+  std::string_view label = "Settings";
+  const auto flush = [&] {
+    line(out, style, label, row);
+    label = " ";
+    row.clear();
+  };
+  for (const auto& part : parts) {
+    if (!row.empty() && display_width(row) + 2 + display_width(part) > width) flush();
+    row += (row.empty() ? "" : "  ") + part;
+  }
+  flush();
+}
+
 void describe_problems(std::string& out, const Run& run, const TerminalStyle& style) {
   if (run.error) {
     out += fmt::format("\n  {} {}\n", style.paint(Colour::red, fmt::format("{}:", name_of(run.error->kind))),
@@ -210,6 +234,7 @@ std::string describe_run(const Run& run, const Courses& courses, const TerminalS
   if (run.started != WallTime{}) line(out, style, "Started", local_time(run.started));
   line(out, style, "Time", time);
   line(out, style, "Command", command_line(run.provenance, style));
+  describe_settings(out, run, style);
   line(out, style, "Tags", join(run.tags, ", "));
   line(out, style, "Machine", machine_line(run.provenance));
   line(out, style, "Software", software_line(run.provenance));
@@ -244,11 +269,16 @@ std::string describe_study(const Study& study, const StudyOutcome& outcome, cons
     if (any && metrics.size() < 4) metrics.emplace_back(name);
   }
   std::vector<Column> columns = {
-      {"Run"}, {"Variant", Align::left, true}, {"Repeat", Align::right}, {"Verdict"}, {"Time", Align::right}};
+      {"Run"},     {"Variant", Align::left, true}, {"Repeat", Align::right}, {"Seed", Align::right},
+      {"Verdict"}, {"Time", Align::right}};
   for (const auto& name : metrics) columns.push_back({name, Align::right});
   Table table(columns);
   for (const auto& run : outcome.runs) {
-    std::vector<Cell> row = {run.id, run.variant, std::to_string(run.repeat + 1),
+    const auto seed = run.provenance.seeds.find("run");
+    std::vector<Cell> row = {run.id,
+                             run.variant,
+                             std::to_string(run.repeat + 1),
+                             seed == run.provenance.seeds.end() ? std::string("-") : std::to_string(seed->second),
                              Cell(verdict_text(run.verdict, run.state, style), verdict_colour(run.verdict, run.state)),
                              format_duration(run.duration)};
     for (const auto& name : metrics) {

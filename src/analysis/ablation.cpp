@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "analysis/intervals.h"
-#include "analysis/scaling_checks.h"
+#include "analysis/recommendation.h"
 #include "base/assert.h"
-#include "model/metric.h"
 
 namespace assay {
 namespace {
@@ -66,30 +64,22 @@ ArmEffect plain_effect(std::span<const AblationArm> arms, std::size_t baseline, 
 /// One family of tests over the whole matrix, each on the scale on which its work is equal.
 void add_comparisons(std::vector<ArmEffect>& effects, std::span<const AblationArm> arms, std::size_t baseline,
                      const CompareSettings& settings) {
-  std::vector<double> p_values;
-  std::vector<ArmEffect*> tested;
+  std::vector<ArmComparison*> family;
   for (ArmEffect& effect : effects) {
     const bool by_tokens = effect.work == WorkPerSample::unequal;
     const auto& arm = arms[effect.arm];
     effect.comparison = by_tokens ? compare_arms(per_token(arms[baseline]), per_token(arm), settings)
                                   : compare_arms(arms[baseline].samples_per_second, arm.samples_per_second, settings);
-    if (effect.comparison.verdict == ArmVerdict::too_few_repeats) continue;
-    p_values.push_back(effect.comparison.welch->p);
-    tested.push_back(&effect);
+    family.push_back(&effect.comparison);
   }
-  const auto adjusted = holm_adjusted(p_values);
-  for (std::size_t i = 0; i < tested.size(); ++i) {
-    ArmComparison& comparison = tested[i]->comparison;
-    comparison.adjusted_p = adjusted[i];
-    if (adjusted[i] > 1 - settings.confidence) comparison.verdict = ArmVerdict::no_significant_difference;
-  }
+  correct_together(family, settings);
 }
 
 void add_products(std::vector<ArmEffect>& effects, std::span<const AblationArm> arms) {
   std::map<std::pair<std::string, std::string>, double> alone;
   for (const ArmEffect& effect : effects) {
     const auto& changes = arms[effect.arm].changes;
-    if (changes.size() == 1 && !effect.failed) alone[*changes.begin()] = effect.comparison.gain;
+    if (changes.size() == 1 && !effect.failed) alone[*changes.begin()] = effect.comparison.ratio;
   }
   for (ArmEffect& effect : effects) {
     const auto& changes = arms[effect.arm].changes;
@@ -109,16 +99,16 @@ void sort_into_lists(Ablation& result, std::span<const AblationArm> arms) {
   for (const ArmEffect& effect : result.effects) {
     if (effect.failed || arms[effect.arm].failed_repeats > 0) result.failed.push_back(effect.arm);
     if (effect.failed) continue;
-    if (effect.work == WorkPerSample::unknown || effect.comparison.verdict == ArmVerdict::too_few_repeats) {
+    if (effect.work == WorkPerSample::unknown || !was_tested(effect.comparison.verdict)) {
       result.undecided.push_back(effect.arm);
-    } else if (effect.comparison.verdict == ArmVerdict::faster) {
+    } else if (effect.comparison.verdict == ArmVerdict::better) {
       winners.push_back(&effect);
     } else {
       result.did_not.push_back(effect.arm);
     }
   }
   std::stable_sort(winners.begin(), winners.end(),
-                   [](const ArmEffect* a, const ArmEffect* b) { return a->comparison.gain > b->comparison.gain; });
+                   [](const ArmEffect* a, const ArmEffect* b) { return a->comparison.ratio > b->comparison.ratio; });
   for (const ArmEffect* winner : winners) {
     result.worked.push_back(winner->arm);
     auto& best = arms[winner->arm].changes.size() > 1 ? result.best_combination : result.best_single;
@@ -139,15 +129,21 @@ void mark_front(Ablation& result, std::span<const AblationArm> arms, std::size_t
   const bool tokens = all_have(&AblationArm::tokens_per_sample);
   const bool memory = all_have(&AblationArm::peak_memory_bytes);
   const bool cost = all_have(&AblationArm::price_per_hour);
+  const bool quality = all_have(&AblationArm::quality);
   result.pareto_axes = {"speed"};
   if (memory) result.pareto_axes.emplace_back("memory");
   if (cost) result.pareto_axes.emplace_back("cost");
+  if (quality) result.pareto_axes.emplace_back("quality");
   std::vector<std::vector<double>> points;
   for (const std::size_t i : members) {
     const double rate = mean(finite_values(arms[i].samples_per_second)) * (tokens ? *arms[i].tokens_per_sample : 1);
     points.push_back({-rate});
     if (memory) points.back().push_back(*arms[i].peak_memory_bytes);
     if (cost) points.back().push_back(*arms[i].price_per_hour / rate);
+    if (quality) {
+      const bool higher = arms[i].quality->better == Direction::higher_is_better;
+      points.back().push_back(higher ? -arms[i].quality->b.mean : arms[i].quality->b.mean);
+    }
   }
   const auto front = pareto_front(points);
   for (std::size_t k = 0; k < members.size(); ++k) {
@@ -156,28 +152,6 @@ void mark_front(Ablation& result, std::span<const AblationArm> arms, std::size_t
       if (effect.arm == members[k]) effect.on_pareto_front = front[k];
     }
   }
-}
-
-AblationRecommendation recommend(const Ablation& result, std::span<const AblationArm> arms, std::size_t baseline) {
-  for (const std::size_t winner : result.worked) {
-    if (arms[winner].failed_repeats > 0) continue;
-    return {.arm = winner, .reason = "The fastest of those that are significantly faster than the baseline."};
-  }
-  const ArmEffect* fastest = nullptr;
-  for (const ArmEffect& effect : result.effects) {
-    const bool open = effect.comparison.verdict == ArmVerdict::too_few_repeats &&
-                      effect.work != WorkPerSample::unknown && !effect.failed && arms[effect.arm].failed_repeats == 0;
-    if (open && effect.comparison.gain > 1 && (!fastest || effect.comparison.gain > fastest->comparison.gain)) {
-      fastest = &effect;
-    }
-  }
-  if (fastest) {
-    return {.arm = fastest->arm,
-            .provisional = true,
-            .reason = "The fastest so far, but too few repeats to say: repeat both at least five times."};
-  }
-  if (!ran(arms[baseline])) return {.reason = "The baseline did not run, so nothing can be compared with it."};
-  return {.arm = baseline, .reason = "No change was significantly faster than the baseline."};
 }
 
 void add_notes(Ablation& result, std::span<const AblationArm> arms) {
@@ -225,7 +199,8 @@ std::vector<bool> pareto_front(std::span<const std::vector<double>> points) {
   return front;
 }
 
-Ablation analyse_ablation(std::span<const AblationArm> arms, std::size_t baseline, const CompareSettings& settings) {
+Ablation analyse_ablation(std::span<const AblationArm> arms, std::size_t baseline, const CompareSettings& settings,
+                          const QualityMeasure& measure) {
   ASSAY_ASSERT(baseline < arms.size());
   Ablation result;
   for (std::size_t i = 0; i < arms.size(); ++i) {
@@ -235,33 +210,31 @@ Ablation analyse_ablation(std::span<const AblationArm> arms, std::size_t baselin
   add_products(result.effects, arms);
   sort_into_lists(result, arms);
   mark_front(result, arms, baseline);
-  result.recommendation = recommend(result, arms, baseline);
+  add_objections(result, arms, measure, settings.confidence);
+  result.recommendation = recommend(result, arms, baseline, measure);
   add_notes(result, arms);
   return result;
 }
 
 std::vector<ExpectationMiss> expectation_misses(const std::map<std::string, double>& expected,
                                                 const std::map<std::string, double>& measured,
-                                                const std::map<std::string, std::string>& settings,
-                                                const std::map<std::string, std::string>& recommended,
+                                                const std::function<Direction(std::string_view)>& direction_of,
                                                 double tolerance) {
   std::vector<ExpectationMiss> misses;
   for (const auto& [name, target] : expected) {
     const auto found = measured.find(name);
     ExpectationMiss miss{.metric = name, .expected = target};
     if (found != measured.end()) {
-      const MetricInfo* info = find_metric(name);
-      const auto better = info ? info->better : MetricInfo::Better::neither;
+      const Direction better = direction_of(name);
       const double difference = found->second - target;
       const double change = difference == 0 ? 0 : difference / std::fabs(target);
-      const double worse = better == MetricInfo::Better::higher  ? -change
-                           : better == MetricInfo::Better::lower ? change
-                                                                 : std::fabs(change);
+      const double worse = better == Direction::higher_is_better  ? -change
+                           : better == Direction::lower_is_better ? change
+                                                                  : std::fabs(change);
       if (worse <= tolerance) continue;
       miss.measured = found->second;
       miss.change = change;
     }
-    miss.differences = setting_differences(recommended, settings);
     misses.push_back(std::move(miss));
   }
   return misses;

@@ -33,7 +33,7 @@ TEST(Ablation, UnequalWorkIsJudgedByTokens) {
   EXPECT_EQ(effect.work, WorkPerSample::unequal);
   EXPECT_EQ(fmt::format("{:.2f} {:.2f}", effect.gain_per_sample, *effect.gain_per_token), "2.12 1.06");
   EXPECT_EQ(fmt::format("{:.0f} {:.0f}", 0.69 * 1024, 1.46 * 512), "707 748");
-  EXPECT_NEAR(effect.comparison.gain, *effect.gain_per_token, 1e-12);
+  EXPECT_NEAR(effect.comparison.ratio, *effect.gain_per_token, 1e-12);
   EXPECT_THAT(result.notes, ElementsAre(HasSubstr("2.12× per sample, 1.06× per token")));
   EXPECT_THAT(result.undecided, ElementsAre(1));
 }
@@ -43,7 +43,7 @@ TEST(Ablation, TheSamplesOfASlowerConfigurationDoNotMakeItWork) {
   const std::vector<AblationArm> arms = {arm("baseline", {}, around(100), 1024),
                                          arm("shorter", {{"seq_length", "512"}}, around(192), 512)};
   const auto result = analyse_ablation(arms);
-  EXPECT_EQ(result.effects[0].comparison.verdict, ArmVerdict::slower);
+  EXPECT_EQ(result.effects[0].comparison.verdict, ArmVerdict::worse);
   EXPECT_THAT(result.worked, IsEmpty());
   EXPECT_THAT(result.did_not, ElementsAre(1));
   EXPECT_EQ(result.recommendation.arm, 0u);
@@ -68,9 +68,9 @@ TEST(Ablation, SortsOutWhatWorkedWhatDidNotAndWhatFailed) {
   EXPECT_EQ(result.best_single, 2u);
   EXPECT_EQ(result.best_combination, 3u);
   EXPECT_NEAR(*result.effects[2].product_of_parts, 1.2 * 1.3, 1e-9);
-  EXPECT_NEAR(result.effects[2].comparison.gain, 1.5, 1e-9);
+  EXPECT_NEAR(result.effects[2].comparison.ratio, 1.5, 1e-9);
   EXPECT_EQ(result.effects[3].comparison.verdict, ArmVerdict::no_significant_difference);
-  EXPECT_EQ(result.effects[4].comparison.verdict, ArmVerdict::slower);
+  EXPECT_EQ(result.effects[4].comparison.verdict, ArmVerdict::worse);
   EXPECT_TRUE(result.effects[5].failed);
   EXPECT_TRUE(std::isnan(result.effects[5].gain_per_sample));
   EXPECT_EQ(result.recommendation.arm, 3u);
@@ -152,18 +152,89 @@ TEST(ParetoFront, KeepsWhatNothingBeats) {
   EXPECT_THAT(pareto_front({}), IsEmpty());
 }
 
-TEST(Expectations, MissesSayWhatDiffers) {
-  const std::map<std::string, double> expected = {{"samples_per_second", 1.46}, {"loss", 2.0}, {"mfu", 0.4}};
-  const std::map<std::string, double> measured = {{"samples_per_second", 0.69}, {"loss", 1.0}};
-  const auto misses = expectation_misses(expected, measured, {{"seq_length", "1024"}, {"lr", "1"}},
-                                         {{"seq_length", "512"}, {"lr", "1"}});
-  ASSERT_EQ(misses.size(), 2u);  // a lower loss is no miss
+TEST(Expectations, MissesAreThoseThatAreWorse) {
+  const auto direction = [](std::string_view name) {
+    return name == "loss"  ? Direction::lower_is_better
+           : name == "odd" ? Direction::unknown
+                           : Direction::higher_is_better;
+  };
+  const std::map<std::string, double> expected = {
+      {"samples_per_second", 1.46}, {"loss", 2.0}, {"mfu", 0.4}, {"odd", 2}};
+  const std::map<std::string, double> measured = {{"samples_per_second", 0.69}, {"loss", 1.0}, {"odd", 3}};
+  const auto misses = expectation_misses(expected, measured, direction);
+  ASSERT_EQ(misses.size(), 3u);  // a lower loss is no miss
   EXPECT_EQ(misses[0].metric, "mfu");
   EXPECT_FALSE(misses[0].measured);
-  EXPECT_EQ(misses[1].metric, "samples_per_second");
-  EXPECT_NEAR(*misses[1].change, 0.69 / 1.46 - 1, 1e-12);
-  EXPECT_THAT(misses[1].differences, ElementsAre("seq_length: 1024 instead of 512"));
-  EXPECT_THAT(expectation_misses({{"samples_per_second", 1.46}}, {{"samples_per_second", 1.40}}, {}, {}), IsEmpty());
+  EXPECT_EQ(misses[1].metric, "odd") << "either way, where no way is known to be better";
+  EXPECT_EQ(misses[2].metric, "samples_per_second");
+  EXPECT_NEAR(*misses[2].change, 0.69 / 1.46 - 1, 1e-12);
+  EXPECT_THAT(expectation_misses({{"samples_per_second", 1.46}}, {{"samples_per_second", 1.40}}, direction), IsEmpty());
+}
+
+/// The arm's validation losses, held against the baseline's.
+void give_quality(std::vector<AblationArm>& arms, const std::vector<std::vector<double>>& losses) {
+  for (std::size_t i = 0; i < arms.size(); ++i)
+    arms[i].quality = compare_arms(losses[0], losses[i], {.better = Direction::lower_is_better});
+}
+
+const QualityMeasure kValLoss{.name = "val_loss", .negligible = 0.001};
+
+TEST(Recommendation, WhatLearnsWorseIsATradeHoweverFastItIs) {
+  std::vector<AblationArm> arms = {arm("baseline", {}, around(100)), arm("careless", {{"lr", "9"}}, around(150)),
+                                   arm("careful", {{"precision", "bf16"}}, around(120))};
+  give_quality(arms, {around(0.50), around(0.56), around(0.501)});
+  const auto result = analyse_ablation(arms, 0, {}, kValLoss);
+  EXPECT_THAT(result.worked, ElementsAre(1, 2)) << "it is faster";
+  EXPECT_EQ(result.recommendation.arm, 2u);
+  EXPECT_THAT(result.recommendation.reason, HasSubstr("no loss of val_loss beyond noise"));
+  EXPECT_THAT(result.effects[0].objections, ElementsAre("12.0 % worse in val_loss"));
+  EXPECT_THAT(result.trades, ElementsAre(1));
+  EXPECT_THAT(result.pareto_axes, ElementsAre("speed", "quality"));
+  EXPECT_TRUE(result.effects[0].on_pareto_front);
+  EXPECT_TRUE(result.baseline_on_pareto_front);
+}
+
+TEST(Recommendation, WithTooFewRepeatsAMuchWorseLossIsEnoughToHoldItBack) {
+  std::vector<AblationArm> arms = {arm("baseline", {}, {100}), arm("careless", {{"lr", "9"}}, {150})};
+  give_quality(arms, {{0.50}, {0.56}});
+  EXPECT_EQ(analyse_ablation(arms, 0, {}, kValLoss).recommendation.arm, 0u);
+  give_quality(arms, {{0.50}, {0.51}});
+  EXPECT_EQ(analyse_ablation(arms, 0, {}, kValLoss).recommendation.arm, 1u);
+  give_quality(arms, {{1e-7}, {4e-6}});
+  EXPECT_EQ(analyse_ablation(arms, 0, {}, kValLoss).recommendation.arm, 1u) << "next to nothing is no loss";
+}
+
+TEST(Recommendation, WhatMissesAnExpectationIsNeverRecommended) {
+  std::vector<AblationArm> arms = {arm("baseline", {}, around(100)), arm("big", {{"batch_size", "64"}}, around(150))};
+  arms[1].missed = {"gpu_memory_peak_bytes"};
+  EXPECT_EQ(analyse_ablation(arms).recommendation.arm, 0u);
+  arms[0].missed = {"samples_per_second"};
+  const auto result = analyse_ablation(arms);
+  EXPECT_FALSE(result.recommendation.arm);
+  EXPECT_THAT(result.recommendation.reason, HasSubstr("No configuration meets what was expected"));
+}
+
+TEST(Recommendation, BetterQualityAtTheSameSpeedIsRecommended) {
+  std::vector<AblationArm> arms = {arm("baseline", {}, around(100)), arm("warm-up", {{"lr", "2"}}, around(100.1))};
+  give_quality(arms, {around(0.50), around(0.40)});
+  const auto result = analyse_ablation(arms, 0, {}, kValLoss);
+  EXPECT_EQ(result.recommendation.arm, 1u);
+  EXPECT_THAT(result.recommendation.reason, HasSubstr("better in val_loss"));
+}
+
+TEST(Recommendation, TheTimeToALevelDecidesWhereItIsKnown) {
+  std::vector<AblationArm> arms = {arm("baseline", {}, around(100)), arm("fast", {{"a", "1"}}, around(150)),
+                                   arm("slow to learn", {{"b", "1"}}, around(200)),
+                                   arm("never there", {{"c", "1"}}, around(300))};
+  give_quality(arms, std::vector<std::vector<double>>(4, around(0.5)));
+  const CompareSettings times{.better = Direction::lower_is_better};
+  const std::vector<std::vector<double>> seconds = {around(60), around(42), around(90), {}};
+  for (std::size_t i = 0; i < 3; ++i) arms[i].seconds_to_level = compare_arms(seconds[0], seconds[i], times);
+  arms[3].short_of_level = 5;
+  const auto result = analyse_ablation(arms, 0, {}, kValLoss);
+  EXPECT_EQ(result.recommendation.arm, 1u);
+  EXPECT_THAT(result.effects[1].objections, ElementsAre(HasSubstr("50.0 % longer")));
+  EXPECT_THAT(result.effects[2].objections, ElementsAre(HasSubstr("5 repeats never got as far")));
 }
 
 }  // namespace

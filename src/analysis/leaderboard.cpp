@@ -49,7 +49,7 @@ std::vector<LeaderboardRow> leaderboard(std::span<const LeaderboardEntry> entrie
     if (i == 0 || tied) continue;
     const auto comparison =
         compare_arms(entries[rows[i - 1].entry].values, entries[rows[i].entry].values, {.better = better});
-    rows[i].close_to_above = comparison.verdict != ArmVerdict::slower;
+    rows[i].close_to_above = comparison.verdict != ArmVerdict::worse;
   }
   mark_cost_front(rows, entries, higher);
   return rows;

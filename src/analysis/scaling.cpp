@@ -98,10 +98,11 @@ std::optional<std::size_t> find_baseline(std::span<const ScalingPoint> points, s
   }
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (points[i].ranks != 1 || !measured(i)) continue;
-    note = "Baseline: one GPU, measured in this study.";
+    note = fmt::format("Baseline: one {}, measured in this study.", points[i].device);
     return i;
   }
-  note = "No run on one GPU was measured, so no speed-up is given. Add size 1, or choose a baseline.";
+  note = fmt::format("No run on one {} was measured, so no speed-up is given. Add size 1, or choose a baseline.",
+                     points.front().device);
   return std::nullopt;
 }
 
@@ -153,11 +154,24 @@ ScalingCause batch_cause(const ScalingPoint& point, const ScalingPoint& referenc
           "Scale learning_rate and its warm-up with the batch, or keep the effective batch equal."};
 }
 
+/// How an effective batch is put together differs between sizes that keep it equal; that is what strong scaling is.
+std::vector<std::string> differences_beside_batch(const ScalingPoint& reference, const ScalingPoint& point) {
+  if (!point.effective_batch || point.effective_batch != reference.effective_batch)
+    return setting_differences(reference.settings, point.settings);
+  auto ours = reference.settings;
+  auto theirs = point.settings;
+  for (const char* part : {"batch_size", "gradient_accumulation"}) {
+    ours.erase(part);
+    theirs.erase(part);
+  }
+  return setting_differences(ours, theirs);
+}
+
 ScalingRow make_row(const Comparison& all, std::size_t i, bool strays) {
   const ScalingPoint& point = all.points[i];
   const ScalingPoint& reference = all.points[all.reference];
   ScalingRow row = plain_row(point, all.repeats[i], i, all.settings);
-  row.differences = setting_differences(reference.settings, point.settings);
+  row.differences = differences_beside_batch(reference, point);
   if (all.has_baseline) {
     row.ideal_speedup = static_cast<double>(row.ranks) / reference.ranks;
     // The expected ranges are against one GPU.
@@ -195,23 +209,58 @@ const ScalingPoint* largest_in_one_node(std::span<const ScalingPoint> points) {
   return largest;
 }
 
-void add_fits(ScalingAnalysis& analysis, std::span<const ScalingPoint> points) {
+void add_fits(ScalingAnalysis& analysis, std::span<const ScalingPoint> points, std::span<const Repeats> repeats,
+              bool by_time) {
   if (!analysis.baseline) return;
   if (points[*analysis.baseline].ranks != 1) {
-    analysis.notes.push_back("No scaling law is fitted: the laws need the figure of one GPU.");
+    analysis.notes.push_back(
+        fmt::format("No scaling law is fitted: the laws need the figure of one {}.", points.front().device));
     return;
   }
+  SpeedupPoint baseline;
   std::vector<SpeedupPoint> measured;
   for (const auto& row : analysis.rows) {
     if (!row.speedup || row.band == ScalingBand::not_comparable) continue;
-    measured.push_back({static_cast<double>(row.ranks), *row.speedup});
+    SpeedupPoint point{.ranks = static_cast<double>(row.ranks), .speedup = *row.speedup};
+    const Repeats& own = repeats[row.point];
+    const auto& values = by_time ? own.seconds : own.throughput;
+    if (values.size() > 1) {
+      point.relative_error = coefficient_of_variation(values) / std::sqrt(static_cast<double>(values.size()));
+      point.degrees = static_cast<double>(values.size() - 1);
+    }
+    (row.point == *analysis.baseline ? baseline : measured.emplace_back()) = point;
   }
-  analysis.amdahl = fit_amdahl(measured);
-  analysis.universal = fit_universal(measured);
+  const ScalingLaw law = fit_scaling_law(baseline, measured);
+  analysis.amdahl = law.amdahl;
+  analysis.universal = law.universal;
+}
+
+ScalingMode mode_of(std::span<const ScalingPoint> points) {
+  bool weak = points.size() > 1;
+  bool strong = points.size() > 1;
+  const ScalingPoint& first = points.front();
+  for (const auto& point : points) {
+    if (!point.effective_batch || !first.effective_batch) return ScalingMode::unknown;
+    strong = strong && *point.effective_batch == *first.effective_batch;
+    weak = weak && *point.effective_batch * first.ranks == *first.effective_batch * point.ranks;
+  }
+  // Equal ranks on other nodes fit both.
+  if (weak == strong) return ScalingMode::unknown;
+  return weak ? ScalingMode::weak : ScalingMode::strong;
 }
 
 void add_notes(ScalingAnalysis& analysis, std::span<const ScalingPoint> points) {
   analysis.effective_batch_changed = batch_changed(points);
+  analysis.mode = mode_of(points);
+  if (analysis.mode == ScalingMode::strong) {
+    analysis.notes.push_back(fmt::format(
+        "Strong scaling: the effective batch of {} is kept. Ideal is the same training in 1/n of the time on n ranks.",
+        *points.front().effective_batch));
+  } else if (analysis.mode == ScalingMode::weak) {
+    analysis.notes.emplace_back(
+        "Weak scaling: each rank keeps its batch. Ideal is n times the samples a second on n ranks, with the time of a "
+        "step unchanged.");
+  }
   if (analysis.effective_batch_changed) {
     const auto [least, most] =
         std::minmax_element(points.begin(), points.end(), [](const ScalingPoint& a, const ScalingPoint& b) {
@@ -310,7 +359,7 @@ ScalingAnalysis analyse_scaling(std::span<const ScalingPoint> points, const Scal
     if (findings.strays[i] || !analysis.rows.back().differences.empty()) analysis.comparable = false;
   }
   sort_rows(analysis.rows);
-  add_fits(analysis, points);
+  add_fits(analysis, points, repeats, comparison.by_time);
   analysis.by_time = comparison.by_time;
   add_notes(analysis, points);
   return analysis;

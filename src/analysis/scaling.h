@@ -25,6 +25,7 @@ struct ScalingHints {
   std::optional<double> gpu_utilisation;
   std::optional<double> throttled_share;  ///< of the time, with clocks held down by heat or power
   std::optional<double> rank_imbalance;   ///< slowest rank's step time over the median's, less 1
+  std::optional<double> host_cpu;         ///< CPU time of the hosts in use, by anyone
 };
 
 /// One size of the study, with one value per repeat. Repeats are whole runs.
@@ -83,6 +84,15 @@ struct ScalingCause {
   std::string kind;      ///< stable name: "communication", "network", "input_wait", "small_work", "throttled", …
   std::string evidence;  ///< "Communication takes 34 % of the step."
   std::string remedy;
+  double weight = 0;  ///< share 0…1 that the evidence states: the largest cause comes first
+};
+
+/// What a study keeps as it grows. Both are held against as many times the speed of the baseline as there are ranks:
+/// weak scaling in samples a second, at the time of one step; strong scaling in the time for the same training.
+enum class ScalingMode {
+  unknown,  ///< batches are not known, or follow no rule
+  weak,     ///< the batch of a rank: the effective batch grows with the ranks
+  strong,   ///< the effective batch
 };
 
 struct ScalingRow {
@@ -124,6 +134,7 @@ struct ScalingSettings {
   double confidence = 0.95;
   BandEdges bands;
   double loss_tolerance = 0.05;      ///< relative
+  double loss_floor = 0.01;          ///< absolute, in nats: less is no difference, whatever it is relative to
   double accuracy_tolerance = 0.01;  ///< absolute: one percentage point
   /// Overrides `expected_range`, by {ranks, nodes}.
   std::map<std::pair<int, int>, ExpectedRange> expected;
@@ -134,7 +145,8 @@ struct ScalingAnalysis {
   std::optional<std::size_t> baseline;  ///< index into the input
   std::string baseline_note;            ///< which it is, or why there is none
   std::vector<ScalingRow> rows;         ///< by ranks, then nodes
-  std::optional<AmdahlFit> amdahl;
+  ScalingMode mode = ScalingMode::unknown;
+  std::optional<AmdahlFit> amdahl;  ///< the law that the points support: one of the two, or none
   std::optional<UniversalFit> universal;
   AccuracyCheck accuracy;
   /// False where a setting other than ranks, nodes and effective batch differs, or the accuracy strays.

@@ -4,6 +4,10 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <vector>
+
+#include "base/portable_math.h"
+#include "base/random.h"
 
 namespace assay {
 namespace {
@@ -100,6 +104,69 @@ std::optional<UniversalFit> fit_universal(std::span<const SpeedupPoint> points) 
   fit.relative_error = relative_error(fit, points);
   fit.exact = sizes.size() == 2;
   return fit;
+}
+
+namespace {
+
+/// Enough for the ends of a 95 % interval to stand to about a tenth of its width.
+constexpr int kDraws = 1000;
+
+/// What the mean of a size might as well have been, as a factor: Student's t on the logarithmic scale.
+double drawn_factor(const SpeedupPoint& point, Random& random) {
+  const double normal = random.normal(0, 1);
+  const double chi_squared = random.gamma(point.degrees / 2, 2);
+  return portable_exp(point.relative_error * normal / std::sqrt(chi_squared / point.degrees));
+}
+
+Interval spread_of(std::vector<double> values, double confidence) {
+  const double tail = (1 - confidence) / 2;
+  return {percentile_interpolated(values, tail), percentile_interpolated(values, 1 - tail), confidence};
+}
+
+bool has_noise(const SpeedupPoint& point) { return point.degrees > 0; }
+
+void add_intervals(ScalingLaw& law, const SpeedupPoint& baseline, std::span<const SpeedupPoint> points,
+                   double confidence) {
+  if (!has_noise(baseline) || !std::all_of(points.begin(), points.end(), has_noise)) return;
+  Random random(1, "scaling law");
+  std::vector<double> serial;
+  std::vector<double> contention;
+  std::vector<double> coherence;
+  for (int i = 0; i < kDraws; ++i) {
+    const double base = drawn_factor(baseline, random);
+    std::vector<SpeedupPoint> drawn(points.begin(), points.end());
+    for (auto& point : drawn) point.speedup *= drawn_factor(point, random) / base;
+    serial.push_back(fit_amdahl(drawn)->serial_share);
+    if (!law.universal) continue;
+    const auto fit = fit_universal(drawn);
+    contention.push_back(fit->contention);
+    coherence.push_back(fit->coherence);
+  }
+  law.amdahl->serial_share_interval = spread_of(std::move(serial), confidence);
+  if (!law.universal) return;
+  law.universal->contention_interval = spread_of(std::move(contention), confidence);
+  law.universal->coherence_interval = spread_of(std::move(coherence), confidence);
+}
+
+bool falls_beyond_noise(const UniversalFit& fit) {
+  if (fit.coherence_interval) return fit.coherence_interval->low > 0;
+  return fit.coherence > 0 && !fit.exact;
+}
+
+}  // namespace
+
+ScalingLaw fit_scaling_law(const SpeedupPoint& baseline, std::span<const SpeedupPoint> points, double confidence) {
+  std::vector<SpeedupPoint> telling;
+  std::copy_if(points.begin(), points.end(), std::back_inserter(telling), tells_something);
+  ScalingLaw law{fit_amdahl(telling), fit_universal(telling)};
+  if (!law.amdahl) return law;
+  add_intervals(law, baseline, telling, confidence);
+  if (law.universal && falls_beyond_noise(*law.universal)) {
+    law.amdahl.reset();
+  } else {
+    law.universal.reset();
+  }
+  return law;
 }
 
 }  // namespace assay

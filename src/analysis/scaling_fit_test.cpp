@@ -5,6 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/random.h"
+
 namespace assay {
 namespace {
 
@@ -65,6 +67,65 @@ TEST(ScalingFit, NeedsSizes) {
   EXPECT_FALSE(fit_amdahl(std::vector<SpeedupPoint>{{1, 1}}));
   EXPECT_FALSE(fit_universal(std::vector<SpeedupPoint>{{1, 1}, {4, 3.5}, {4, 3.6}}));
   EXPECT_FALSE(fit_amdahl(std::vector<SpeedupPoint>{{4, std::nan("")}, {8, 0}}));
+}
+
+/// The points of a law, each known to within `error`, with four degrees of freedom.
+std::vector<SpeedupPoint> known_to(double error, std::vector<SpeedupPoint> points) {
+  for (auto& point : points) {
+    point.relative_error = error;
+    point.degrees = 4;
+  }
+  return points;
+}
+
+TEST(ScalingLaw, OnlyTheLawThatTheNoiseSupportsIsStated) {
+  const SpeedupPoint base{.relative_error = 0.001, .degrees = 4};
+  const auto falls = fit_scaling_law(base, known_to(0.001, from_law(0.02, 0.01, {2, 4, 8, 16})));
+  ASSERT_TRUE(falls.universal);
+  EXPECT_FALSE(falls.amdahl) << "its bound would contradict the peak";
+  EXPECT_TRUE(falls.universal->coherence_interval->contains(0.01));
+  const SpeedupPoint noisy{.relative_error = 0.1, .degrees = 4};
+  const auto unclear = fit_scaling_law(noisy, known_to(0.1, from_law(0.05, 0.0005, {2, 4})));
+  EXPECT_FALSE(unclear.universal);
+  ASSERT_TRUE(unclear.amdahl);
+  EXPECT_TRUE(unclear.amdahl->serial_share_interval->contains(unclear.amdahl->serial_share));
+}
+
+TEST(ScalingLaw, WithoutRepeatsThereAreNoIntervals) {
+  const auto few = fit_scaling_law({}, from_law(0.02, 0.01, {2, 4}));
+  ASSERT_TRUE(few.amdahl) << "two sizes for two parameters prove no fall";
+  EXPECT_FALSE(few.amdahl->serial_share_interval);
+  EXPECT_TRUE(fit_scaling_law({}, from_law(0.02, 0.01, {2, 4, 8})).universal);
+}
+
+// The true share must be in about 57 of 60 intervals.
+TEST(ScalingLaw, IntervalsHoldTheTruth) {
+  Random random(5, "cover");
+  int held = 0;
+  constexpr int kStudies = 60;
+  constexpr double kNoise = 0.02;
+  for (int i = 0; i < kStudies; ++i) {
+    const auto measured = [&](double truth) {
+      std::vector<double> values(5);
+      for (double& value : values) value = truth * (1 + random.normal(0, kNoise));
+      return values;
+    };
+    const auto error_of = [](const std::vector<double>& values) {
+      return coefficient_of_variation(values) / std::sqrt(static_cast<double>(values.size()));
+    };
+    const auto one = measured(1);
+    const SpeedupPoint base{.relative_error = error_of(one), .degrees = 4};
+    std::vector<SpeedupPoint> points;
+    for (const auto& truth : from_law(0.05, 0, {2, 4, 8})) {
+      const auto rates = measured(truth.speedup);
+      points.push_back({truth.ranks, mean(rates) / mean(one), error_of(rates), 4});
+    }
+    const auto law = fit_scaling_law(base, points);
+    const bool holds = law.amdahl ? law.amdahl->serial_share_interval->contains(0.05)
+                                  : law.universal->contention_interval->contains(0.05);
+    held += holds ? 1 : 0;
+  }
+  EXPECT_GE(held, 52);
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ TEST(Scaling, GoldenFiguresToThePrintedDigits) {
   EXPECT_FALSE(analysis.accuracy.tested);
   EXPECT_TRUE(analysis.comparable);
   EXPECT_TRUE(analysis.effective_batch_changed);
-  EXPECT_THAT(analysis.notes, ElementsAre(HasSubstr("from 32 to 256")));
+  EXPECT_THAT(analysis.notes, ElementsAre(HasSubstr("Weak scaling"), HasSubstr("from 32 to 256")));
 }
 
 TEST(Scaling, ExpectedRangesAreThoseOfTheGuide) {
@@ -300,6 +300,61 @@ TEST(ScalingCauses, AreGivenWhereAPointFallsShort) {
   const auto unexplained = analyse_scaling(points);
   EXPECT_EQ(unexplained.rows[2].band, ScalingBand::poor);
   EXPECT_THAT(unexplained.notes, testing::Contains(HasSubstr("nothing that was recorded says why")));
+}
+
+TEST(ScalingAccuracy, LossesNextToNothingApartAreTheSame) {
+  auto points = golden();
+  for (auto& point : points) point.val_accuracy = {1.0};
+  points[0].val_loss = {1e-7};
+  points[1].val_loss = {4e-6};
+  points[2].val_loss = {2e-7};
+  const auto analysis = analyse_scaling(points);
+  EXPECT_EQ(analysis.accuracy.outcome, AccuracyConsistency::consistent);
+  EXPECT_EQ(analysis.rows[1].band, ScalingBand::excellent);
+}
+
+TEST(Scaling, AnEqualEffectiveBatchIsStrongScalingAndComparable) {
+  std::vector<ScalingPoint> points = {sized(1, 1, {100}), sized(2, 1, {52}), sized(4, 1, {28})};
+  for (auto& point : points) {
+    point.effective_batch = 64;
+    point.settings = {{"batch_size", std::to_string(64 / point.ranks)}, {"model", "mlp"}};
+  }
+  const auto strong = analyse_scaling(points);
+  EXPECT_TRUE(strong.comparable);
+  EXPECT_EQ(strong.mode, ScalingMode::strong);
+  EXPECT_EQ(strong.rows[2].band, ScalingBand::good);
+  EXPECT_THAT(strong.notes, testing::Contains(HasSubstr("the effective batch of 64 is kept")));
+  for (auto& point : points) {
+    point.effective_batch = 64 * point.ranks;
+    point.settings["batch_size"] = "64";
+  }
+  EXPECT_EQ(analyse_scaling(points).mode, ScalingMode::weak);
+  points[2].settings["batch_size"] = "32";
+  points[2].effective_batch = 128;
+  const auto neither = analyse_scaling(points);
+  EXPECT_EQ(neither.mode, ScalingMode::unknown);
+  EXPECT_EQ(neither.rows[2].band, ScalingBand::not_comparable) << "another batch for no reason";
+}
+
+TEST(Scaling, WordsFitWhatTheRanksRunOn) {
+  std::vector<ScalingPoint> points = {sized(2, 1, {52}), sized(4, 1, {28})};
+  for (auto& point : points) point.device = "rank";
+  EXPECT_THAT(analyse_scaling(points).baseline_note, testing::Not(HasSubstr("GPU")));
+  points.push_back(sized(1, 1, {100}));
+  points.back().device = "rank";
+  EXPECT_EQ(analyse_scaling(points).baseline_note, "Baseline: one rank, measured in this study.");
+}
+
+TEST(ScalingCauses, TheLargestComesFirst) {
+  ScalingPoint point;
+  point.device = "rank";
+  point.hints = {.communication_share = 0.3, .input_wait_share = 0.15, .host_cpu = 1.0};
+  const auto causes = likely_causes(point, nullptr, {});
+  EXPECT_THAT(kinds_of(causes), ElementsAre("host_cpu", "communication", "input_wait"));
+  EXPECT_THAT(causes.front().evidence, HasSubstr("100 % busy"));
+  EXPECT_THAT(causes.front().remedy, HasSubstr("no more ranks than there are free cores"));
+  point.hints = {.host_cpu = 0.8};
+  EXPECT_THAT(likely_causes(point, nullptr, {}), IsEmpty());
 }
 
 }  // namespace

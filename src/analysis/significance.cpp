@@ -73,15 +73,21 @@ double approximate_p(double n_a, double n_b, double u, double tie_term) {
   return std::min(1.0, 2 * normal_cdf(-distance / std::sqrt(variance)));
 }
 
-ArmVerdict verdict_of(const ArmComparison& comparison, const CompareSettings& settings) {
+bool has_no_spread(const Summary& summary) { return summary.min == summary.max; }
+
+ArmVerdict untested_verdict(const ArmComparison& comparison, const CompareSettings& settings) {
   if (std::min(comparison.a.count, comparison.b.count) < std::max<std::size_t>(2, settings.fewest_repeats)) {
     return ArmVerdict::too_few_repeats;
   }
-  if (!comparison.adjusted_p || *comparison.adjusted_p > 1 - settings.confidence) {
-    return ArmVerdict::no_significant_difference;
-  }
+  return has_no_spread(comparison.a) && has_no_spread(comparison.b) ? ArmVerdict::no_spread
+                                                                    : ArmVerdict::no_significant_difference;
+}
+
+ArmVerdict tested_verdict(const ArmComparison& comparison, const CompareSettings& settings) {
+  if (comparison.adjusted_p.value_or(1) > 1 - settings.confidence) return ArmVerdict::no_significant_difference;
+  if (comparison.better == Direction::unknown) return ArmVerdict::different;
   const bool b_is_larger = comparison.b.mean > comparison.a.mean;
-  return b_is_larger == (settings.better == Direction::higher_is_better) ? ArmVerdict::faster : ArmVerdict::slower;
+  return b_is_larger == (comparison.better == Direction::higher_is_better) ? ArmVerdict::better : ArmVerdict::worse;
 }
 
 }  // namespace
@@ -90,10 +96,21 @@ std::string_view name_of(ArmVerdict verdict) {
   switch (verdict) {
     case ArmVerdict::too_few_repeats: return "too few repeats to say";
     case ArmVerdict::no_significant_difference: return "no significant difference";
-    case ArmVerdict::faster: return "faster";
-    case ArmVerdict::slower: return "slower";
+    case ArmVerdict::no_spread: return "one distinct value: nothing to test";
+    case ArmVerdict::one_seed: return "repeats share one seed: nothing to test";
+    case ArmVerdict::different: return "different";
+    case ArmVerdict::better: return "better";
+    case ArmVerdict::worse: return "worse";
   }
   return "";
+}
+
+bool was_tested(ArmVerdict verdict) {
+  return verdict != ArmVerdict::too_few_repeats && verdict != ArmVerdict::no_spread && verdict != ArmVerdict::one_seed;
+}
+
+bool claims_difference(ArmVerdict verdict) {
+  return was_tested(verdict) && verdict != ArmVerdict::no_significant_difference;
 }
 
 std::optional<WelchTest> welch_test(std::span<const double> a, std::span<const double> b, double confidence) {
@@ -169,39 +186,71 @@ std::vector<double> holm_adjusted(std::span<const double> p_values) {
 ArmComparison compare_arms(std::span<const double> a, std::span<const double> b, const CompareSettings& settings) {
   const auto kept_a = finite_values(a);
   const auto kept_b = finite_values(b);
-  const bool higher = settings.better == Direction::higher_is_better;
-  const auto& worse_if_large = higher ? kept_a : kept_b;
-  const auto& better_if_large = higher ? kept_b : kept_a;
-  ArmComparison comparison{.a = summarise(a), .b = summarise(b)};
-  comparison.gain = mean(better_if_large) / mean(worse_if_large);
-  comparison.gain_interval = ratio_interval(worse_if_large, better_if_large, settings.confidence);
+  ArmComparison comparison{.better = settings.better, .a = summarise(a), .b = summarise(b)};
+  comparison.ratio = mean(kept_b) / mean(kept_a);
+  comparison.ratio_interval = ratio_interval(kept_a, kept_b, settings.confidence);
   comparison.welch = welch_test(kept_a, kept_b, settings.confidence);
   comparison.rank = mann_whitney_test(kept_a, kept_b);
-  if (comparison.welch) comparison.adjusted_p = comparison.welch->p;
   comparison.hedges_g = hedges_g(kept_a, kept_b);
   comparison.cliffs_delta = cliffs_delta(kept_a, kept_b);
-  comparison.verdict = verdict_of(comparison, settings);
+  comparison.verdict = untested_verdict(comparison, settings);
+  ArmComparison* const alone[] = {&comparison};
+  correct_together(alone, settings);
   return comparison;
+}
+
+void correct_together(std::span<ArmComparison* const> family, const CompareSettings& settings) {
+  std::vector<ArmComparison*> tested;
+  std::vector<double> p_values;
+  for (ArmComparison* comparison : family) {
+    if (!was_tested(comparison->verdict)) continue;
+    tested.push_back(comparison);
+    p_values.push_back(comparison->welch->p);
+  }
+  const auto adjusted = holm_adjusted(p_values);
+  for (std::size_t i = 0; i < tested.size(); ++i) {
+    tested[i]->adjusted_p = std::min(1.0, adjusted[i] * static_cast<double>(settings.families));
+    tested[i]->verdict = tested_verdict(*tested[i], settings);
+  }
 }
 
 std::vector<ArmComparison> compare_many(std::span<const double> baseline, std::span<const std::vector<double>> arms,
                                         const CompareSettings& settings) {
   std::vector<ArmComparison> comparisons;
-  std::vector<std::size_t> tested;
-  std::vector<double> p_values;
-  for (const auto& arm : arms) {
-    comparisons.push_back(compare_arms(baseline, arm, settings));
-    if (comparisons.back().verdict == ArmVerdict::too_few_repeats) continue;
-    tested.push_back(comparisons.size() - 1);
-    p_values.push_back(*comparisons.back().adjusted_p);
-  }
-  const auto adjusted = holm_adjusted(p_values);
-  for (std::size_t i = 0; i < tested.size(); ++i) {
-    ArmComparison& comparison = comparisons[tested[i]];
-    comparison.adjusted_p = adjusted[i];
-    comparison.verdict = verdict_of(comparison, settings);
-  }
+  comparisons.reserve(arms.size());
+  for (const auto& arm : arms) comparisons.push_back(compare_arms(baseline, arm, settings));
+  std::vector<ArmComparison*> family;
+  family.reserve(comparisons.size());
+  for (auto& comparison : comparisons) family.push_back(&comparison);
+  correct_together(family, settings);
   return comparisons;
+}
+
+std::vector<std::vector<ArmComparison>> compare_metrics(std::span<const MetricArms> metrics, std::size_t baseline,
+                                                        const CompareSettings& settings, std::size_t other_families) {
+  std::vector<std::vector<ArmComparison>> answers(metrics.size());
+  std::vector<ArmComparison*> headlines;
+  std::vector<ArmComparison*> others;
+  CompareSettings shared = settings;
+  for (std::size_t m = 0; m < metrics.size(); ++m) {
+    const MetricArms& metric = metrics[m];
+    shared.better = metric.better;
+    answers[m].resize(metric.arms.size());
+    for (std::size_t i = 0; i < metric.arms.size(); ++i) {
+      if (i == baseline) continue;
+      ArmComparison& answer = answers[m][i];
+      answer = compare_arms(metric.arms[baseline], metric.arms[i], shared);
+      if (metric.one_seed && answer.verdict != ArmVerdict::too_few_repeats) {
+        answer.verdict = ArmVerdict::one_seed;
+        answer.adjusted_p.reset();
+      }
+      if (was_tested(answer.verdict)) (metric.headline ? headlines : others).push_back(&answer);
+    }
+  }
+  shared.families = (headlines.empty() ? 0 : 1) + (others.empty() ? 0 : 1) + other_families;
+  correct_together(headlines, shared);
+  correct_together(others, shared);
+  return answers;
 }
 
 }  // namespace assay

@@ -113,18 +113,36 @@ TEST(Holm, MatchesAHandWorkedCase) {
   EXPECT_THAT(holm_adjusted({}), IsEmpty());
 }
 
-TEST(CompareArms, SaysFasterAndSlower) {
-  const auto faster = compare_arms(kSlow, kFast);
-  EXPECT_EQ(faster.verdict, ArmVerdict::faster);
-  EXPECT_NEAR(faster.gain, 1.02358803986711, 1e-12);
-  EXPECT_NEAR(faster.gain_interval->low, 1.014635484018224, 1e-12);
-  EXPECT_EQ(compare_arms(kFast, kSlow).verdict, ArmVerdict::slower);
-  // As times, the arm with the larger numbers is the slower one.
+TEST(CompareArms, SaysBetterAndWorse) {
+  const auto better = compare_arms(kSlow, kFast);
+  EXPECT_EQ(better.verdict, ArmVerdict::better);
+  EXPECT_NEAR(better.ratio, 1.02358803986711, 1e-12);
+  EXPECT_NEAR(better.ratio_interval->low, 1.014635484018224, 1e-12);
+  EXPECT_EQ(compare_arms(kFast, kSlow).verdict, ArmVerdict::worse);
+  // As times, the arm with the larger numbers is the worse one; the ratio stays what it is.
   const CompareSettings times{.better = Direction::lower_is_better};
-  const auto slower = compare_arms(kSlow, kFast, times);
-  EXPECT_EQ(slower.verdict, ArmVerdict::slower);
-  EXPECT_NEAR(slower.gain, 1 / 1.02358803986711, 1e-12);
-  EXPECT_LT(slower.gain_interval->high, 1);
+  const auto worse = compare_arms(kSlow, kFast, times);
+  EXPECT_EQ(worse.verdict, ArmVerdict::worse);
+  EXPECT_EQ(worse.ratio, better.ratio);
+}
+
+TEST(CompareArms, WithoutADirectionTheyAreOnlyDifferent) {
+  const CompareSettings unknown{.better = Direction::unknown};
+  EXPECT_EQ(compare_arms(kSlow, kFast, unknown).verdict, ArmVerdict::different);
+  EXPECT_EQ(compare_arms(kFast, kSlow, unknown).verdict, ArmVerdict::different);
+  EXPECT_EQ(compare_arms(kFast, kFast, unknown).verdict, ArmVerdict::no_significant_difference);
+}
+
+TEST(CompareArms, FiveTimesTheSameNumberIsNothingToTest) {
+  const std::vector<double> a(5, 0.745);
+  const std::vector<double> b(5, 0.765);
+  const auto comparison = compare_arms(a, b);
+  EXPECT_EQ(comparison.verdict, ArmVerdict::no_spread);
+  EXPECT_EQ(name_of(comparison.verdict), "one distinct value: nothing to test");
+  EXPECT_FALSE(comparison.adjusted_p) << "no p = 0.0000";
+  EXPECT_EQ(compare_arms(a, a).verdict, ArmVerdict::no_spread);
+  // One side that spreads is noise enough for Welch's test.
+  EXPECT_EQ(compare_arms(a, std::vector{0.765, 0.766, 0.764, 0.765, 0.765}).verdict, ArmVerdict::better);
 }
 
 TEST(CompareArms, FewerThanFiveRepeatsSayNothing) {
@@ -133,7 +151,7 @@ TEST(CompareArms, FewerThanFiveRepeatsSayNothing) {
   const auto comparison = compare_arms(four, far);
   EXPECT_EQ(comparison.verdict, ArmVerdict::too_few_repeats);
   EXPECT_EQ(name_of(comparison.verdict), "too few repeats to say");
-  EXPECT_NEAR(comparison.gain, 1.9998, 1e-3);  // the figure is there; the conclusion is not
+  EXPECT_NEAR(comparison.ratio, 1.9998, 1e-3);  // the figure is there; the conclusion is not
   EXPECT_EQ(compare_arms(std::vector{1.0}, std::vector{2.0}).verdict, ArmVerdict::too_few_repeats);
   EXPECT_EQ(compare_arms({}, {}).verdict, ArmVerdict::too_few_repeats);
 }
@@ -184,9 +202,70 @@ TEST(CompareMany, HolmKeepsFalseWinnersRare) {
 TEST(CompareMany, ArmsWithTooFewRepeatsTakeNoPartInTheCorrection) {
   const std::vector<std::vector<double>> arms = {kFast, {103.0, 102.0}};
   const auto comparisons = compare_many(kSlow, arms);
-  EXPECT_EQ(comparisons[0].verdict, ArmVerdict::faster);
+  EXPECT_EQ(comparisons[0].verdict, ArmVerdict::better);
   EXPECT_EQ(comparisons[0].adjusted_p, comparisons[0].welch->p);
   EXPECT_EQ(comparisons[1].verdict, ArmVerdict::too_few_repeats);
+}
+
+/// `metrics` figures of `arms` arms of five repeats each; `effect` standard deviations are added to the last arm.
+std::vector<MetricArms> drawn_metrics(Random& random, std::size_t metrics, std::size_t arms, double effect = 0) {
+  std::vector<MetricArms> drawn(metrics);
+  for (std::size_t m = 0; m < metrics; ++m) {
+    drawn[m].headline = m == 0;
+    drawn[m].better = Direction::higher_is_better;
+    drawn[m].arms.assign(arms, std::vector<double>(5));
+    for (std::size_t i = 0; i < arms; ++i) {
+      for (double& value : drawn[m].arms[i]) value = random.normal(100 + (i + 1 == arms ? effect : 0), 1);
+    }
+  }
+  return drawn;
+}
+
+std::size_t claims_in(const std::vector<std::vector<ArmComparison>>& answers) {
+  std::size_t claims = 0;
+  for (const auto& metric : answers) {
+    for (const auto& answer : metric) claims += claims_difference(answer.verdict) ? 1 : 0;
+  }
+  return claims;
+}
+
+TEST(CompareMetrics, EqualArmsSeldomClaimAnythingHoweverManyFiguresThereAre) {
+  Random random(13, "metrics");
+  int claimed = 0;
+  constexpr int kTables = 300;
+  for (int i = 0; i < kTables; ++i) claimed += claims_in(compare_metrics(drawn_metrics(random, 10, 2), 0)) > 0 ? 1 : 0;
+  // 5 % of 300 are 15, with a standard deviation of 3.8; Welch's test is somewhat careful with five repeats.
+  EXPECT_LT(claimed, 24);
+  EXPECT_GT(claimed, 4);
+}
+
+TEST(CompareMetrics, ManySideFiguresDoNotDrownTheHeadline) {
+  Random random(17, "metrics");
+  int found = 0;
+  int found_as_one_of_many = 0;
+  for (int i = 0; i < 40; ++i) {
+    auto metrics = drawn_metrics(random, 30, 2);
+    for (double& value : metrics[0].arms[1]) value += 3;
+    found += claims_difference(compare_metrics(metrics, 0)[0][1].verdict) ? 1 : 0;
+    metrics[0].headline = false;
+    found_as_one_of_many += claims_difference(compare_metrics(metrics, 0)[0][1].verdict) ? 1 : 0;
+  }
+  EXPECT_GT(found, 32);
+  EXPECT_LT(found_as_one_of_many, found / 2);
+}
+
+TEST(CompareMetrics, TheLevelIsSharedWithOtherFamilies) {
+  const std::vector<MetricArms> one = {{.arms = {kSlow, kFast}, .better = Direction::higher_is_better}};
+  const double p = *compare_metrics(one, 0)[0][1].adjusted_p;
+  EXPECT_NEAR(*compare_metrics(one, 0, {}, 1)[0][1].adjusted_p, 2 * p, 1e-15);
+}
+
+TEST(CompareMetrics, RepeatsOfOneSeedAreNoRepeatsOfATraining) {
+  const std::vector<MetricArms> one = {
+      {.arms = {kSlow, kFast}, .better = Direction::higher_is_better, .one_seed = true}};
+  const auto answer = compare_metrics(one, 0)[0][1];
+  EXPECT_EQ(answer.verdict, ArmVerdict::one_seed);
+  EXPECT_FALSE(answer.adjusted_p);
 }
 
 }  // namespace

@@ -14,8 +14,11 @@ json::object to_json(const Study& study) {
   };
   auto& plan = object["plan"].emplace_array();
   for (const auto& planned : study.plan) {
-    json::object entry{
-        {"variant", planned.variant}, {"repeat", planned.repeat}, {"ranks", planned.ranks}, {"nodes", planned.nodes}};
+    json::object entry{{"variant", planned.variant},
+                       {"repeat", planned.repeat},
+                       {"configuration", planned.configuration},
+                       {"ranks", planned.ranks},
+                       {"nodes", planned.nodes}};
     if (!planned.node.empty()) entry["node"] = planned.node;
     if (!planned.run.empty()) entry["run"] = planned.run;
     entry["spec"] = planned.spec;
@@ -42,6 +45,7 @@ Result<Study> study_from_json(const json::value& value) {
     PlannedRun planned;
     planned.variant = entry.text("variant");
     planned.repeat = entry.small_integer("repeat");
+    planned.configuration = entry.small_integer_or("configuration", 0);
     planned.ranks = entry.small_integer_or("ranks", 1);
     planned.nodes = entry.small_integer_or("nodes", 1);
     planned.node = entry.text_or("node", "");

@@ -12,8 +12,9 @@ namespace assay {
 
 /// One run that a study plans to do, in the order in which it will do them.
 struct PlannedRun {
-  std::string variant;  ///< "baseline", "shorter", "ranks=4"
-  int repeat = 0;       ///< 0-based
+  std::string variant;    ///< "baseline", "shorter", "ranks=4"
+  int repeat = 0;         ///< 0-based
+  int configuration = 0;  ///< 0-based place of its configuration in the specification, whatever the order of the plan
   int ranks = 1;
   int nodes = 1;
   std::string node;   ///< where it must run; empty = anywhere

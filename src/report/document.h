@@ -28,6 +28,8 @@ struct Figure {
 
   std::string text;             ///< empty: not known; shown as a dash
   std::optional<double> value;  ///< at full precision, in the column's unit: 95.2343; JSON has it
+  /// Numbers that the text also holds, by name, for JSON: {"sd", 0.4}, {"n", 5} stand there as `KEY_sd` and `KEY_n`.
+  std::vector<std::pair<std::string, double>> parts;
   Tone tone = Tone::plain;
 };
 

@@ -39,7 +39,7 @@ constexpr std::string_view kBlocks = R"(
 .scroll{overflow-x:auto}
 table{border-collapse:collapse;font-size:.92rem;line-height:1.4}
 caption{padding:0 0 .55rem;text-align:left;font-size:.95rem;font-weight:600}
-th,td{padding:.36rem 1.5rem .36rem 0;text-align:left;vertical-align:top}
+th,td{padding:.36rem 1.2rem .36rem 0;text-align:left;vertical-align:top}
 th:last-child,td:last-child{padding-right:.25rem}
 thead th{padding-bottom:.4rem;border-bottom:1px solid var(--soft);vertical-align:bottom;font-size:.82rem;font-weight:600;color:var(--soft)}
 tbody th{font-weight:500}
@@ -48,9 +48,10 @@ tbody tr+tr>*{border-top:1px solid var(--grid)}
 tbody tr:last-child>*{border-bottom:1px solid var(--rule)}
 tbody tr:hover>*{background:var(--panel)}
 td,tbody th{max-width:30rem;overflow-wrap:break-word}
-.number{text-align:right;white-space:nowrap}
-td.short{white-space:nowrap;max-width:none}
-td.long{min-width:11rem}
+.number{text-align:right}
+.whole{white-space:nowrap}
+td.short{max-width:16rem}
+td.long,tbody th.long{min-width:6rem}
 .unit,.unknown{color:var(--soft);font-weight:400}
 .notes{margin:.6rem 0 0;padding:0;list-style:none;color:var(--soft);font-size:.87rem;max-width:46rem}
 .notes li{overflow-wrap:anywhere}
@@ -119,8 +120,7 @@ caption span{position:static;max-width:none}
 th,td{padding-right:.8rem}
 tbody th{position:static;max-width:none}
 td,tbody th{overflow-wrap:anywhere}
-td.short{white-space:normal}
-td.long{min-width:0}
+td.long,tbody th.long{min-width:0}
 tbody tr:hover>*{background:none}
 .charts{grid-template-columns:1fr 1fr;gap:1rem 1.4rem}
 .chart{min-width:0!important;-webkit-print-color-adjust:exact;print-color-adjust:exact}

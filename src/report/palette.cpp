@@ -44,6 +44,8 @@ constexpr std::string_view kRules = R"(
 .chart .dot{fill:currentColor;stroke:var(--paper);stroke-width:1}
 .chart .cloud{fill:none;stroke:currentColor;stroke-width:3;stroke-linecap:round}
 .chart .hollow{fill:var(--paper);stroke:currentColor;stroke-width:1.75}
+.chart .hover{fill:transparent;stroke:none}
+.chart .hover:hover{fill:currentColor}
 .chart .bar{fill:currentColor;fill-opacity:.86}
 .chart .interval{fill:none;stroke:var(--ink);stroke-width:1.25}
 .chart .missing{stroke:var(--soft);stroke-width:1}

@@ -35,6 +35,16 @@ std::string mark_for(Tone tone) {
   return fmt::format("<span class=\"mark\" aria-hidden=\"true\">{}{}</span>", mark, kAsText);
 }
 
+/// Escaped text that may be broken behind what joins words, never within a figure: "a=0.001,<wbr>b=…".
+std::string with_soft_breaks(std::string_view escaped) {
+  std::string out;
+  for (const char character : escaped) {
+    out += character;
+    if (character == ',' || character == '=' || character == '/' || character == '_') out += "<wbr>";
+  }
+  return out;
+}
+
 std::string class_attribute(std::string_view classes) {
   return trim(classes).empty() ? std::string() : fmt::format(" class=\"{}\"", trim(classes));
 }
@@ -144,15 +154,20 @@ class HtmlReport {
     return out + "</ul>\n";
   }
 
+  /// Figures stay whole; words may be broken between lines, in columns that give way more so.
+  static std::string_view wrapping_of(const FigureColumn& column, const Figure& figure) {
+    const bool is_figure = figure.value.has_value() || (column.align == Align::right && !column.shrinks);
+    if (is_figure) return "whole";
+    return column.shrinks ? "long" : "short";
+  }
+
   static std::string cell(const FigureColumn& column, const Figure& figure, bool heads_row) {
-    const std::string classes = fmt::format("{} {}",
-                                            column.align == Align::right ? "number"
-                                            : column.shrinks             ? "long"
-                                                                         : "short",
-                                            class_of(figure.tone));
+    const std::string classes = fmt::format("{} {} {}", column.align == Align::right ? "number" : "",
+                                            wrapping_of(column, figure), class_of(figure.tone));
     std::string content = "<span class=\"unknown\">–</span>";
     if (!figure.text.empty()) {
-      content = mark_for(figure.tone) + escape_xml(figure.text);
+      const std::string text = escape_xml(figure.text);
+      content = mark_for(figure.tone) + (column.shrinks && !figure.value ? with_soft_breaks(text) : text);
       const std::string full = printed(column, figure);
       if (full.size() > figure.text.size())
         content += fmt::format("<span class=\"unit\">{}</span>",

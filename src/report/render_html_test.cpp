@@ -94,11 +94,11 @@ TEST(RenderHtml, TablesAreReadToThoseWhoCannotSeeThem) {
   const std::string html = render_html(page_of({table}));
   EXPECT_THAT(html, HasSubstr("<caption><span>Power &amp; co</span></caption>"));
   EXPECT_THAT(html, HasSubstr("<th scope=\"col\">Node</th><th scope=\"col\" class=\"number\">Power</th>"));
-  EXPECT_THAT(html, HasSubstr("<th scope=\"row\" class=\"short\">a</th><td class=\"number warning\"><span "
+  EXPECT_THAT(html, HasSubstr("<th scope=\"row\" class=\"short\">a</th><td class=\"number whole warning\"><span "
                               "class=\"mark\" aria-hidden=\"true\">▲"));
   EXPECT_THAT(html, HasSubstr("312<span class=\"unit\"> W</span></td>"));
-  EXPECT_THAT(html, HasSubstr("<td class=\"number\"><span class=\"unknown\">–</span></td>"));
-  EXPECT_THAT(html, HasSubstr("<td class=\"number\">failed</td>"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"number whole\"><span class=\"unknown\">–</span></td>"));
+  EXPECT_THAT(html, HasSubstr("<td class=\"number whole\">failed</td>"));
   EXPECT_THAT(html, HasSubstr("<li>Note &lt;1&gt;</li>"));
   EXPECT_THAT(html, HasSubstr("<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"Power &amp; co\">"));
 }

@@ -65,6 +65,7 @@ json::object to_json(const FigureTable& table) {
     for (std::size_t i = 0; i < std::min(figures.size(), table.columns.size()); ++i) {
       const std::string key = printable(table.columns[i].key);
       row[key] = value_of(figures[i]);
+      for (const auto& [part, number] : figures[i].parts) row[key + "_" + printable(part)] = finite(number);
       shown[key] = text(printed(table.columns[i], figures[i]));
     }
     row["printed"] = std::move(shown);

@@ -141,6 +141,12 @@ void SvgBody::mark(int shape, Spot at, std::string_view classes, std::string_vie
   content_ += ending("path", tooltip);
 }
 
+void SvgBody::hover_spot(Spot at, std::string_view colour, std::string_view tooltip) {
+  content_ +=
+      fmt::format(R"(<circle class="hover {}" cx="{}" cy="{}" r="6")", colour, svg_number(at.x), svg_number(at.y));
+  content_ += ending("circle", tooltip);
+}
+
 void SvgBody::whisker(Spot from, Spot to, std::string_view classes) {
   const bool upright = from.x == to.x;
   const double dx = upright ? 4 : 0;

@@ -49,6 +49,8 @@ class SvgBody {
   void slanted_text(Spot end, std::string_view classes, std::string_view content);
   /// One of eight shapes around a spot.
   void mark(int shape, Spot at, std::string_view classes, std::string_view tooltip = {});
+  /// An unseen spot of a curve that tells its value to who points at it, and shows itself then.
+  void hover_spot(Spot at, std::string_view colour, std::string_view tooltip);
   /// A vertical or horizontal line with short ends.
   void whisker(Spot from, Spot to, std::string_view classes);
 

@@ -265,5 +265,19 @@ TEST(Svg, NumbersAreShortAndPlain) {
   EXPECT_EQ(svg_number(123456.78), "123456.8");
 }
 
+TEST(Svg, ACurveTellsItsValuesToWhoPointsAtIt) {
+  XyChart chart{.x = {.label = "Step"}, .y = {.label = "loss"}};
+  for (const char* name : {"a", "b"}) {
+    ChartSeries& series = chart.series.emplace_back(ChartSeries{.name = name});
+    for (int i = 0; i < 300; ++i) series.points.push_back({.x = double(i), .y = 1.0 / (1 + i)});
+  }
+  const std::string svg = svg_element({.id = "curve", .title = "loss", .chart = chart});
+  std::size_t spots = 0;
+  for (auto at = svg.find("class=\"hover"); at != std::string::npos; at = svg.find("class=\"hover", at + 1)) ++spots;
+  EXPECT_GE(spots, 100u);
+  EXPECT_LE(spots, 300u) << "bounded";
+  EXPECT_NE(svg.find("<title>b: "), std::string::npos);
+}
+
 }  // namespace
 }  // namespace assay

@@ -14,6 +14,8 @@ namespace {
 constexpr double kPlotHeight = 225;
 constexpr double kTop = 30;
 constexpr std::size_t kMostTooltips = 400;
+/// On all curves of a chart together; each is some hundred bytes.
+constexpr std::size_t kMostHoverSpots = 240;
 constexpr std::size_t kLongestLevelName = 16;
 
 bool has_short_name(const ReferenceLine& reference) { return display_width(reference.label) <= kLongestLevelName; }
@@ -42,6 +44,7 @@ class XyDrawing {
     draw_levels();
     for (std::size_t i = 0; i < chart_.series.size(); ++i) draw_curve(i);
     for (std::size_t i = 0; i < chart_.series.size(); ++i) draw_marks(i);
+    for (std::size_t i = 0; i < chart_.series.size(); ++i) draw_hover_spots(i);
     if (empty_) {
       body_.text({frame_.left + frame_.width / 2, frame_.top + frame_.height / 2}, Anchor::middle, "", "No data");
     }
@@ -159,6 +162,24 @@ class XyDrawing {
       const std::string classes = (placed.point->marked ? "hollow " : "dot ") + looks_[i].colour;
       body_.mark(looks_[i].shape, {placed.x, placed.y}, classes,
                  crowded ? std::string() : tooltip(series, *placed.point));
+    }
+  }
+
+  /// Marks stand on few points of a long curve: values in between are told on pointing at them.
+  void draw_hover_spots(std::size_t i) {
+    const auto& series = chart_.series[i];
+    if (series.stroke != Stroke::line && series.stroke != Stroke::steps) return;
+    std::size_t points = 0;
+    for (const auto& run : runs_[i]) points += run.size();
+    if (points_to_mark(runs_[i], series.stroke, is_sparse()).size() >= points) return;
+    const std::size_t most = std::max<std::size_t>(1, kMostHoverSpots / std::max<std::size_t>(1, runs_.size()));
+    for (const auto& run : runs_[i]) {
+      const auto shown = thin_out(run);
+      const std::size_t stride = std::max<std::size_t>(1, (shown.size() + most - 1) / most);
+      for (std::size_t k = 0; k < shown.size(); k += stride) {
+        const auto& placed = shown[k];
+        body_.hover_spot({placed.x, placed.y}, looks_[i].colour, tooltip(series, *placed.point));
+      }
     }
   }
 

@@ -94,6 +94,12 @@ class EntryReader {
     return read_as(type, unit == "B" ? "20GB" : unit == "s" ? "10ms" : "1.46");
   }
 
+  Value goal() {
+    if (!named(".-/", "a metric: letters, digits, '_' and '.'") || !scalar("higher or lower")) return std::nullopt;
+    if (entry_.value.text == "higher" || entry_.value.text == "lower") return json::value(entry_.value.text);
+    return refuse("must be 'higher' or 'lower': which way is better.");
+  }
+
   Value latency_limit() {
     static const std::regex name("(ttft|tpot|itl|e2e)_(mean|p50|p90|p95|p99)");
     if (entry_.key.size() > 20 || !std::regex_match(entry_.key, name)) {
@@ -166,6 +172,10 @@ std::optional<std::pair<std::string, json::value>> read_entry(const Setting& map
     case SettingType::variables: value = reader.variable(); break;
     case SettingType::patterns: value = reader.pattern(); break;
     case SettingType::latency_limits: value = reader.latency_limit(); break;
+    case SettingType::goals:
+      name = metric_named(entry.key);
+      value = reader.goal();
+      break;
     default:
       name = metric_named(entry.key);
       if (!reader.named(".", "a metric: letters, digits, '_' and '.'")) return std::nullopt;

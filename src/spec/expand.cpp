@@ -46,10 +46,28 @@ Result<std::vector<std::string>> nodes_to_visit(const json::object& given) {
   return names;
 }
 
+/// Below 2^31, which every program takes for a seed.
+constexpr std::uint64_t kSeeds = std::uint64_t{1} << 31;
+
+/// The first repeat has the seed that was written. All configurations share the seed of a repeat: they meet the same
+/// data and start from the same weights, so that less than their own difference lies between them.
+std::int64_t seed_of_repeat(std::int64_t seed, int repeat) {
+  if (repeat == 0) return seed;
+  Random stream(static_cast<std::uint64_t>(seed), "repeat");
+  stream.skip_to(static_cast<std::uint64_t>(repeat));
+  return static_cast<std::int64_t>(stream.below(kSeeds));
+}
+
+bool one_seed_for_all(const json::object& given) {
+  const json::value* seeds = given.if_contains("seeds");
+  return seeds && seeds->is_string() && seeds->get_string() == "same";
+}
+
 /// Turns complete settings of a configuration into those of one run, and keeps the study's size in bounds.
 class RunMaker {
  public:
-  RunMaker(const Spec& spec, std::string name) : kind_(spec.kind), name_(std::move(name)) {}
+  RunMaker(const Spec& spec, std::string name, int repeat)
+      : kind_(spec.kind), name_(std::move(name)), repeat_(repeat) {}
 
   Result<PlannedRun> make(const Configuration& configuration, const Size& size, const std::string& node) {
     json::object given = configuration.given;
@@ -58,7 +76,11 @@ class RunMaker {
     for (const Setting& setting : settings_table()) {
       if (describes_study(setting)) settings.stable_erase(setting.key);
     }
-    PlannedRun run{.variant = variant_name(configuration, size), .node = node};
+    if (json::value* seed = settings.if_contains("seed"); seed && !one_seed_for_all(given)) {
+      *seed = seed_of_repeat(seed->as_int64(), repeat_);
+    }
+    if (size.ranks > 1) share_batch(settings, size.ranks);
+    PlannedRun run{.variant = variant_name(configuration, size), .repeat = repeat_, .node = node};
     place(settings, size, run);
     if (const json::value* ranks = settings.if_contains("ranks")) run.ranks = static_cast<int>(ranks->as_int64());
     if (!fill_in_command(settings)) {
@@ -76,6 +98,14 @@ class RunMaker {
     if (size.ranks > 0) name += fmt::format("{}ranks={}", name.empty() ? "" : ", ", size.ranks);
     if (size.nodes > 1) name += fmt::format(", nodes={}", size.nodes);
     return name.empty() ? "baseline" : name;
+  }
+
+  /// Strong scaling keeps the effective batch. That the ranks divide it was checked.
+  static void share_batch(json::object& settings, std::int64_t ranks) {
+    const json::value* scaling = settings.if_contains("scaling");
+    json::value* batch = settings.if_contains("batch_size");
+    if (!scaling || !batch || *scaling != "strong") return;
+    *batch = std::max<std::int64_t>(1, batch->as_int64() / ranks);
   }
 
   /// Settles on which nodes the run takes place.
@@ -124,14 +154,17 @@ class RunMaker {
 
   SpecKind kind_;
   std::string name_;
+  int repeat_;
   std::size_t filled_bytes_ = 0;
 };
 
-Result<std::vector<PlannedRun>> one_round(const Spec& spec, const json::object& given) {
+/// Every configuration once, in the order in which the user wrote them.
+Result<std::vector<PlannedRun>> one_round(const Spec& spec, const json::object& given, int repeat) {
   ASSAY_TRY(const auto nodes, nodes_to_visit(given));
   const std::vector<Size> sizes = sizes_of(given);
   const json::value* name = given.if_contains("name");
-  RunMaker maker(spec, name && name->is_string() ? std::string(name->get_string()) : std::string(name_of(spec.kind)));
+  RunMaker maker(spec, name && name->is_string() ? std::string(name->get_string()) : std::string(name_of(spec.kind)),
+                 repeat);
   std::vector<PlannedRun> round;
   std::optional<Error> failure;
   for_each_configuration(spec.kind, given, [&](const Configuration& configuration) {
@@ -142,6 +175,7 @@ Result<std::vector<PlannedRun>> one_round(const Spec& spec, const json::object& 
           failure = std::move(run).error();
           return false;
         }
+        run->configuration = static_cast<int>(round.size());
         round.push_back(std::move(*run));
       }
     }
@@ -156,25 +190,19 @@ Result<std::vector<PlannedRun>> one_round(const Spec& spec, const json::object& 
 Result<std::vector<PlannedRun>> expand(const Spec& spec) {
   const json::object& given = spec.given.empty() ? spec.settings : spec.given;
   if (count_runs(given) > kMostRuns) return bad_study(fmt::format("the study asks for more than {} runs", kMostRuns));
-  ASSAY_TRY(auto round, one_round(spec, given));
   const json::value* repeat = given.if_contains("repeat");
   const std::int64_t rounds = repeat && repeat->is_int64() ? repeat->get_int64() : 1;
-  if (rounds == 1) return round;
+  if (rounds == 1) return one_round(spec, given, 0);
 
   // Every configuration once per round, each round in another order: a machine that drifts (heat, neighbours) then
   // disturbs all configurations alike.
   const json::value* seed = find_setting(spec.settings, "seed");
   Random random(seed ? static_cast<std::uint64_t>(seed->as_int64()) : 1, "order");
   std::vector<PlannedRun> plan;
-  plan.reserve(round.size() * static_cast<std::size_t>(rounds));
   for (int i = 0; i < rounds; ++i) {
-    std::vector<std::size_t> order(round.size());
-    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
-    random.shuffle(order);
-    for (const std::size_t k : order) {
-      plan.push_back(round[k]);
-      plan.back().repeat = i;
-    }
+    ASSAY_TRY(auto round, one_round(spec, given, i));
+    random.shuffle(round);
+    std::move(round.begin(), round.end(), std::back_inserter(plan));
   }
   return plan;
 }

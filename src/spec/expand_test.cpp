@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "spec/placeholders.h"
@@ -49,7 +50,7 @@ TEST(Expand, RunsDoNotCarryTheStudy) {
       "kind: train\nmatrix: [{epochs: 1}]\nsweep: {batch_size: [1]}\nscale: [1]\nrepeat: 1\n"
       "nodes: [a]\neach_node: true\n");
   ASSERT_EQ(runs.size(), 2U);
-  for (const std::string_view key : {"matrix", "sweep", "scale", "repeat", "each_node"}) {
+  for (const std::string_view key : {"matrix", "sweep", "scale", "repeat", "seeds", "each_node"}) {
     EXPECT_EQ(setting(runs[0], key), "(absent)") << key;
   }
 }
@@ -148,6 +149,52 @@ TEST(Expand, TheSeedDecidesTheOrder) {
         plan("kind: train\nsweep: {batch_size: [1, 2, 3, 4, 5, 6]}\nrepeat: 2\nseed: " + std::to_string(seed) + "\n"));
   };
   EXPECT_NE(order(1), order(2));
+}
+
+TEST(Expand, EachRepeatHasItsOwnSeedAndConfigurationsShareIt) {
+  const auto runs = plan("kind: train\nsweep: {batch_size: [1, 2]}\nrepeat: 4\nseed: 7\n");
+  std::map<int, std::set<std::int64_t>> seeds;
+  for (const PlannedRun& run : runs) seeds[run.repeat].insert(setting(run, "seed").as_int64());
+  std::set<std::int64_t> distinct;
+  for (const auto& [repeat, of_round] : seeds) {
+    EXPECT_EQ(of_round.size(), 1U) << "configurations meet the same seed in repeat " << repeat;
+    distinct.insert(*of_round.begin());
+  }
+  EXPECT_EQ(distinct.size(), 4U);
+  EXPECT_EQ(*seeds[0].begin(), 7) << "the first repeat has the seed that was written";
+  EXPECT_EQ(*seeds[1].begin(), 2074481814) << "a contract: a study of the same seed is the same in every version";
+  EXPECT_EQ(setting(runs[0], "seeds"), "(absent)");
+}
+
+TEST(Expand, AllRepeatsHaveOneSeedWhereThatIsAskedFor) {
+  for (const PlannedRun& run : plan("kind: train\nrepeat: 3\nseed: 7\nseeds: same\n")) {
+    EXPECT_EQ(setting(run, "seed"), 7);
+  }
+}
+
+TEST(Expand, ACommandGetsTheSeedOfItsRepeat) {
+  const auto runs = plan("kind: command\ncommand: [run, '{seed}']\nrepeat: 2\n");
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(setting(runs[0], "command").at(1), "1");
+  EXPECT_EQ(setting(runs[1], "command").at(1), json::value(std::to_string(setting(runs[1], "seed").as_int64())));
+  EXPECT_NE(setting(runs[1], "command").at(1), "1");
+}
+
+TEST(Expand, RunsKnowThePlaceOfTheirConfigurationInTheFile) {
+  for (const PlannedRun& run : plan("kind: train\nsweep: {batch_size: [8, 1, 4]}\nrepeat: 3\n")) {
+    const int place = run.variant == "batch_size=8" ? 0 : run.variant == "batch_size=1" ? 1 : 2;
+    EXPECT_EQ(run.configuration, place) << run.variant;
+  }
+}
+
+TEST(Expand, StrongScalingKeepsTheEffectiveBatch) {
+  const auto strong = plan("kind: train\nbatch_size: 64\nscale: [1, 2, 4]\nscaling: strong\n");
+  const auto weak = plan("kind: train\nbatch_size: 64\nscale: [1, 2, 4]\n");
+  ASSERT_EQ(strong.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(setting(strong[i], "batch_size").as_int64() * strong[i].ranks, 64);
+    EXPECT_EQ(setting(weak[i], "batch_size"), 64) << "per rank";
+  }
 }
 
 TEST(Expand, VariantsReplaceWhatExcludesThem) {

@@ -59,7 +59,8 @@ constexpr std::string_view kStudies = R"(
 
 They multiply: two variants and a baseline × three values × two sizes are 18 runs. A study has at most 10,000 runs.
 With `repeat`, every configuration runs once per round, and each round has an order of its own that depends on `seed`
-alone. Without it the order is that of the file.
+alone. Without it the order is that of the file. Each repeat has a seed of its own, derived from `seed`; the first has
+`seed` itself, and all configurations share the seed of a repeat. `seeds: same` gives all of them `seed`.
 
 ```yaml
 matrix:

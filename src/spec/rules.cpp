@@ -116,6 +116,24 @@ void check_nodes(const json::object& settings, Broken& broken) {
                     .message = "'each_node: true' needs to know the nodes. Add for example 'nodes: [gpu01, gpu02]'."});
 }
 
+/// Strong scaling divides the batch among the ranks of every size.
+void check_strong_scaling(const json::object& settings, Broken& broken) {
+  const json::value* sizes = settings.if_contains("scale");
+  const auto batch = number_at(settings, "batch_size");
+  if (text_at(settings, "scaling") != "strong" || !sizes || !sizes->is_array() || !batch) return;
+  for (const json::value& size : sizes->get_array()) {
+    const std::int64_t ranks = size.at("ranks").as_int64();
+    if (static_cast<std::int64_t>(*batch) % ranks == 0) continue;
+    broken.push_back(
+        {.rule = "strong scaling",
+         .keys = {"batch_size", "scaling"},
+         .message = fmt::format("'scaling: strong' divides 'batch_size: {}' among {} ranks, which does not "
+                                "come out even. Choose a multiple of every size.",
+                                *batch, ranks)});
+    return;
+  }
+}
+
 }  // namespace
 
 std::vector<BrokenRule> broken_rules(SpecKind kind, const json::object& settings) {
@@ -125,6 +143,7 @@ std::vector<BrokenRule> broken_rules(SpecKind kind, const json::object& settings
   check_divides(settings, "model.kv_heads", "model.heads", broken);
   check_fits_limit(settings, "duration", broken);
   check_fits_limit(settings, "min_duration", broken);
+  check_strong_scaling(settings, broken);
   if (kind == SpecKind::serve) {
     check_target(settings, broken);
     check_trace(settings, broken);

@@ -73,6 +73,7 @@ json::object entry_schema(SettingType map) {
   switch (map) {
     case SettingType::patterns: return {{"type", "string"}, {"format", "regex"}};
     case SettingType::expectations: return {{"type", json::array{"number", "string"}}};
+    case SettingType::goals: return choice_schema({"higher", "lower"});
     case SettingType::latency_limits: return with_pattern(kDurationPattern);
     default: return {{"type", kAnyScalar}};
   }

@@ -32,13 +32,14 @@ bool is_free_map(SettingType type) {
     case SettingType::variables:
     case SettingType::patterns:
     case SettingType::expectations:
+    case SettingType::goals:
     case SettingType::latency_limits: return true;
     default: return false;
   }
 }
 
 bool describes_study(const Setting& setting) {
-  constexpr std::array<std::string_view, 5> keys = {"matrix", "sweep", "scale", "repeat", "each_node"};
+  constexpr std::array<std::string_view, 6> keys = {"matrix", "sweep", "scale", "repeat", "seeds", "each_node"};
   return std::find(keys.begin(), keys.end(), setting.key) != keys.end();
 }
 

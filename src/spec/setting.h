@@ -58,6 +58,7 @@ enum class SettingType {
   variables,       ///< {name: string}: environment variables
   patterns,        ///< {metric: regular expression with one group}
   expectations,    ///< {metric: number}
+  goals,           ///< {metric: "higher" | "lower"}
   latency_limits,  ///< {"ttft_p99": seconds}
   // One of a kind.
   command,  ///< string (for `sh -c`) or [string] (arguments)
@@ -112,7 +113,7 @@ struct Setting {
 std::span<const Setting> settings_table();
 
 bool is_free_map(SettingType type);
-/// Settings that describe several runs and are gone once expanded: matrix, sweep, scale, repeat, each_node.
+/// Settings that describe several runs and are gone once expanded: matrix, sweep, scale, repeat, seeds, each_node.
 bool describes_study(const Setting& setting);
 
 /// A key as users write it, taken apart: the row it belongs to and, in a free map, the name within it.

@@ -35,8 +35,13 @@ std::vector<Setting> common_settings() {
           "[nightly, team=vision]", {.whole_study = true}),
       row("notes", kEveryKind, text, "", "Free text that is kept with the results.", "first try with the new driver",
           {.range = Range{0, 100000}, .otherwise = "none", .whole_study = true}),
-      row("seed", kEveryKind, whole, "1", "Start of every random number of the run; also fixes the order of repeats.",
-          "7", {.range = Range{0, 9007199254740991}}),
+      row("seed", kEveryKind, whole, "1",
+          "Start of every random number of the first repeat; also fixes the order of repeats.", "7",
+          {.range = Range{0, 9007199254740991}}),
+      row("seeds", kEveryKind, choice, "per_repeat",
+          "Whether each repeat gets a seed of its own, derived from `seed` and the same in every configuration, or all "
+          "have the `same`. Repeats of one seed show the noise of the machine, not that of the training.",
+          "same", {.choices = {"per_repeat", "same"}, .whole_study = true}),
       row("time_limit", kEveryKind, duration, "", "The run is ended when it takes longer, with error kind `timeout`.",
           "30min", {.range = kTimeSpan, .otherwise = "no limit"}),
       row("price", kEveryKind, price, "", "Price of a GPU hour (`GPUh`) or a node hour (`h`), for cost figures.",
@@ -44,6 +49,10 @@ std::vector<Setting> common_settings() {
       row("expect", kEveryKind, expectations, "{}",
           "Values that you expect, by metric name. A miss is listed in the report; it does not fail the run.",
           "{samples_per_second: 1.46, gpu_memory: 20GB}"),
+      row("goals", kEveryKind, goals, "{}",
+          "What the study is about, by metric name, and which way is better: these come first in reports and decide "
+          "what is recommended. Needed for names that say nothing by themselves.",
+          "{f1_score: higher, my_penalty: lower}", {.whole_study = true}),
       row("nodes", kTrain | kServe | kCommand | kNull, nodes, "", "Names of the nodes the run must use, or `all`.",
           "[gpu01, gpu02]", {.otherwise = "anywhere", .whole_study = true}),
       row("nodes", kNode, nodes, "all", "Names of the nodes to check, or `all`.", "[gpu01, gpu02]",
@@ -59,6 +68,11 @@ std::vector<Setting> common_settings() {
           {.otherwise = "one configuration", .whole_study = true}),
       row("scale", kRanked, scale, "", "Sizes to run at: ranks, or `{ranks: 8, nodes: 2}`.",
           "[1, 4, {ranks: 8, nodes: 2}]", {.otherwise = "one size", .whole_study = true}),
+      row("scaling", kTrain, choice, "weak",
+          "What `scale` keeps: `weak` the batch of each rank, so that the effective batch grows; `strong` the "
+          "effective "
+          "batch, so that `batch_size` is divided among the ranks.",
+          "strong", {.choices = {"weak", "strong"}, .whole_study = true}),
       row("ranks", kRanked, whole, "1",
           "Processes that work together. A command starts them itself: write `{ranks}` where it needs their number.",
           "4", {.range = Range{1, 65536}}),

@@ -46,7 +46,8 @@ SpecReading read_spec(std::string_view text, std::string file, const SpecOverrid
 Result<SpecReading> read_spec_file(const std::filesystem::path& path, const SpecOverrides& overrides = {});
 
 /// Every run that the specification asks for, in the order to do them: matrix × sweep × scale × nodes, each `repeat`
-/// times, repeats interleaved in an order that depends on `seed` alone. A plain specification gives one.
+/// times, repeats interleaved in an order that depends on `seed` alone. Each repeat has a seed of its own, unless the
+/// specification says `seeds: same`. A plain specification gives one run.
 Result<std::vector<PlannedRun>> expand(const Spec& spec);
 
 /// The value at a dotted key (`lora.rank`) of canonical settings, or null.

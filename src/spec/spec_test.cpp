@@ -303,6 +303,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "3:9: this size needs 2 nodes, but 'nodes' names 1."},
         Mistake{"kind: train\nnodes: [a, b]\neach_node: true\nscale: [{ranks: 4, nodes: 2}]",
                 "4:9: 'each_node: true' runs on one node at a time, so 'nodes' must be 1 here."},
+        Mistake{
+            "kind: train\nbatch_size: 30\nscale: [1, 4]\nscaling: strong",
+            "2:13: 'scaling: strong' divides 'batch_size: 30' among 4 ranks, which does not come out even. Choose a "
+            "multiple of every size."},
+        Mistake{"kind: train\ngoals: {f1_score: up}",
+                "2:19: 'goals.f1_score: up' must be 'higher' or 'lower': which way is better."},
+        Mistake{"kind: train\nseeds: all", "2:8: 'seeds: all' is not one of per_repeat, same."},
         Mistake{"kind: train\nrepeat: 10000\nsweep: {batch_size: [1, 2]}",
                 "3:1: the study asks for more than 10000 runs. Shorten 'sweep', 'matrix', 'scale' or 'repeat'."}));
 

@@ -340,6 +340,7 @@ std::string type_words(const Setting& setting) {
     case SettingType::variables:
     case SettingType::patterns:
     case SettingType::expectations:
+    case SettingType::goals:
     case SettingType::latency_limits: return "a mapping";
     default: return "text";
   }

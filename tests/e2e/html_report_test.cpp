@@ -62,6 +62,38 @@ TEST_F(HtmlReport, OpensFromDiskWithoutARequestOrAnError) {
   EXPECT_THAT(opened.error, Not(HasSubstr("CONSOLE")));
 }
 
+/// Runs a script in the page, which forbids itself scripts: in a copy without that rule.
+std::string measured(const std::string& page, const std::string& script) {
+  auto content = read_file(page).value_or("");
+  const auto rule = content.find("<meta http-equiv");
+  content.erase(rule, content.find('>', rule) + 1 - rule);
+  content.insert(content.rfind("</body>"), "<script>" + script + "</script>");
+  return content;
+}
+
+TEST_F(HtmlReport, ThreeSidesFitAScreen) {
+  for (const std::string side : {"first", "second", "third"}) {
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const auto done = cli_.run({"exec", "--name", "side", "--tag", "learning_rate=0.001_" + side, "--", "sh", "-c",
+                                  "echo loss=0.1234" + std::to_string(repeat) + " tokens_per_second=123456.789"});
+      ASSERT_EQ(done.exit_code, 0) << done.error;
+    }
+  }
+  page_ = (cli_.folder() / "sides.html").string();
+  const auto compared = cli_.run({"compare", "tag:learning_rate=0.001_first", "tag:learning_rate=0.001_second",
+                                  "tag:learning_rate=0.001_third", "-o", page_});
+  ASSERT_EQ(compared.exit_code, 0) << compared.error;
+  // What sticks out of the window or has to be scrolled to, and figures that take more than one line.
+  const std::string script = R"(
+    const wide = [...document.querySelectorAll('table,.scroll,svg')].filter(
+        e => e.getBoundingClientRect().right > innerWidth || (e.className == 'scroll' && e.scrollWidth > e.clientWidth + 1));
+    const broken = [...document.querySelectorAll('td.whole')].filter(e => e.getBoundingClientRect().height > 60);
+    document.title = 'width ' + innerWidth + ' wide ' + wide.length + ' broken ' + broken.length;)";
+  ASSERT_TRUE(write_file_atomically(page_, measured(page_, script)).ok());
+  const auto opened = browse({"--dump-dom", "--window-size=1400,900"});
+  EXPECT_THAT(opened.out, HasSubstr("<title>width 1400 wide 0 broken 0</title>"));
+}
+
 TEST_F(HtmlReport, PrintsToPaper) {
   const fs::path pdf = cli_.folder() / "guide.pdf";
   ASSERT_EQ(browse({"--print-to-pdf=" + pdf.string()}).exit_code, 0);

@@ -123,15 +123,17 @@ TEST_F(ReportCommand, FewRepeatsGiveNoVerdict) {
 
 TEST_F(ReportCommand, GroupsByTagAreCompared) {
   const auto record_tagged = [&](const char* tag, const char* rate) {
-    const std::string line =
-        std::string(R"({"assay":1,"type":"result","metrics":{"samples_per_second":)") + rate + "}}";
-    for (int i = 0; i < 5; ++i) ASSERT_EQ(cli_.run({"exec", "--tag", tag, "--", "echo", line}).exit_code, 0);
+    for (int i = 0; i < 5; ++i) {
+      const std::string line = std::string(R"({"assay":1,"type":"result","metrics":{"samples_per_second":)") + rate +
+                               std::to_string(i) + "}}";
+      ASSERT_EQ(cli_.run({"exec", "--tag", tag, "--", "echo", line}).exit_code, 0);
+    }
   };
   record_tagged("before", "100");
   record_tagged("after", "130");
   const auto answer = cli_.run({"compare", "tag:before", "tag:after"});
   EXPECT_EQ(answer.exit_code, 0) << answer.error;
-  EXPECT_THAT(answer.out, HasSubstr("1.30× tag:before in samples_per_second, better"));
+  EXPECT_THAT(answer.out, HasSubstr("1.299× tag:before in samples_per_second, better"));
 }
 
 TEST_F(ReportCommand, AChartAsSvg) {
@@ -156,6 +158,48 @@ TEST_F(ReportCommand, AFailedRunIsAnIssueAndNeverAResult) {
   EXPECT_THAT(answer.out, HasSubstr("failed"));
   EXPECT_THAT(answer.out, HasSubstr("assay doctor"));
   EXPECT_THAT(answer.out, Not(HasSubstr("valid")));
+}
+
+/// The README's own example, with noise that the seed decides.
+std::string learning_rates_spec() {
+  return R"(kind: command
+name: learning rates
+command: 'echo "loss=$(awk "BEGIN { srand($ASSAY_SEED); print {rate} * (1 + rand() / 20) }")"'
+params: {rate: 0.1}
+sweep:
+  params.rate: [0.1, 0.01, 0.001]
+repeat: 5
+)";
+}
+
+TEST_F(ReportCommand, AStudyIsAboutWhatItsProgramReports) {
+  record(learning_rates_spec());
+  const auto answer = cli_.run({"report", "learning rates"});
+  EXPECT_EQ(answer.exit_code, 0) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("Settings against loss"));
+  EXPECT_THAT(answer.out, HasSubstr("params.rate=0.001: The best of those that are significantly better in loss"));
+  EXPECT_THAT(answer.out, HasSubstr("“params.rate=0.1”")) << "held against what was written first";
+}
+
+TEST_F(ReportCommand, TheBaselineIsChosenOrRefused) {
+  record(learning_rates_spec());
+  for (const char* command : {"report", "compare"}) {
+    const auto wrong = cli_.run({command, "learning rates", "--baseline", "params.rate=0.02"});
+    EXPECT_EQ(wrong.exit_code, 2) << command;
+    EXPECT_THAT(wrong.error, HasSubstr("is none of the configurations"));
+  }
+  const auto chosen = cli_.run({"compare", "learning rates", "--baseline", "params.rate=0.01"});
+  EXPECT_EQ(chosen.exit_code, 0) << chosen.error;
+  EXPECT_THAT(chosen.out, HasSubstr("× params.rate=0.01 in loss, better (p"));
+  const auto both = cli_.run({"compare", "learning rates", "--higher", "loss", "--lower", "loss"});
+  EXPECT_EQ(both.exit_code, 2);
+}
+
+TEST_F(ReportCommand, TheSettingsOfARunAreShown) {
+  record(learning_rates_spec());
+  const auto shown = cli_.run({"show", "@last"});
+  EXPECT_THAT(shown.out, HasSubstr("params.rate="));
+  EXPECT_THAT(cli_.run({"report", "@last", "--format", "html"}).out, HasSubstr("<dt>params.rate</dt>"));
 }
 
 }  // namespace

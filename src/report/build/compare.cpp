@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "analysis/significance.h"
@@ -10,7 +11,9 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/metric.h"
+#include "report/build/baseline.h"
 #include "report/build/figures.h"
+#include "report/build/outcomes.h"
 #include "report/build/sections.h"
 
 namespace assay {
@@ -22,7 +25,11 @@ struct Side {
   std::map<std::string, std::vector<double>> derived;  ///< by metric name, one value per usable run
 };
 
-Side side_of(const CompareSide& source, const ReportOptions& options) {
+/// The best point of a curve over the validation data, beside its last one.
+const std::map<std::string, std::string> kBestOf = {{"best val_loss", "val_loss"},
+                                                    {"best val_accuracy", "val_accuracy"}};
+
+Side side_of(const CompareSide& source, const Goals& goals, const ReportOptions& options) {
   Side side{.source = &source, .arm = {.name = source.label}};
   for (const auto& one : source.runs) (usable(one.run) ? side.arm.usable : side.arm.others).push_back(&one);
   for (const auto* one : side.arm.usable) {
@@ -33,12 +40,15 @@ Side side_of(const CompareSide& source, const ReportOptions& options) {
     if (const auto batch = effective_batch(run)) add("effective batch", static_cast<double>(*batch));
     if (const auto rate = metric_of(run, "samples_per_second")) add("samples/s per rank", *rate / run.ranks);
     add("tokens per sample", tokens_per_sample(run));
+    for (const auto& [name, metric] : kBestOf) {
+      const auto direction = goals.direction_of(metric);
+      const bool has_curve = summary_of(run, metric) != nullptr;
+      if (has_curve && direction) add(name.c_str(), best_of(run, metric, *direction == Direction::lower_is_better));
+    }
     const auto price = price_of(run, options);
     if (!price) continue;
-    auto seconds = metric_of(run, "train_seconds");
-    if (!seconds) seconds = metric_of(run, "duration_seconds");
     const auto cost = cost_of(*price, allocation_of(run),
-                              {.seconds = seconds,
+                              {.seconds = seconds_paid_for(run),
                                .samples_per_second = metric_of(run, "samples_per_second"),
                                .tokens_per_second = metric_of(run, "tokens_per_second")});
     add("cost of the run", cost.run ? std::optional(cost.run->amount) : std::nullopt);
@@ -127,13 +137,6 @@ std::vector<double> values_on(const Side& side, const std::string& metric) {
   return derived == side.derived.end() ? values_of(side.arm.usable, metric) : derived->second;
 }
 
-std::vector<std::vector<double>> values_on_all(const std::vector<Side>& sides, const std::string& metric) {
-  std::vector<std::vector<double>> values;
-  values.reserve(sides.size());
-  for (const auto& side : sides) values.push_back(values_on(side, metric));
-  return values;
-}
-
 std::vector<std::string> metrics_on(const std::vector<Side>& sides) {
   std::set<std::string> present;
   for (const auto& side : sides) {
@@ -149,54 +152,52 @@ std::vector<std::string> metrics_on(const std::vector<Side>& sides) {
   return ordered;
 }
 
-Tone comparison_tone(ArmVerdict verdict) {
-  if (verdict == ArmVerdict::faster) return Tone::good;
-  return verdict == ArmVerdict::slower ? Tone::bad : Tone::muted;
-}
-
-std::string verdict_word(ArmVerdict verdict) {
-  // "faster" is the word for speeds; for a loss it is better or worse.
-  if (verdict == ArmVerdict::faster) return "better";
-  return verdict == ArmVerdict::slower ? "worse" : std::string(name_of(verdict));
-}
-
-std::string mean_text(const std::vector<double>& values, std::string_view unit) {
-  const std::string text = format_value(mean(values), unit);
-  return values.size() < 2 ? text : fmt::format("{} ± {}", text, format_value(standard_deviation(values), unit));
-}
-
-/// p-values of one metric on all sides but the first, corrected together.
-std::vector<ArmComparison> compare_metric(const std::vector<std::vector<double>>& values, const MetricInfo* info) {
-  CompareSettings settings;
-  settings.better =
-      info && info->better == MetricInfo::Better::lower ? Direction::lower_is_better : Direction::higher_is_better;
-  return compare_many(values.front(), std::span(values).subspan(1), settings);
-}
-
-void add_metric_row(FigureTable& table, const std::vector<Side>& sides, const std::string& metric) {
-  const auto* info = find_metric(metric);
-  const std::string_view unit = info ? info->unit : std::string_view{};
-  const auto values = values_on_all(sides, metric);
-  if (std::all_of(values.begin(), values.end(), [](const auto& list) { return list.empty(); })) return;
-  const bool judged = info && info->better != MetricInfo::Better::neither && !values.front().empty();
-  const auto comparisons = judged ? compare_metric(values, info) : std::vector<ArmComparison>{};
-  std::vector<Figure> row = {Figure(metric)};
-  for (const auto& list : values) row.push_back(list.empty() ? Figure() : Figure(mean_text(list, unit), mean(list)));
-  for (std::size_t i = 1; i < sides.size(); ++i) {
-    if (values[i].empty() || values.front().empty() || mean(values.front()) == 0) {
-      row.emplace_back();
-      row.emplace_back();
-      continue;
+/// Every figure of the sides: what was recorded, then what follows from it.
+std::vector<Outcome> outcomes_of(const std::vector<Side>& sides, const Goals& goals,
+                                 const std::vector<std::string>& headlines) {
+  std::vector<std::string> names = metrics_on(sides);
+  for (const auto& side : sides) {
+    for (const auto& [name, values] : side.derived) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
-    const double ratio = mean(values[i]) / mean(values.front());
-    row.push_back(fixed_figure(ratio, 3));
-    row.push_back(judged ? Figure(verdict_word(comparisons[i - 1].verdict), comparison_tone(comparisons[i - 1].verdict))
-                         : Figure());
+  }
+  std::vector<Outcome> outcomes;
+  for (const auto& name : names) {
+    const auto* info = find_metric(name);
+    Outcome outcome{.metric = name, .unit = std::string(info ? info->unit : "")};
+    const bool derived =
+        std::any_of(sides.begin(), sides.end(), [&](const auto& side) { return side.derived.contains(name); });
+    // What follows from other figures would be tested twice.
+    if (!derived) outcome.better = goals.direction_of(name);
+    if (const auto best = kBestOf.find(name); best != kBestOf.end()) outcome.better = goals.direction_of(best->second);
+    outcome.headline = std::find(headlines.begin(), headlines.end(), name) != headlines.end();
+    for (const auto& side : sides) {
+      outcome.values.push_back(values_on(side, name));
+      outcome.one_seed = outcome.one_seed || (decided_by_seed(name) && share_one_seed(side.arm));
+    }
+    outcomes.push_back(std::move(outcome));
+  }
+  test_outcomes(outcomes, 0);
+  return outcomes;
+}
+
+void add_outcome_row(FigureTable& table, const Outcome& outcome) {
+  std::vector<Figure> row = {Figure(outcome.metric, outcome.headline ? Tone::strong : Tone::plain)};
+  for (const auto& values : outcome.values) row.push_back(repeats_figure(values, outcome.unit));
+  const auto& base = outcome.values.front();
+  for (std::size_t i = 1; i < outcome.values.size(); ++i) {
+    const auto& values = outcome.values[i];
+    const bool both = !values.empty() && !base.empty();
+    row.push_back(both ? ratio_figure(mean(values) / mean(base)) : Figure());
+    const bool judged = both && !outcome.against.empty();
+    Figure verdict = judged ? verdict_figure(outcome.against[i]) : Figure();
+    if (judged && outcome.against[i].adjusted_p) verdict.parts = {{"p", *outcome.against[i].adjusted_p}};
+    row.push_back(std::move(verdict));
   }
   table.rows.push_back(std::move(row));
 }
 
-FigureTable metrics_table(const std::vector<Side>& sides) {
+FigureTable metrics_table(const std::vector<Side>& sides, const std::vector<Outcome>& outcomes) {
   FigureTable table{
       .id = "metrics", .title = "Figures", .columns = side_columns(sides, {"metric", "Metric", "", Align::left, true})};
   for (std::size_t i = 1; i < sides.size(); ++i) {
@@ -204,17 +205,10 @@ FigureTable metrics_table(const std::vector<Side>& sides) {
     table.columns.push_back({fmt::format("ratio_{}", i + 1), "Ratio" + name, "×", Align::right, false});
     table.columns.push_back({fmt::format("verdict_{}", i + 1), "Verdict" + name, "", Align::left, false});
   }
-  std::vector<std::string> derived;
-  for (const auto& side : sides) {
-    for (const auto& [name, values] : side.derived) {
-      if (std::find(derived.begin(), derived.end(), name) == derived.end()) derived.push_back(name);
-    }
-  }
-  for (const auto& metric : metrics_on(sides)) add_metric_row(table, sides, metric);
-  for (const auto& metric : derived) add_metric_row(table, sides, metric);
+  for (const auto& outcome : outcomes) add_outcome_row(table, outcome);
   table.notes.push_back(
-      "Mean ± standard deviation over repeats. Verdicts by Welch's t-test (Holm's correction over the sides); fewer "
-      "than 5 repeats on a side give none.");
+      fmt::format("Mean ± standard deviation over repeats. Ratio: to the mean of {}.", sides.front().arm.name));
+  for (auto& note : verdict_notes(outcomes)) table.notes.push_back(std::move(note));
   return table;
 }
 
@@ -241,51 +235,50 @@ FigureTable sides_table(const std::vector<Side>& sides) {
     words.reserve(verdicts.size());
     for (const auto& [word, count] : verdicts)
       words.push_back(side.source->runs.size() == 1 ? word : fmt::format("{} {}", count, word));
-    const bool all_used = side.arm.others.empty();
+    const bool all_valid = std::all_of(side.source->runs.begin(), side.source->runs.end(),
+                                       [](const auto& one) { return one.run.verdict == Verdict::valid; });
     table.rows.push_back({Figure(side.arm.name, Tone::strong),
                           count_figure(static_cast<double>(side.source->runs.size())),
                           count_figure(static_cast<double>(side.arm.usable.size())), size_name(side.arm.any()),
                           Figure(join(words, ", "), side.arm.usable.empty() ? Tone::bad
-                                                    : all_used              ? Tone::good
+                                                    : all_valid             ? Tone::good
                                                                             : Tone::warning),
                           Figure(trouble, Tone::muted)});
   }
   return table;
 }
 
-/// One sentence per side.
-std::vector<std::string> answers_for(const std::vector<Side>& sides, const std::string& metric) {
-  const auto* info = find_metric(metric);
-  const auto values = values_on_all(sides, metric);
-  if (values.front().empty()) {
-    return {fmt::format("{} has no usable run: nothing can be compared with it.", sides.front().arm.name)};
-  }
-  const auto comparisons = compare_metric(values, info);
+std::string effect_text(const ArmComparison& comparison) {
+  std::vector<std::string> parts = {p_text(comparison.adjusted_p.value_or(1))};
+  if (std::isfinite(comparison.hedges_g)) parts.push_back(fmt::format("Hedges' g {:.2f}", comparison.hedges_g));
+  if (comparison.ratio_interval)
+    parts.push_back(fmt::format("95 % interval {}–{}×", ratio_text(comparison.ratio_interval->low),
+                                ratio_text(comparison.ratio_interval->high)));
+  return join(parts, ", ");
+}
+
+/// One sentence for each side and headline, with the ratio that the table has.
+std::vector<std::string> answers_for(const std::vector<Side>& sides, const std::vector<Outcome>& outcomes) {
   std::vector<std::string> sentences;
-  for (std::size_t i = 1; i < sides.size(); ++i) {
-    const auto& comparison = comparisons[i - 1];
-    if (values[i].empty()) {
-      sentences.push_back(fmt::format("{} has no usable {}.", sides[i].arm.name, metric));
-      continue;
-    }
-    const std::string figure = fmt::format("{:.2f}× {} in {}", comparison.gain, sides.front().arm.name, metric);
-    switch (comparison.verdict) {
-      case ArmVerdict::too_few_repeats:
-        sentences.push_back(fmt::format("{}: {}, but too few repeats to say.", sides[i].arm.name, figure));
-        break;
-      case ArmVerdict::no_significant_difference:
-        sentences.push_back(fmt::format("{}: no significant difference in {} ({:.2f}×, p = {:.3f}).", sides[i].arm.name,
-                                        metric, comparison.gain, comparison.adjusted_p.value_or(1)));
-        break;
-      case ArmVerdict::faster:
-      case ArmVerdict::slower:
-        sentences.push_back(fmt::format(
-            "{}: {}, {} (p = {:.4f}, Hedges' g {:.2f}{}).", sides[i].arm.name, figure, verdict_word(comparison.verdict),
-            comparison.adjusted_p.value_or(0), comparison.hedges_g,
-            comparison.gain_interval ? fmt::format(", 95 % interval {:.2f}–{:.2f}×", comparison.gain_interval->low,
-                                                   comparison.gain_interval->high)
-                                     : ""));
-        break;
+  const std::string& base = sides.front().arm.name;
+  if (sides.front().arm.usable.empty())
+    return {fmt::format("{} has no usable run: nothing can be compared with it.", base)};
+  for (const auto& outcome : outcomes) {
+    if (!outcome.headline || outcome.against.empty()) continue;
+    for (std::size_t i = 1; i < sides.size(); ++i) {
+      const std::string& name = sides[i].arm.name;
+      const ArmComparison& comparison = outcome.against[i];
+      if (outcome.values[i].empty()) {
+        sentences.push_back(fmt::format("{} has no usable {}.", name, outcome.metric));
+        continue;
+      }
+      const std::string figure = fmt::format("{}× {} in {}", ratio_text(comparison.ratio), base, outcome.metric);
+      if (!was_tested(comparison.verdict)) {
+        sentences.push_back(fmt::format("{}: {}, but {}.", name, figure, name_of(comparison.verdict)));
+      } else {
+        sentences.push_back(
+            fmt::format("{}: {}, {} ({}).", name, figure, name_of(comparison.verdict), effect_text(comparison)));
+      }
     }
   }
   return sentences;
@@ -303,6 +296,30 @@ bool unequal_work(const std::vector<Side>& sides) {
   return *most > *least * 1.01;
 }
 
+std::vector<std::string> headlines_of(const std::vector<Side>& sides, const Goals& goals, bool unequal) {
+  std::vector<std::string> headlines = goals.headlines();
+  for (auto& name : headlines) {
+    if (unequal && name == "samples_per_second") name = "tokens_per_second";
+    const auto best = std::find_if(kBestOf.begin(), kBestOf.end(), [&](const auto& one) { return one.second == name; });
+    if (best != kBestOf.end() && sides.front().derived.contains(best->first)) name = best->first;
+  }
+  return headlines;
+}
+
+Section differences_section(const std::vector<Side>& sides) {
+  Section differences{.id = "differences", .title = "What differs"};
+  const auto add = [&](FigureTable table, std::string if_none) {
+    if (table.rows.empty()) {
+      differences.blocks.emplace_back(Paragraph{std::move(if_none)});
+    } else {
+      differences.blocks.emplace_back(std::move(table));
+    }
+  };
+  add(settings_table(sides), "All settings are the same.");
+  add(environment_table(sides), "No difference in the environment was recorded.");
+  return differences;
+}
+
 }  // namespace
 
 std::vector<CompareSide> sides_of(const std::vector<RecordedRun>& runs) {
@@ -316,39 +333,43 @@ std::vector<CompareSide> sides_of(const std::vector<RecordedRun>& runs) {
   return sides;
 }
 
+Result<void> choose_first(std::vector<CompareSide>& sides, std::string_view baseline) {
+  std::vector<Arm> arms;
+  for (const auto& side : sides) {
+    Arm& arm = arms.emplace_back(Arm{.name = side.label});
+    for (const auto& one : side.runs) (usable(one.run) ? arm.usable : arm.others).push_back(&one);
+  }
+  ASSAY_CHECK(check_baseline(arms, baseline));
+  std::vector<const Arm*> places;
+  for (const auto& arm : arms) places.push_back(&arm);
+  const auto chosen = static_cast<std::ptrdiff_t>(choose_baseline(places, baseline));
+  std::rotate(sides.begin(), sides.begin() + chosen, sides.begin() + chosen + 1);
+  return {};
+}
+
 Document comparison_of(const std::vector<CompareSide>& sources, const ReportOptions& options) {
-  std::vector<Side> sides;
   std::vector<RecordedRun> all;
   std::vector<std::string> labels;
   for (const auto& source : sources) {
-    sides.push_back(side_of(source, options));
     labels.push_back(source.label);
     all.insert(all.end(), source.runs.begin(), source.runs.end());
   }
-  Document document{.title = join(labels, " vs "), .subtitle = fmt::format("{} runs", all.size())};
-  std::string metric = speed_metric(all);
+  const Goals goals(all, options);
+  std::vector<Side> sides;
+  for (const auto& source : sources) sides.push_back(side_of(source, goals, options));
   const bool unequal = unequal_work(sides);
-  if (unequal && metric == "samples_per_second") metric = "tokens_per_second";
+  const auto outcomes = outcomes_of(sides, goals, headlines_of(sides, goals, unequal));
+  Document document{.title = join(labels, " vs "), .subtitle = fmt::format("{} runs", all.size())};
   Section summary{.id = "summary", .title = "Summary"};
-  for (auto& sentence : answers_for(sides, metric))
+  for (auto& sentence : answers_for(sides, outcomes))
     summary.blocks.emplace_back(Paragraph{std::move(sentence), Tone::strong});
   if (unequal)
     summary.blocks.emplace_back(
         Paragraph{"A sample is not the same amount of work on all sides: compare tokens, not samples.", Tone::warning});
   summary.blocks.emplace_back(sides_table(sides));
   document.sections.push_back(std::move(summary));
-  Section differences{.id = "differences", .title = "What differs"};
-  const auto add = [&](FigureTable table, std::string if_none) {
-    if (table.rows.empty()) {
-      differences.blocks.emplace_back(Paragraph{std::move(if_none)});
-    } else {
-      differences.blocks.emplace_back(std::move(table));
-    }
-  };
-  add(settings_table(sides), "All settings are the same.");
-  add(environment_table(sides), "No difference in the environment was recorded.");
-  document.sections.push_back(std::move(differences));
-  document.sections.push_back({.id = "figures", .title = "Side by side", .blocks = {metrics_table(sides)}});
+  document.sections.push_back(differences_section(sides));
+  document.sections.push_back({.id = "figures", .title = "Side by side", .blocks = {metrics_table(sides, outcomes)}});
   std::vector<Arm> arms;
   arms.reserve(sides.size());
   for (auto& side : sides) arms.push_back(side.arm);

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/result.h"
 #include "report/build/recorded.h"
 #include "report/document.h"
 
@@ -13,6 +15,10 @@ struct CompareSide {
   std::string label;
   std::vector<RecordedRun> runs;
 };
+
+/// Puts the side that the others are held against first: the one that was asked for; else one that bears the tag
+/// `baseline` or is called so; else they stay as they are. An error where the name asked for means none of them.
+Result<void> choose_first(std::vector<CompareSide>& sides, std::string_view baseline);
 
 /// Side by side: what differs in settings and environment first, then every metric with what may be concluded from it,
 /// derived figures included, then the curves over each other. The first side is what the others are held against.

@@ -6,6 +6,7 @@
 #include "analysis/cost.h"
 #include "analysis/roofline.h"
 #include "analysis/statistics.h"
+#include "report/build/baseline.h"
 #include "report/build/figures.h"
 #include "report/build/sections.h"
 
@@ -41,10 +42,12 @@ ArmCost cost_of_arm(const Arm& arm, const ReportOptions& options) {
   ArmCost result{.arm = &arm};
   const auto samples_per_second = mean_metric(arm, "samples_per_second");
   if (const auto price = price_of(run, options)) {
-    auto seconds = mean_metric(arm, "train_seconds");
-    if (!seconds) seconds = mean_metric(arm, "duration_seconds");
+    std::vector<double> seconds;
+    for (const auto* one : arm.usable) {
+      if (const auto paid = seconds_paid_for(one->run)) seconds.push_back(*paid);
+    }
     result.cost = cost_of(*price, allocation_of(run),
-                          {.seconds = seconds,
+                          {.seconds = seconds.empty() ? std::nullopt : std::optional(mean(seconds)),
                            .samples_per_second = samples_per_second,
                            .tokens_per_second = mean_metric(arm, "tokens_per_second")});
     if (options.production_samples && samples_per_second) {
@@ -72,35 +75,34 @@ std::string saving_text(const std::optional<Money>& first, const std::optional<M
                            : fmt::format("{:.{}f} % more", -saving->share * 100, saving->share > -0.1 ? 1 : 0);
 }
 
-FigureTable money_table(const std::vector<ArmCost>& costs, const ReportOptions& options) {
+FigureTable money_table(const std::vector<ArmCost>& costs, const ArmCost& baseline, const ReportOptions& options) {
   FigureTable table{.id = "cost",
                     .title = "",
                     .columns = {{"configuration", "Configuration", "", Align::left, true},
                                 {"per_hour", "Per hour", "", Align::right, false},
                                 {"run", "Run", "", Align::right, false},
                                 {"per_1000_samples", "Per 1,000 samples", "", Align::right, false},
-                                {"per_1000_samples_saving", "vs first", "", Align::left, false},
+                                {"per_1000_samples_saving", "vs baseline", "", Align::left, false},
                                 {"per_million_tokens", "Per 1 M tokens", "", Align::right, false},
-                                {"per_million_tokens_saving", "vs first", "", Align::left, false}}};
+                                {"per_million_tokens_saving", "vs baseline", "", Align::left, false}}};
   if (options.production_samples) {
     table.columns.push_back({"production_job", "Production job", "", Align::right, false});
     table.columns.push_back({"production_hours", "Hours", "", Align::right, false});
   }
-  const CostFigures* first = nullptr;
+  const CostFigures& first = *baseline.cost;
   bool ideal = false;
   std::set<std::string> prices;
   for (const auto& one : costs) {
     if (!one.cost) continue;
-    if (first == nullptr) first = &*one.cost;
     const auto price = *price_of(one.arm->any(), options);
     prices.insert(fmt::format("{} {}/{}", price.amount, price.currency, price.per));
     std::vector<Figure> row = {one.arm->name,
                                money_figure(one.cost->per_hour),
                                money_figure(one.cost->run, 2),
                                money_figure(one.cost->per_1000_samples),
-                               saving_text(first->per_1000_samples, one.cost->per_1000_samples),
+                               saving_text(first.per_1000_samples, one.cost->per_1000_samples),
                                money_figure(one.cost->per_million_tokens),
-                               saving_text(first->per_million_tokens, one.cost->per_million_tokens)};
+                               saving_text(first.per_million_tokens, one.cost->per_million_tokens)};
     if (options.production_samples) {
       row.push_back(one.job ? money_figure(one.job->cost, 2) : Figure());
       row.push_back(one.job ? fixed_figure(one.job->seconds / 3600, 2) : Figure());
@@ -108,7 +110,10 @@ FigureTable money_table(const std::vector<ArmCost>& costs, const ReportOptions& 
     }
     table.rows.push_back(std::move(row));
   }
-  table.notes.push_back(fmt::format("Price: {}.", fmt::join(prices, ", ")));
+  table.notes.push_back(
+      fmt::format("Price: {}. A run is paid for from its start to its end, start-up and evaluations "
+                  "included; samples and tokens are priced at their steady rate.",
+                  fmt::join(prices, ", ")));
   if (options.production_samples) {
     table.notes.push_back(fmt::format("Production job: {:.0f} samples on {} node{}.", *options.production_samples,
                                       options.production_nodes, options.production_nodes == 1 ? "" : "s"));
@@ -116,6 +121,18 @@ FigureTable money_table(const std::vector<ArmCost>& costs, const ReportOptions& 
   if (ideal)
     table.notes.push_back("Several nodes are taken to scale ideally, since no efficiency was measured: a lower bound.");
   return table;
+}
+
+/// What savings are against: the configuration that all else is held against, or the first that has a cost.
+const ArmCost& baseline_of(const std::vector<ArmCost>& costs, const ReportOptions& options) {
+  std::vector<const Arm*> arms;
+  std::vector<const ArmCost*> priced;
+  for (const auto& one : costs) {
+    if (!one.cost) continue;
+    arms.push_back(one.arm);
+    priced.push_back(&one);
+  }
+  return *priced[choose_baseline(arms, options.baseline)];
 }
 
 FigureTable energy_table(const std::vector<ArmCost>& costs, const ReportOptions& options) {
@@ -149,9 +166,17 @@ std::optional<Section> cost_section(std::span<const Arm> arms, const ReportOptio
   }
   const bool money = std::any_of(costs.begin(), costs.end(), [](const auto& one) { return one.cost.has_value(); });
   const bool energy = std::any_of(costs.begin(), costs.end(), [](const auto& one) { return one.energy.has_value(); });
-  if (!money && !energy) return std::nullopt;
+  const bool no_gpu_to_pay = std::any_of(arms.begin(), arms.end(), [&](const Arm& arm) {
+    return arm.any().spec.contains("price") && !price_of(arm.any(), options);
+  });
+  if (!money && !energy && !no_gpu_to_pay) return std::nullopt;
   Section section{.id = "cost", .title = "Cost and energy"};
-  if (money) section.blocks.emplace_back(money_table(costs, options));
+  if (money) section.blocks.emplace_back(money_table(costs, baseline_of(costs, options), options));
+  if (no_gpu_to_pay)
+    section.blocks.emplace_back(
+        Paragraph{"Runs without a GPU have no cost: their price is one of GPU hours. Price the machine instead ('1.20 "
+                  "USD/h'), or say with --price that the hours count all the same.",
+                  Tone::muted});
   if (energy) section.blocks.emplace_back(energy_table(costs, options));
   return section;
 }

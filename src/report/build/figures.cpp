@@ -23,6 +23,16 @@ int rate_decimals(double value) {
   return size >= 1 ? 2 : significant_decimals(value);
 }
 
+constexpr double kLeastPrintedP = 0.0001;
+
+/// "59.2 ± 1.3 ms": a unit that both have is written once.
+std::string with_spread(const std::string& mean, const std::string& spread) {
+  const auto unit_at = [](const std::string& text) { return text.find_last_of("0123456789") + 1; };
+  const std::string unit = mean.substr(unit_at(mean));
+  const bool same = !unit.empty() && unit == spread.substr(unit_at(spread));
+  return fmt::format("{} ± {}", same ? mean.substr(0, unit_at(mean)) : mean, spread);
+}
+
 }  // namespace
 
 Figure fixed_figure(std::optional<double> value, int decimals, Tone tone) {
@@ -72,6 +82,43 @@ Figure money_figure(const std::optional<Money>& money, int decimals_below_one) {
   return {money_text(*money, decimals_below_one), money->amount};
 }
 
+Figure p_figure(std::optional<double> p) {
+  if (!p || !std::isfinite(*p)) return {};
+  return {*p < kLeastPrintedP ? fmt::format("< {:.4f}", kLeastPrintedP) : fmt::format("{:.4f}", *p), *p};
+}
+
+std::string p_text(double p) {
+  return p < kLeastPrintedP ? fmt::format("p < {:.4f}", kLeastPrintedP)
+                            : fmt::format("p = {:.{}f}", p, p < 0.01 ? 4 : 3);
+}
+
+std::string ratio_text(double ratio) {
+  const double size = std::fabs(ratio);
+  return size > 0 && size < 0.1 ? fmt::format("{:.3g}", ratio) : fmt::format("{:.3f}", ratio);
+}
+
+Figure ratio_figure(double ratio) { return std::isfinite(ratio) ? Figure{ratio_text(ratio), ratio} : Figure{}; }
+
+Figure range_figure(const std::optional<Interval>& interval, int decimals) {
+  if (!interval) return {};
+  Figure figure(range_text(interval->low, interval->high, decimals));
+  figure.parts = {{"low", interval->low}, {"high", interval->high}};
+  return figure;
+}
+
+Figure repeats_figure(const std::vector<double>& values, std::string_view unit) {
+  if (values.empty()) return {};
+  const Summary summary = summarise(values);
+  const std::string text = format_value(summary.mean, unit);
+  Figure figure(text, summary.mean);
+  figure.parts = {{"n", static_cast<double>(summary.count)}};
+  if (summary.count < 2) return figure;
+  figure.text = with_spread(text, format_value(summary.standard_deviation, unit));
+  figure.parts.insert(figure.parts.end(),
+                      {{"sd", summary.standard_deviation}, {"min", summary.min}, {"max", summary.max}});
+  return figure;
+}
+
 std::string rate_text(double per_second) { return rate_figure(per_second).text; }
 std::string percent_text(double share, int decimals) { return fmt::format("{:.{}f} %", share * 100, decimals); }
 std::string range_text(double low, double high, int decimals) {
@@ -86,6 +133,19 @@ Tone tone_of(Verdict verdict) {
     case Verdict::invalid:
     case Verdict::failed:
     case Verdict::interrupted: return Tone::bad;
+  }
+  return Tone::plain;
+}
+
+Tone tone_of(ArmVerdict verdict) {
+  switch (verdict) {
+    case ArmVerdict::better: return Tone::good;
+    case ArmVerdict::worse: return Tone::bad;
+    case ArmVerdict::different: return Tone::strong;
+    case ArmVerdict::no_significant_difference: return Tone::plain;
+    case ArmVerdict::too_few_repeats:
+    case ArmVerdict::one_seed:
+    case ArmVerdict::no_spread: return Tone::muted;
   }
   return Tone::plain;
 }

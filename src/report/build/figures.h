@@ -3,8 +3,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analysis/cost.h"
+#include "analysis/significance.h"
 #include "model/run.h"
 #include "report/document.h"
 
@@ -28,6 +30,18 @@ Figure value_figure(std::optional<double> value, std::string_view unit, Tone ton
 /// "$0.114", "0.980 EUR", "$1.20": costs of one unit of work have three decimals below 1, whole runs two.
 Figure money_figure(const std::optional<Money>& money, int decimals_below_one = 3);
 
+/// "0.0312", "< 0.0001": never a zero, which no test gives.
+Figure p_figure(std::optional<double> p);
+/// "p = 0.031", "p < 0.0001"
+std::string p_text(double p);
+/// One ratio, the same in tables and sentences: "1.024", "0.00312".
+std::string ratio_text(double ratio);
+Figure ratio_figure(double ratio);
+/// "3.74–3.88", with both ends as numbers for scripts.
+Figure range_figure(const std::optional<Interval>& interval, int decimals);
+/// Mean ± standard deviation of the repeats; these, their count and both extremes as numbers for scripts.
+Figure repeats_figure(const std::vector<double>& values, std::string_view unit);
+
 std::string rate_text(double per_second);
 std::string money_text(const Money& money, int decimals_below_one = 3);
 /// "95.2 %"
@@ -36,5 +50,6 @@ std::string percent_text(double share, int decimals = 1);
 std::string range_text(double low, double high, int decimals);
 
 Tone tone_of(Verdict verdict);
+Tone tone_of(ArmVerdict verdict);
 
 }  // namespace assay

@@ -8,12 +8,14 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "report/build/baseline.h"
+#include "report/build/goals.h"
 #include "store/resolve.h"
 
 namespace assay {
 namespace {
 
-/// The series that reports draw. Telemetry is in them by its summary.
+/// The series that reports draw, beside those of validation data. Telemetry is in them by its summary.
 constexpr std::array<std::string_view, 11> kDrawn = {
     "loss",       "val_loss",       "val_accuracy",       "perplexity",         "step_seconds",     "learning_rate",
     "epoch.loss", "epoch.val_loss", "epoch.val_accuracy", "samples_per_second", "tokens_per_second"};
@@ -23,7 +25,7 @@ constexpr std::size_t kDrawnPoints = 400;
 bool drawn(const std::string& name, std::string_view asked) {
   if (!asked.empty()) return name == asked;
   const auto* known = std::find(kDrawn.begin(), kDrawn.end(), name);
-  return known != kDrawn.end();
+  return known != kDrawn.end() || is_validation(name);
 }
 
 /// Keeps some hundred points of a series of unknown length: every n-th, n doubling as it grows.
@@ -84,8 +86,14 @@ Result<std::optional<Study>> study_called(Store& store, const std::string& name)
 
 Referenced results_of(Study study, const std::string& label) {
   Referenced found{.label = label, .study = std::move(study)};
-  for (const auto& planned : found.study->plan) {
-    if (!planned.run.empty()) found.runs.push_back(planned.run);
+  // Configurations stand in the order in which the user wrote them, whatever the order in which they ran.
+  std::vector<const PlannedRun*> plan;
+  for (const auto& planned : found.study->plan) plan.push_back(&planned);
+  std::stable_sort(plan.begin(), plan.end(), [](const auto* a, const auto* b) {
+    return std::pair(a->repeat, a->configuration) < std::pair(b->repeat, b->configuration);
+  });
+  for (const auto* planned : plan) {
+    if (!planned->run.empty()) found.runs.push_back(planned->run);
   }
   return found;
 }
@@ -160,8 +168,8 @@ Result<std::vector<RecordedRun>> read_runs(Store& store, std::span<const std::st
   return runs;
 }
 
-Result<ReportInput> gather(Store& store, std::span<const std::string> references) {
-  ReportInput input;
+Result<ReportInput> gather(Store& store, std::span<const std::string> references, ReportOptions options) {
+  ReportInput input{.options = std::move(options)};
   std::vector<std::string> ids;
   std::set<std::string> known;
   for (const auto& reference : references) {
@@ -177,6 +185,7 @@ Result<ReportInput> gather(Store& store, std::span<const std::string> references
                  .message = "there is no run to report on",
                  .hint = "A study has runs once `assay run` has started them."};
   }
+  ASSAY_CHECK(check_baseline(arms_of(input.runs), input.options.baseline));
   input.preflight = preflight_of(store, input.runs);
   input.title = input.study              ? input.study->name
                 : references.size() == 1 ? input.runs.front().run.name

@@ -26,7 +26,8 @@ Result<Referenced> resolve_results(Store& store, const std::string& reference);
 Result<std::vector<RecordedRun>> read_runs(Store& store, std::span<const std::string> ids,
                                            std::string_view series = {});
 
-/// All of the references as one report. A run that is named twice is there once.
-Result<ReportInput> gather(Store& store, std::span<const std::string> references);
+/// All of the references as one report. A run that is named twice is there once. A baseline that is none of the
+/// configurations is an error.
+Result<ReportInput> gather(Store& store, std::span<const std::string> references, ReportOptions options = {});
 
 }  // namespace assay

@@ -99,11 +99,13 @@ std::optional<Trend> trend_of(const History& history) {
   return points.back().day > 1.0 / 24 ? find_trend(points) : std::nullopt;
 }
 
-std::string trend_text(const std::optional<Trend>& trend) {
-  if (!trend) return "";
+Figure trend_figure(const std::optional<Trend>& trend) {
+  if (!trend) return {};
   const std::string interval =
       trend->interval ? fmt::format(" ({:+.1f} to {:+.1f})", trend->interval->low, trend->interval->high) : "";
-  return fmt::format("{:+.1f} %{}", trend->percent_per_30_days, interval);
+  Figure figure(fmt::format("{:+.1f} %{}", trend->percent_per_30_days, interval), trend->percent_per_30_days);
+  if (trend->interval) figure.parts = {{"low", trend->interval->low}, {"high", trend->interval->high}};
+  return figure;
 }
 
 Figure verdict_of(const History& history, const Judged& judged) {
@@ -152,7 +154,7 @@ std::optional<Section> history_section(std::span<const RecordedRun> runs) {
     const double last = median(std::span(history.rates).last(std::min<std::size_t>(5, history.rates.size())));
     const bool fixed = fixed_rule_alarm(100 * last / history.baseline);
     table.rows.push_back({history.host, count_figure(static_cast<double>(history.runs.size())),
-                          rate_figure(history.baseline), rate_figure(last), Figure(trend_text(trend_of(history))),
+                          rate_figure(history.baseline), rate_figure(last), trend_figure(trend_of(history)),
                           verdict_of(history, judged),
                           count_figure(static_cast<double>(hunter_change_points(history.rates).size())),
                           Figure(fixed ? "alarm" : "no alarm", fixed ? Tone::warning : Tone::plain)});

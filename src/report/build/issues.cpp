@@ -8,6 +8,8 @@
 
 #include "analysis/statistics.h"
 #include "base/text.h"
+#include "base/units.h"
+#include "model/metric.h"
 #include "report/build/figures.h"
 #include "report/build/rules.h"
 #include "report/build/sections.h"
@@ -216,6 +218,28 @@ void look_at_matrix(const MatrixAnswer& matrix, Issues& issues) {
   }
 }
 
+void look_at_expectations(const Answers& answers, Issues& issues) {
+  for (const auto& arm : answers.arms) {
+    for (const auto& miss : misses_of(arm, answers.goals)) {
+      const auto* info = find_metric(miss.metric);
+      const std::string_view unit = info ? info->unit : std::string_view{};
+      issues.add("missed_expectation", arm.name,
+                 miss.measured ? fmt::format("{} is {}; {} was expected.", miss.metric,
+                                             format_value(*miss.measured, unit), format_value(miss.expected, unit))
+                               : fmt::format("{} was expected to be {}, and was not measured.", miss.metric,
+                                             format_value(miss.expected, unit)));
+    }
+  }
+}
+
+void look_at_seeds(const Answers& answers, Issues& issues) {
+  for (const auto& arm : answers.arms) {
+    if (share_one_seed(arm))
+      issues.add("one_seed", arm.name,
+                 "Its repeats share one seed: how far its quality depends on the seed is not known.");
+  }
+}
+
 void look_at_repeats(const Answers& answers, Issues& issues) {
   const std::string metric = speed_metric(answers.input.runs);
   std::size_t few = 0;
@@ -274,6 +298,8 @@ std::vector<Finding> issues_in(const Answers& answers) {
   if (answers.nodes) look_at_nodes(*answers.nodes, issues);
   if (answers.scaling) look_at_scaling(*answers.scaling, issues);
   if (answers.matrix) look_at_matrix(*answers.matrix, issues);
+  look_at_expectations(answers, issues);
+  look_at_seeds(answers, issues);
   look_at_repeats(answers, issues);
   look_at_environments(answers, issues);
   return issues.take();
@@ -281,12 +307,14 @@ std::vector<Finding> issues_in(const Answers& answers) {
 
 std::vector<Finding> recommendations_from(const Answers& answers, std::span<const Finding> issues) {
   std::vector<Finding> recommendations;
-  if (answers.matrix && answers.matrix->ablation.recommendation.arm) {
-    const auto& recommendation = answers.matrix->ablation.recommendation;
-    const auto& arm = answers.matrix->configurations[*recommendation.arm];
-    recommendations.push_back({Severity::note, "recommended_configuration", arm.name,
-                               recommendation.provisional ? "The fastest so far." : "Use this configuration.",
-                               recommendation.reason, ""});
+  const bool by_figure = answers.outcomes && !answers.matrix && !answers.scaling && !answers.nodes && !answers.serving;
+  const AblationRecommendation recommendation = answers.matrix ? answers.matrix->ablation.recommendation
+                                                : by_figure    ? answers.outcomes->recommendation
+                                                               : AblationRecommendation{};
+  if (recommendation.arm) {
+    recommendations.push_back(
+        {Severity::note, "recommended_configuration", answers.outcomes->arms[*recommendation.arm]->name,
+         recommendation.provisional ? "The best so far." : "Use this configuration.", recommendation.reason, ""});
   }
   if (answers.scaling) {
     for (const auto& curve : answers.scaling->curves) {

@@ -15,43 +15,8 @@
 namespace assay {
 namespace {
 
-/// The arms of the size that most of them have: configurations are compared at one size. Serving is not compared like
-/// this: what a rate means depends on scenario and latency limit.
-std::vector<const Arm*> arms_of_one_size(std::span<const Arm> arms) {
-  std::map<std::pair<int, int>, std::size_t> count;
-  for (const auto& arm : arms) {
-    if (arm.any().kind != "serve") ++count[{arm.any().ranks, arm.any().nodes}];
-  }
-  if (count.empty()) return {};
-  const auto most =
-      std::max_element(count.begin(), count.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  std::vector<const Arm*> chosen;
-  for (const auto& arm : arms) {
-    if (arm.any().kind == "serve") continue;
-    if (std::pair(arm.any().ranks, arm.any().nodes) == most->first) chosen.push_back(&arm);
-  }
-  return chosen;
-}
-
-bool is_called(const Arm& arm, std::string_view name) { return arm.name == name || arm.any().id == name; }
-
-bool is_tagged(const Arm& arm) {
-  const auto& tags = arm.any().tags;
-  return std::find(tags.begin(), tags.end(), "baseline") != tags.end();
-}
-
-/// The one that was asked for, that bears the tag `baseline`, that is called so, or the first.
-std::size_t choose_baseline(std::span<const Arm* const> arms, const std::string& asked) {
-  for (std::size_t i = 0; i < arms.size(); ++i) {
-    if (!asked.empty() && is_called(*arms[i], asked)) return i;
-  }
-  const auto tagged = std::find_if(arms.begin(), arms.end(), [](const Arm* arm) { return is_tagged(*arm); });
-  if (tagged != arms.end()) return static_cast<std::size_t>(tagged - arms.begin());
-  const auto called = std::find_if(arms.begin(), arms.end(), [](const Arm* arm) {
-    return arm->name == "baseline" || arm->name.starts_with("baseline, ");
-  });
-  return called == arms.end() ? 0 : static_cast<std::size_t>(called - arms.begin());
-}
+/// A difference of cross entropies that nobody would act on.
+constexpr double kNegligibleNats = 0.001;
 
 /// Nodes differ by some percent: where an arm ran on more of them than the baseline, those that both used count.
 std::vector<const RecordedRun*> on_nodes_of(const Arm& baseline, const Arm& arm) {
@@ -72,6 +37,28 @@ std::map<std::string, std::string> changes_between(const Run& baseline, const Ru
     if (known == ours.end() || known->second != value) changes[name] = value;
   }
   return changes;
+}
+
+/// How well it learnt, held against the baseline; the baseline itself against itself, without a verdict.
+std::optional<ArmComparison> held_against(const Outcome& outcome, std::size_t index, std::size_t baseline) {
+  if (outcome.against.empty() || outcome.values[index].empty()) return std::nullopt;
+  if (index != baseline) return outcome.against[index];
+  ArmComparison own = compare_arms(outcome.values[index], outcome.values[index]);
+  own.better = outcome.better.value_or(Direction::unknown);
+  return own;
+}
+
+void add_quality(const OutcomesAnswer& outcomes, std::size_t index, AblationArm& configuration) {
+  if (outcomes.quality) {
+    const Outcome& quality = outcomes.outcomes[*outcomes.quality];
+    if (quality.better != Direction::unknown) configuration.quality = held_against(quality, index, outcomes.baseline);
+  }
+  if (const auto& level = outcomes.to_level) {
+    configuration.short_of_level = outcomes.arms[index]->usable.size() - level->reached[index];
+    if (configuration.short_of_level == 0)
+      configuration.seconds_to_level = held_against(level->seconds, index, outcomes.baseline);
+  }
+  configuration.missed = outcomes.missed[index];
 }
 
 AblationArm configuration_of(const Arm& baseline, const Arm& arm, const ReportOptions& options) {
@@ -101,14 +88,10 @@ AblationArm configuration_of(const Arm& baseline, const Arm& arm, const ReportOp
   return configuration;
 }
 
-Tone tone_of(ArmVerdict verdict) {
-  switch (verdict) {
-    case ArmVerdict::faster: return Tone::good;
-    case ArmVerdict::slower: return Tone::bad;
-    case ArmVerdict::too_few_repeats: return Tone::muted;
-    case ArmVerdict::no_significant_difference: return Tone::plain;
-  }
-  return Tone::plain;
+/// Of speeds the words are faster and slower.
+std::string speed_word(ArmVerdict verdict) {
+  if (verdict == ArmVerdict::better) return "faster";
+  return verdict == ArmVerdict::worse ? "slower" : std::string(name_of(verdict));
 }
 
 std::string changes_text(const AblationArm& arm) {
@@ -124,7 +107,7 @@ std::optional<double> mean_or_none(const std::vector<double>& values) {
 
 Figure effect_verdict(const ArmEffect& effect, const AblationArm& arm) {
   if (effect.failed) return {arm.failure ? arm.failure->kind : "failed", Tone::bad};
-  std::string text(name_of(effect.comparison.verdict));
+  std::string text = speed_word(effect.comparison.verdict);
   if (effect.work == WorkPerSample::unequal) text += " (per token)";
   if (effect.work == WorkPerSample::unknown) return {"work per sample not known", Tone::warning};
   return {text, tone_of(effect.comparison.verdict)};
@@ -143,7 +126,7 @@ std::vector<Figure> matrix_row(const MatrixAnswer& answer, std::size_t index, co
       effect && !failed ? fixed_figure(effect->gain_per_sample, 2, unequal ? Tone::warning : Tone::plain) : Figure();
   if (!effect && rate) per_sample = fixed_figure(1.0, 2);
   Figure per_token = effect ? fixed_figure(effect->gain_per_token, 2) : (token_rate ? fixed_figure(1.0, 2) : Figure());
-  Figure p = effect && effect->comparison.adjusted_p ? fixed_figure(effect->comparison.adjusted_p, 4) : Figure();
+  Figure p = effect ? p_figure(effect->comparison.adjusted_p) : Figure();
   return {
       Figure(arm.name, recommended ? Tone::strong : Tone::plain),
       count_figure(static_cast<double>(arm.samples_per_second.size())),
@@ -170,7 +153,7 @@ FigureTable matrix_table(const MatrixAnswer& answer) {
                                 {"gain_per_token", "Per token", "×", Align::right, false},
                                 {"memory_gb", "Memory (GB)", "", Align::right, false},
                                 {"cost_ratio", "Cost", "×", Align::right, false},
-                                {"adjusted_p", "p (Holm)", "", Align::right, false},
+                                {"adjusted_p", "p (corrected)", "", Align::right, false},
                                 {"verdict", "Verdict", "", Align::left, false},
                                 {"pareto", "Pareto", "", Align::left, false},
                                 {"changes", "Changes", "", Align::left, true}}};
@@ -223,41 +206,19 @@ FactList outcome_facts(const MatrixAnswer& answer) {
                              answer.configurations[*ablation.recommendation.arm].name);
   }
   facts.facts.emplace_back("Why", ablation.recommendation.reason);
+  std::vector<std::string> held_back;
+  for (const auto& effect : ablation.effects) {
+    if (effect.objections.empty() || effect.failed) continue;
+    held_back.push_back(fmt::format("{} ({})", answer.configurations[effect.arm].name, join(effect.objections, "; ")));
+  }
+  if (!held_back.empty()) facts.facts.emplace_back("Not recommended", join(held_back, "; "));
+  if (!ablation.trades.empty())
+    facts.facts.emplace_back("Trade",
+                             fmt::format("speed against {}: {}", answer.quality.name, names(answer, ablation.trades)));
   return facts;
 }
 
-std::optional<FigureTable> expectations_table(const MatrixAnswer& answer) {
-  FigureTable table{.id = "expectations",
-                    .title = "Expectations that were missed",
-                    .columns = {{"configuration", "Configuration", "", Align::left, false},
-                                {"metric", "Metric", "", Align::left, false},
-                                {"expected", "Expected", "", Align::right, false},
-                                {"measured", "Measured", "", Align::right, false},
-                                {"change_percent", "Off by", " %", Align::right, false},
-                                {"differs", "Differs from the recommended run", "", Align::left, true}}};
-  const auto& recommended = answer.ablation.recommendation.arm;
-  const auto best = recommended ? settings_of(answer.arms[*recommended]->any()) : std::map<std::string, std::string>{};
-  for (const Arm* arm : answer.arms) {
-    if (!arm->has_result()) continue;
-    const Run& run = arm->any();
-    const auto* expect = run.spec.if_contains("expect");
-    if (expect == nullptr || !expect->is_object()) continue;
-    std::map<std::string, double> wanted;
-    for (const auto& [name, value] : expect->get_object()) {
-      if (value.is_number()) wanted[std::string(name)] = value.to_number<double>();
-    }
-    for (const auto& miss : expectation_misses(wanted, run.metrics, settings_of(run), best)) {
-      const auto* info = find_metric(miss.metric);
-      const std::string_view unit = info ? info->unit : std::string_view{};
-      table.rows.push_back({arm->name, miss.metric, value_figure(miss.expected, unit),
-                            value_figure(miss.measured, unit), percent_figure(miss.change),
-                            join(miss.differences, "; ")});
-    }
-  }
-  return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
-}
-
-ChartBlock pareto_chart(const MatrixAnswer& answer) {
+std::optional<ChartBlock> memory_chart(const MatrixAnswer& answer) {
   XyChart chart{.x = {.label = "Peak memory", .unit = "B"},
                 .y = {.label = "Throughput", .unit = "samples/s", .from_zero = true}};
   for (const auto& arm : answer.configurations) {
@@ -266,11 +227,32 @@ ChartBlock pareto_chart(const MatrixAnswer& answer) {
                             .stroke = Stroke::points,
                             .points = {{.x = *arm.peak_memory_bytes, .y = mean(arm.samples_per_second)}}});
   }
-  return {.id = "speed_memory",
-          .title = "Speed against memory",
-          .caption = "Up and to the left is better.",
-          .chart = std::move(chart),
-          .in_terminal = false};
+  if (chart.series.size() < 2) return std::nullopt;
+  return ChartBlock{.id = "speed_memory",
+                    .title = "Speed against memory",
+                    .caption = "Up and to the left is better.",
+                    .chart = std::move(chart),
+                    .in_terminal = false};
+}
+
+/// What speed costs in quality: where configurations trade one for the other, this is the choice.
+std::optional<ChartBlock> quality_chart(const MatrixAnswer& answer) {
+  XyChart chart{.x = {.label = answer.quality.name, .unit = ""},
+                .y = {.label = "Throughput", .unit = "samples/s", .from_zero = true}};
+  bool higher = false;
+  for (const auto& arm : answer.configurations) {
+    if (!arm.quality || arm.samples_per_second.empty()) continue;
+    higher = arm.quality->better == Direction::higher_is_better;
+    chart.series.push_back({.name = arm.name,
+                            .stroke = Stroke::points,
+                            .points = {{.x = arm.quality->b.mean, .y = mean(arm.samples_per_second)}}});
+  }
+  if (chart.series.size() < 2) return std::nullopt;
+  return ChartBlock{.id = "speed_quality",
+                    .title = fmt::format("Speed against {}", answer.quality.name),
+                    .caption = fmt::format("Up and to the {} is better.", higher ? "right" : "left"),
+                    .chart = std::move(chart),
+                    .in_terminal = !answer.ablation.trades.empty()};
 }
 
 ChartBlock gain_chart(const MatrixAnswer& answer) {
@@ -282,7 +264,7 @@ ChartBlock gain_chart(const MatrixAnswer& answer) {
     if (!effect.failed) bar.value = by_tokens ? effect.gain_per_token : std::optional(effect.gain_per_sample);
     const auto& interval = by_tokens ? effect.gain_per_token_interval : effect.gain_per_sample_interval;
     if (interval && !effect.failed) bar.range = std::pair(interval->low, interval->high);
-    bar.marked = effect.comparison.verdict == ArmVerdict::too_few_repeats;
+    bar.marked = !was_tested(effect.comparison.verdict);
     chart.bars.push_back(std::move(bar));
   }
   return {
@@ -294,20 +276,20 @@ ChartBlock gain_chart(const MatrixAnswer& answer) {
 
 }  // namespace
 
-std::optional<MatrixAnswer> matrix_answer(std::span<const Arm> arms, const ReportOptions& options) {
-  MatrixAnswer answer{.configurations = {}, .arms = arms_of_one_size(arms)};
-  if (answer.arms.size() < 2) return std::nullopt;
-  answer.baseline = choose_baseline(answer.arms, options.baseline);
+std::optional<MatrixAnswer> matrix_answer(const OutcomesAnswer& outcomes, const ReportOptions& options) {
+  MatrixAnswer answer{.configurations = {}, .arms = outcomes.arms, .baseline = outcomes.baseline};
   const Arm& baseline = *answer.arms[answer.baseline];
-  bool changed = false;
-  bool measured = false;
-  for (const Arm* arm : answer.arms) {
-    answer.configurations.push_back(configuration_of(baseline, *arm, options));
-    changed |= !answer.configurations.back().changes.empty();
-    measured |= !answer.configurations.back().samples_per_second.empty();
+  if (!outcomes.speed_apart) return std::nullopt;
+  for (std::size_t i = 0; i < answer.arms.size(); ++i) {
+    auto& configuration = answer.configurations.emplace_back(configuration_of(baseline, *answer.arms[i], options));
+    add_quality(outcomes, i, configuration);
   }
-  if (!changed || !measured) return std::nullopt;
-  answer.ablation = analyse_ablation(answer.configurations, answer.baseline);
+  if (outcomes.quality) {
+    answer.quality.name = outcomes.outcomes[*outcomes.quality].metric;
+    if (is_cross_entropy(answer.quality.name)) answer.quality.negligible = kNegligibleNats;
+  }
+  answer.ablation =
+      analyse_ablation(answer.configurations, answer.baseline, {.families = outcomes.families}, answer.quality);
   return answer;
 }
 
@@ -316,54 +298,12 @@ Section matrix_section(const MatrixAnswer& answer) {
   section.blocks.emplace_back(outcome_facts(answer));
   section.blocks.emplace_back(matrix_table(answer));
   section.blocks.emplace_back(gain_chart(answer));
-  const auto with_memory = std::count_if(answer.configurations.begin(), answer.configurations.end(),
-                                         [](const auto& arm) { return arm.peak_memory_bytes.has_value(); });
-  if (with_memory > 1) section.blocks.emplace_back(pareto_chart(answer));
-  if (auto missed = expectations_table(answer)) section.blocks.emplace_back(std::move(*missed));
+  if (auto chart = quality_chart(answer)) section.blocks.emplace_back(std::move(*chart));
+  if (auto chart = memory_chart(answer)) section.blocks.emplace_back(std::move(*chart));
   return section;
 }
 
-std::optional<Section> variants_section(std::span<const Arm> arms, std::string_view metric) {
-  const auto chosen = arms_of_one_size(arms);
-  const auto first = std::find_if(chosen.begin(), chosen.end(),
-                                  [&](const Arm* arm) { return !values_of(arm->usable, metric).empty(); });
-  if (chosen.size() < 2 || first == chosen.end()) return std::nullopt;
-  const auto* info = find_metric(metric);
-  const std::string unit(info ? info->unit : "");
-  CompareSettings settings;
-  settings.better =
-      info && info->better == MetricInfo::Better::lower ? Direction::lower_is_better : Direction::higher_is_better;
-  const auto baseline = values_of((*first)->usable, metric);
-  std::vector<std::vector<double>> others;
-  others.reserve(chosen.size());
-  for (const Arm* arm : chosen) others.push_back(values_of(arm->usable, metric));
-  const auto comparisons = compare_many(baseline, others, settings);
-  FigureTable table{.id = "variants",
-                    .title = std::string(metric),
-                    .columns = {{"configuration", "Configuration", "", Align::left, true},
-                                {"repeats", "Repeats", "", Align::right, false},
-                                {"mean", "Mean", "", Align::right, false},
-                                {"spread_percent", "Spread", " %", Align::right, false},
-                                {"gain", "Better by", "×", Align::right, false},
-                                {"verdict", "Verdict", "", Align::left, false}},
-                    .notes = {fmt::format("Held against “{}”, the first configuration.", (*first)->name)}};
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    const Arm& arm = *chosen[i];
-    const auto& comparison = comparisons[i];
-    const bool is_first = chosen[i] == *first;
-    const auto average = mean_or_none(others[i]);
-    Figure verdict =
-        is_first ? Figure("baseline") : Figure(std::string(name_of(comparison.verdict)), tone_of(comparison.verdict));
-    if (!average) verdict = Figure(std::string(verdict_name(arm.any())), tone_of(arm.any().verdict));
-    table.rows.push_back({arm.name, count_figure(static_cast<double>(others[i].size())), value_figure(average, unit),
-                          others[i].size() > 1 ? percent_figure(coefficient_of_variation(others[i])) : Figure(),
-                          average && !is_first ? fixed_figure(comparison.gain, 2) : Figure(), std::move(verdict)});
-  }
-  return Section{.id = "variants", .title = "Configurations", .blocks = {std::move(table)}};
-}
-
-std::optional<ChartBlock> heat_chart(std::span<const Arm> arms, std::string_view metric) {
-  const auto chosen = arms_of_one_size(arms);
+std::optional<ChartBlock> heat_chart(std::span<const Arm* const> chosen, std::string_view metric) {
   std::map<std::string, std::set<std::string>> values;
   for (const Arm* arm : chosen) {
     for (const auto& [name, value] : settings_beside_size(arm->any())) values[name].insert(value);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/text.h"
@@ -25,10 +26,21 @@ std::string hashes_of(std::span<const RecordedRun> runs) {
   return text;
 }
 
+/// Whether repeats differ in what a seed decides. Programs that were merely wrapped may not ask for one.
+std::string seeds_of(std::span<const Arm> arms) {
+  const bool repeated = std::any_of(arms.begin(), arms.end(), [](const Arm& arm) { return arm.usable.size() > 1; });
+  const bool trains = std::any_of(arms.begin(), arms.end(), [](const Arm& arm) { return arm.any().kind == "train"; });
+  if (!repeated || !trains) return "";
+  return std::any_of(arms.begin(), arms.end(), share_one_seed)
+             ? "the same in every repeat: the spread of speeds is that of the machine, and nothing tells how far the "
+               "quality depends on the seed"
+             : "one for each repeat, the same for all configurations";
+}
+
 }  // namespace
 
-Section method_section(const ReportInput& input, const std::optional<ScalingAnswer>& scaling,
-                       const std::optional<MatrixAnswer>& matrix, const std::optional<ServingAnswer>& serving) {
+Section method_section(const Answers& answers) {
+  const auto& [input, arms, goals, scaling, outcomes, matrix, nodes, serving] = answers;
   FactList facts{.id = "method"};
   const auto add = [&](std::string name, std::string text) {
     facts.facts.emplace_back(std::move(name), std::move(text));
@@ -41,6 +53,7 @@ Section method_section(const ReportInput& input, const std::optional<ScalingAnsw
           : fmt::format("{} of {}: failed, invalid and unfinished ones are listed, and nothing is computed from them",
                         input.runs.size() - left_out, input.runs.size()));
   add("Repeats", "whole runs; steps inside one run are never taken as repeats");
+  if (const auto seeds = seeds_of(arms); !seeds.empty()) add("Seeds", seeds);
   if (scaling) {
     add("Scaling",
         scaling->curves.front().by_time
@@ -52,8 +65,15 @@ Section method_section(const ReportInput& input, const std::optional<ScalingAnsw
   }
   if (matrix) {
     add("Significance",
-        "Welch's t-test with Holm's correction over the matrix, level 5 %; fewer than 5 repeats in an arm give no "
-        "verdict");
+        fmt::format(
+            "Welch's t-test with Holm's correction over the matrix, level 5 %{}; fewer than 5 repeats in an arm "
+            "give no verdict",
+            outcomes->families > 1 ? fmt::format(" shared in {} equal parts with the other figures", outcomes->families)
+                                   : ""));
+    add("Recommendation",
+        "the fastest that misses no expectation, loses no quality beyond noise (5 %, not corrected, so as to see a "
+        "loss "
+        "rather too often) and takes no longer to get as far as the baseline");
     add("Work per sample", "compared by tokens where samples differ in length by more than 1 %");
   }
   if (serving) {

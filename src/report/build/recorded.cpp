@@ -14,12 +14,12 @@ namespace assay {
 namespace {
 
 /// Settings that do not change what is measured.
-constexpr std::array<std::string_view, 7> kBookkeeping = {"name",  "tags",       "price", "expect",
-                                                          "seeds", "time_limit", "ports"};
+constexpr std::array<std::string_view, 8> kBookkeeping = {"name",  "tags",  "price",      "expect",
+                                                          "goals", "seeds", "time_limit", "ports"};
 /// Where and on how many it runs, and what follows from that. A command's parameters are settings of their own; its
 /// text has the size filled in.
-constexpr std::array<std::string_view, 6> kSize = {"ranks",           "nodes", "node_count",
-                                                   "effective_batch", "seed",  "command"};
+constexpr std::array<std::string_view, 7> kSize = {"ranks", "nodes",   "node_count", "effective_batch",
+                                                   "seed",  "scaling", "command"};
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& list, std::string_view name) {
@@ -46,14 +46,14 @@ std::optional<double> number_in(const json::object& spec, std::string_view key) 
   return value->to_number<double>();
 }
 
-std::optional<double> best_of(const Run& run, std::string_view name, bool lowest) {
-  std::optional<double> best = metric_of(run, name);
-  for (const auto& series : run.series) {
-    if (series.name != name || series.points == series.non_finite) continue;
-    const double value = lowest ? series.min : series.max;
-    if (!best || (lowest ? value < *best : value > *best)) best = value;
+/// What a run of no study did, without its seed; of one whose settings were not hashed (imported), nothing.
+std::string identity_of(const Run& run) {
+  if (run.spec_hash.empty()) return "";
+  std::string identity;
+  for (const auto& [name, value] : settings_of(run)) {
+    if (name != "seed") identity += fmt::format("{}={}\n", name, value);
   }
-  return best;
+  return identity;
 }
 
 }  // namespace
@@ -115,6 +115,16 @@ bool sampled_throughout(const Run& run, std::string_view name) {
   return series != nullptr && series->points - series->non_finite >= kFewestReadings;
 }
 
+std::optional<double> best_of(const Run& run, std::string_view name, bool lowest) {
+  std::optional<double> best = metric_of(run, name);
+  for (const auto& series : run.series) {
+    if (series.name != name || series.points == series.non_finite) continue;
+    const double value = lowest ? series.min : series.max;
+    if (!best || (lowest ? value < *best : value > *best)) best = value;
+  }
+  return best;
+}
+
 std::optional<double> best_val_loss(const Run& run) { return best_of(run, "val_loss", true); }
 std::optional<double> best_val_accuracy(const Run& run) { return best_of(run, "val_accuracy", false); }
 
@@ -155,7 +165,22 @@ std::optional<Price> price_of(const Run& run, const ReportOptions& options) {
   if (!amount || currency == nullptr || !currency->is_string() || per == nullptr || !per->is_string()) {
     return std::nullopt;
   }
+  const bool by_gpu = per->get_string() == "GPUh";
+  if (by_gpu && ran_without_gpu(run)) return std::nullopt;
   return Price{*amount, std::string(currency->get_string()), std::string(per->get_string())};
+}
+
+std::optional<double> seconds_paid_for(const Run& run) {
+  if (const auto whole = metric_of(run, "duration_seconds")) return whole;
+  if (run.duration > Nanos(0)) return seconds_of(run.duration);
+  // Imported logs may state nothing else.
+  return metric_of(run, "train_seconds");
+}
+
+bool ran_without_gpu(const Run& run) {
+  const auto* device = run.spec.if_contains("device");
+  if (device != nullptr && device->is_string() && device->get_string() == "cpu") return true;
+  return run.provenance.gpus.empty() && run.provenance.cpu_cores > 0;
 }
 
 Allocation allocation_of(const Run& run) { return {.gpus = run.ranks, .nodes = run.nodes}; }
@@ -188,13 +213,24 @@ std::vector<double> values_of(std::span<const RecordedRun* const> runs, std::str
   return values;
 }
 
+bool share_one_seed(const Arm& arm) {
+  std::set<double> seeds;
+  for (const auto* one : arm.usable) {
+    if (one->run.kind != "train") return false;
+    const auto seed = number_in(one->run.spec, "seed");
+    if (!seed) return false;
+    seeds.insert(*seed);
+  }
+  return arm.usable.size() > 1 && seeds.size() == 1;
+}
+
 std::vector<Arm> arms_of(std::span<const RecordedRun> runs) {
   std::vector<Arm> arms;
   std::map<std::string, std::size_t> place;
   for (const auto& one : runs) {
     const Run& run = one.run;
     const bool in_study = !run.study.empty();
-    const std::string key = in_study ? run.study + '\n' + run.variant : run.name + '\n' + run.spec_hash;
+    const std::string key = run.study + '\n' + (in_study ? run.variant : run.name + '\n' + identity_of(run));
     const auto [known, added] = place.emplace(key, arms.size());
     if (added) arms.push_back({in_study && !run.variant.empty() ? run.variant : run.name, {}, {}});
     Arm& arm = arms[known->second];

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/cost.h"
+#include "analysis/significance.h"
 #include "base/units.h"
 #include "model/run.h"
 #include "model/series.h"
@@ -34,6 +35,7 @@ struct ReportOptions {
   std::optional<double> production_samples;  ///< to price a job of this many samples
   int production_nodes = 1;
   std::string baseline;  ///< a variant or run to compare with; empty: one rank, or the first configuration
+  std::map<std::string, Direction> goals;  ///< which way metrics are better, whatever name and specification say
 };
 
 /// One thing that was checked on a machine before its first run.
@@ -71,6 +73,8 @@ std::optional<double> highest_of_series(const Run& run, std::string_view name);
 /// Whether the series was read often enough to tell what the run used: single readings tell a moment.
 bool sampled_throughout(const Run& run, std::string_view name);
 
+/// The best point of its curve, or the final value where that is better or there is no curve.
+std::optional<double> best_of(const Run& run, std::string_view metric, bool lowest);
 std::optional<double> best_val_loss(const Run& run);
 std::optional<double> best_val_accuracy(const Run& run);
 std::optional<double> tokens_per_sample(const Run& run);
@@ -81,7 +85,13 @@ struct PeakMemory {
   bool on_gpu = false;
 };
 std::optional<PeakMemory> peak_memory(const Run& run);
+/// The price that was asked for, else that of the specification. A price of GPU hours that the specification states
+/// does not hold for a run without a GPU: who means it says so on the command line.
 std::optional<Price> price_of(const Run& run, const ReportOptions& options);
+/// Of the whole run, start-up and evaluations included: all of it is paid for.
+std::optional<double> seconds_paid_for(const Run& run);
+/// Whether it is known to have used no GPU. Of imported runs nothing is known.
+bool ran_without_gpu(const Run& run);
 Allocation allocation_of(const Run& run);
 
 /// Every setting by its dotted name ("lora.rank": "16"), without names, tags, prices and what says where and how often
@@ -104,6 +114,10 @@ struct Arm {
   const Run& any() const { return (usable.empty() ? others : usable).front()->run; }
   bool has_result() const { return !usable.empty(); }
 };
+/// The seed of all of these runs, where they are several of kind `train` and share it: their figures of learning are
+/// one figure, repeated.
+bool share_one_seed(const Arm& arm);
+
 /// By variant, in the order of first appearance; runs of no study are told apart by name and settings.
 std::vector<Arm> arms_of(std::span<const RecordedRun> runs);
 

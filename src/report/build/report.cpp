@@ -81,6 +81,10 @@ std::vector<std::string> headlines(const Answers& answers) {
     const auto& recommendation = answers.matrix->ablation.recommendation;
     const std::string name = recommendation.arm ? answers.matrix->configurations[*recommendation.arm].name + ": " : "";
     lines.push_back(name + recommendation.reason);
+  } else if (answers.outcomes && !answers.scaling && !answers.nodes && !answers.serving) {
+    const auto& recommendation = answers.outcomes->recommendation;
+    const std::string name = recommendation.arm ? answers.outcomes->arms[*recommendation.arm]->name + ": " : "";
+    if (!recommendation.reason.empty()) lines.push_back(name + recommendation.reason);
   }
   if (answers.nodes && answers.nodes->table.speed_variation) {
     const auto off = std::count_if(answers.nodes->table.rows.begin(), answers.nodes->table.rows.end(),
@@ -169,24 +173,34 @@ std::string subtitle_of(const ReportInput& input) {
   return join(parts, " · ");
 }
 
+/// The speed of configurations where they reported it, and whatever else came out of them.
+bool add_configurations(Document& document, const Answers& answers) {
+  const auto& outcomes = answers.outcomes;
+  if (!outcomes || (!answers.matrix && outcomes->outcomes.empty())) return false;
+  // Nodes and serving that did the same everywhere have no configurations to tell apart.
+  if (!answers.matrix && (answers.scaling || answers.nodes || answers.serving)) return false;
+  const ReportOptions& options = answers.input.options;
+  Section section = answers.matrix ? matrix_section(*answers.matrix) : outcomes_section(*outcomes, options);
+  if (answers.matrix) {
+    for (auto& block : outcome_blocks(*outcomes, options)) section.blocks.push_back(std::move(block));
+  }
+  const std::string metric = answers.matrix ? speed_metric(answers.input.runs) : outcomes->outcomes.front().metric;
+  if (auto heat = heat_chart(outcomes->arms, metric)) section.blocks.emplace_back(std::move(*heat));
+  const auto& recommendation = answers.matrix ? answers.matrix->ablation.recommendation : outcomes->recommendation;
+  if (auto missed = expectations_table(*outcomes, answers.goals, recommendation.arm))
+    section.blocks.emplace_back(std::move(*missed));
+  document.sections.push_back(std::move(section));
+  return true;
+}
+
 void add_results(Document& document, const Answers& answers) {
   auto& sections = document.sections;
   const ReportInput& input = answers.input;
-  const std::string metric = speed_metric(input.runs);
   if (answers.serving) sections.push_back(serving_section(*answers.serving));
   if (auto latency = latency_section(input.runs)) sections.push_back(std::move(*latency));
   if (answers.nodes) sections.push_back(nodes_section(*answers.nodes, input.options));
   if (answers.scaling) sections.push_back(scaling_section(*answers.scaling));
-  std::optional<Section> configurations;
-  if (answers.matrix) {
-    configurations = matrix_section(*answers.matrix);
-  } else if (!answers.scaling && !answers.nodes && !answers.serving) {
-    configurations = variants_section(answers.arms, metric);
-  }
-  if (configurations) {
-    if (auto heat = heat_chart(answers.arms, metric)) configurations->blocks.emplace_back(std::move(*heat));
-    sections.push_back(std::move(*configurations));
-  }
+  const bool configurations = add_configurations(document, answers);
   const bool answered = answers.serving || answers.nodes || answers.scaling || configurations;
   if (!answered || input.runs.size() <= 2) sections.push_back(metrics_section(input));
 }
@@ -195,11 +209,13 @@ void add_results(Document& document, const Answers& answers) {
 
 Document report_on(const ReportInput& input) {
   const auto arms = arms_of(input.runs);
+  const Goals goals(input.runs, input.options);
   const auto scaling = scaling_answer(arms, input.options);
-  const auto matrix = matrix_answer(arms, input.options);
+  const auto outcomes = outcomes_answer(arms, goals, input.options);
+  const auto matrix = outcomes ? matrix_answer(*outcomes, input.options) : std::nullopt;
   const auto nodes = nodes_answer(input.runs);
   const auto serving = serving_answer(input.runs);
-  const Answers answers{input, arms, scaling, matrix, nodes, serving};
+  const Answers answers{input, arms, goals, scaling, outcomes, matrix, nodes, serving};
   const auto issues = issues_in(answers);
 
   Document document{.title = input.title, .subtitle = subtitle_of(input)};
@@ -217,6 +233,7 @@ Document report_on(const ReportInput& input) {
   add(roofline_section(arms));
   add(curves_section(arms));
   add(resources_section(input.runs));
+  add(settings_section(input.runs));
   add(environment_section(input.runs));
   add(preflight_section(input.preflight));
   document.sections.push_back(
@@ -229,7 +246,7 @@ Document report_on(const ReportInput& input) {
                                .blocks = {FindingList{.id = "recommendations",
                                                       .findings = recommendations_from(answers, issues),
                                                       .if_empty = "Nothing to recommend."}}});
-  document.sections.push_back(method_section(input, scaling, matrix, serving));
+  document.sections.push_back(method_section(answers));
   return document;
 }
 

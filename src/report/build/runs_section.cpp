@@ -92,6 +92,28 @@ Section runs_section(std::span<const RecordedRun> runs) {
   return {.id = "runs", .title = "Runs", .blocks = {std::move(table)}, .in_terminal = runs.size() <= 40};
 }
 
+std::optional<Section> settings_section(std::span<const RecordedRun> runs) {
+  std::map<std::string, std::vector<std::string>> values;
+  std::map<std::string, std::size_t> count;
+  for (const auto& one : runs) {
+    for (const auto& [name, value] : settings_of(one.run)) {
+      ++count[name];
+      auto& seen = values[name];
+      if (std::find(seen.begin(), seen.end(), value) == seen.end()) seen.push_back(value);
+    }
+  }
+  if (values.empty()) return std::nullopt;
+  FactList facts{.id = "settings"};
+  constexpr std::size_t kMostShown = 6;
+  for (auto& [name, seen] : values) {
+    if (count[name] < runs.size()) seen.emplace_back("unset");
+    const std::size_t hidden = seen.size() > kMostShown ? seen.size() - kMostShown : 0;
+    seen.resize(seen.size() - hidden);
+    facts.facts.emplace_back(name, join(seen, " | ") + (hidden > 0 ? fmt::format(" | {} more", hidden) : ""));
+  }
+  return Section{.id = "settings", .title = "Settings", .blocks = {std::move(facts)}, .in_terminal = runs.size() == 1};
+}
+
 std::optional<Section> preflight_section(std::span<const PreflightCheck> checks) {
   if (checks.empty()) return std::nullopt;
   FigureTable table{.id = "preflight",
@@ -167,7 +189,20 @@ std::optional<ChartBlock> curve_chart(std::span<const Arm> arms, const std::stri
 
 std::optional<Section> curves_section(std::span<const Arm> arms) {
   Section section{.id = "curves", .title = "Curves", .in_terminal = false};
-  for (const std::string metric : {"loss", "val_loss", "val_accuracy", "perplexity", "step_seconds"}) {
+  std::vector<std::string> metrics = {"loss", "val_loss", "val_accuracy", "perplexity", "step_seconds"};
+  // Whatever else a program reported of its validation data, by its own name.
+  constexpr std::size_t kMostCharts = 10;
+  for (const auto& arm : arms) {
+    for (const auto* one : arm.usable) {
+      for (const auto& series : one->series) {
+        const auto& name = series.key.name;
+        const bool known = std::find(metrics.begin(), metrics.end(), name) != metrics.end();
+        if (!known && !name.starts_with("epoch.") && is_validation(name) && metrics.size() < kMostCharts)
+          metrics.push_back(name);
+      }
+    }
+  }
+  for (const auto& metric : metrics) {
     auto chart = curve_chart(arms, metric);
     // Imported logs have a value per epoch.
     if (!chart) chart = curve_chart(arms, "epoch." + metric);
@@ -233,12 +268,15 @@ std::optional<Section> resources_section(std::span<const RecordedRun> runs) {
     std::vector<Figure> row = {one.run.id, name_of_run(one.run)};
     for (const auto& name : shown) {
       const auto average = mean_of_series(one.run, name);
-      const auto highest = highest_of_series(one.run, name);
+      const auto highest = highest_of_series(one.run, name).value_or(average.value_or(0));
       const auto* info = find_metric(name);
       const std::string_view unit = info ? info->unit : std::string_view{};
-      row.push_back(
-          average ? Figure(fmt::format("{} ({})", format_value(*average, unit), format_value(*highest, unit)), *average)
-                  : Figure());
+      if (!average) {
+        row.emplace_back();
+        continue;
+      }
+      row.emplace_back(fmt::format("{} ({})", format_value(*average, unit), format_value(highest, unit)), *average);
+      row.back().parts = {{"max", highest}};
     }
     table.rows.push_back(std::move(row));
   }

@@ -6,6 +6,7 @@
 
 #include "analysis/statistics.h"
 #include "base/text.h"
+#include "report/build/baseline.h"
 #include "report/build/figures.h"
 #include "report/build/sections.h"
 
@@ -50,13 +51,16 @@ ScalingHints hints_of(const Arm& arm) {
   hints.input_wait_share = mean_of_metric(arm, "input_wait_share");
   std::vector<double> busy;
   std::vector<double> throttled;
+  std::vector<double> host;
   for (const auto* one : arm.usable) {
+    if (sampled_throughout(one->run, "host.cpu_util")) host.push_back(*mean_of_series(one->run, "host.cpu_util"));
     if (const auto value = mean_of_series(one->run, "gpu.util")) busy.push_back(*value);
     const auto held = metric_of(one->run, "gpu.throttled_seconds");
     const auto duration = metric_of(one->run, "duration_seconds");
     if (held && duration && *duration > 0) throttled.push_back(*held / *duration);
   }
   if (!busy.empty()) hints.gpu_utilisation = mean(busy);
+  if (!host.empty()) hints.host_cpu = mean(host);
   if (!throttled.empty()) hints.throttled_share = mean(throttled);
   return hints;
 }
@@ -99,11 +103,10 @@ ScalingPoint point_of(const Arm& arm) {
 
 std::optional<std::size_t> chosen_baseline(const ScalingAnswer& answer, const std::string& name) {
   if (name.empty()) return std::nullopt;
-  for (std::size_t i = 0; i < answer.arms.size(); ++i) {
-    const Arm& arm = *answer.arms[i];
-    if (arm.name == name || arm.any().id == name || size_name(arm.any()) == name) return i;
-  }
-  return std::nullopt;
+  const auto found =
+      std::find_if(answer.arms.begin(), answer.arms.end(), [&](const Arm* arm) { return is_called(*arm, name); });
+  if (found == answer.arms.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - answer.arms.begin());
 }
 
 Tone tone_of(ScalingBand band) {
@@ -188,13 +191,12 @@ FigureTable speedup_table(const ScalingAnswer& answer, const ScalingAnalysis& cu
   for (const auto& row : curve.rows) {
     const ScalingPoint& point = answer.points[row.point];
     const auto batch = point.effective_batch;
-    table.rows.push_back(
-        {size_name(answer.arms[row.point]->any()), rate_figure(row.throughput), fixed_figure(row.speedup, 2),
-         row.speedup_interval ? Figure(range_text(row.speedup_interval->low, row.speedup_interval->high, 2)) : Figure(),
-         fixed_figure(row.ideal_speedup, 0),
-         row.expected ? Figure(range_text(row.expected->low, row.expected->high, 1)) : Figure(),
-         percent_figure(row.efficiency), batch ? count_figure(static_cast<double>(*batch)) : Figure(),
-         band_figure(row)});
+    table.rows.push_back({size_name(answer.arms[row.point]->any()), rate_figure(row.throughput),
+                          fixed_figure(row.speedup, 2), range_figure(row.speedup_interval, 2),
+                          fixed_figure(row.ideal_speedup, 0),
+                          row.expected ? range_figure(Interval{row.expected->low, row.expected->high}, 1) : Figure(),
+                          percent_figure(row.efficiency), batch ? count_figure(static_cast<double>(*batch)) : Figure(),
+                          band_figure(row)});
   }
   table.notes.push_back(curve.baseline_note);
   return table;
@@ -270,22 +272,36 @@ ChartBlock efficiency_chart(const ScalingAnswer& answer) {
           .in_terminal = false};
 }
 
+std::string share_range(const std::optional<Interval>& interval) {
+  return interval ? fmt::format(" (95 % interval {:.1f}–{:.1f} %)", interval->low * 100, interval->high * 100) : "";
+}
+
+std::string plain_range(const std::optional<Interval>& interval) {
+  return interval ? fmt::format(" ({:.4f}–{:.4f})", interval->low, interval->high) : "";
+}
+
+std::string amdahl_sentence(const AmdahlFit& fit) {
+  std::string text =
+      fmt::format("Amdahl's law: {} serial{}", percent_text(fit.serial_share), share_range(fit.serial_share_interval));
+  if (fit.limit) text += fmt::format(", so never more than about {:.1f}×", *fit.limit);
+  const auto& interval = fit.serial_share_interval;
+  if (fit.limit && interval && interval->high > 0)
+    text += interval->low > 0 ? fmt::format(" ({:.1f}–{:.1f}×)", 1 / interval->high, 1 / interval->low)
+                              : fmt::format(" (at least {:.1f}×; no upper bound can be told)", 1 / interval->high);
+  return text + fmt::format("; it fits within {}.", percent_text(fit.relative_error));
+}
+
+/// One law, that which the sizes support: the bounds of two would contradict each other.
 std::string fit_sentence(const ScalingAnalysis& curve) {
-  std::string text;
-  if (curve.amdahl) {
-    text = fmt::format("Amdahl: {} serial", percent_text(curve.amdahl->serial_share));
-    if (curve.amdahl->limit) text += fmt::format(", so never more than {:.1f}×", *curve.amdahl->limit);
-    text += fmt::format(" (fits within {}).", percent_text(curve.amdahl->relative_error));
-  }
-  if (curve.universal) {
-    text += fmt::format(" Universal Scalability Law: contention {:.4f}, coherence {:.5f}", curve.universal->contention,
-                        curve.universal->coherence);
-    text += curve.universal->best_ranks
-                ? fmt::format("; speed-up peaks at about {:.0f} ranks", *curve.universal->best_ranks)
-                : std::string("; no size beyond which it falls");
-    text += curve.universal->exact ? " (two sizes for two parameters: a guide, not a test)." : ".";
-  }
-  return text;
+  if (curve.amdahl) return amdahl_sentence(*curve.amdahl);
+  if (!curve.universal) return "";
+  const UniversalFit& fit = *curve.universal;
+  return fmt::format(
+      "Universal Scalability Law: contention {:.4f}{}, coherence {:.5f}{}; speed-up peaks at about {:.0f} "
+      "ranks with {:.1f}×, and falls beyond; it fits within {}{}.",
+      fit.contention, plain_range(fit.contention_interval), fit.coherence, plain_range(fit.coherence_interval),
+      *fit.best_ranks, fit.predict(*fit.best_ranks), percent_text(fit.relative_error),
+      fit.exact ? " (two sizes for two parameters: a guide, not a test)" : "");
 }
 
 void add_causes(const ScalingAnswer& answer, const ScalingAnalysis& curve, FindingList& list) {
@@ -348,7 +364,7 @@ Section scaling_section(const ScalingAnswer& answer) {
     const std::string suffix = i == 0 ? "" : fmt::format("_{}", i + 1);
     section.blocks.emplace_back(summary_table(answer, curve, "scaling" + suffix));
     section.blocks.emplace_back(speedup_table(answer, curve, "speedup_table" + suffix));
-    if (const auto fit = fit_sentence(curve); !fit.empty()) remarks.push_back({std::string(trim(fit))});
+    if (auto fit = fit_sentence(curve); !fit.empty()) remarks.push_back({std::move(fit)});
     for (const auto& note : curve.notes) remarks.push_back({note});
     for (const auto& reason : curve.accuracy.reasons) remarks.push_back({reason, Tone::warning});
     if (curve.accuracy.outcome == AccuracyConsistency::consistent) {

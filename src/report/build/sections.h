@@ -10,6 +10,7 @@
 #include "analysis/consistency.h"
 #include "analysis/scaling.h"
 #include "analysis/serving_report.h"
+#include "report/build/outcomes.h"
 #include "report/build/recorded.h"
 #include "report/document.h"
 
@@ -29,20 +30,19 @@ std::optional<ScalingAnswer> scaling_answer(std::span<const Arm> arms, const Rep
 std::string size_name(const Run& run);
 Section scaling_section(const ScalingAnswer& answer);
 
-/// Configurations against a baseline.
+/// Speed of configurations against a baseline.
 struct MatrixAnswer {
   std::vector<AblationArm> configurations;
   std::vector<const Arm*> arms;
   std::size_t baseline = 0;
+  QualityMeasure quality;
   Ablation ablation;
 };
-/// Needs at least two configurations of one size, and one that reported samples or tokens a second.
-std::optional<MatrixAnswer> matrix_answer(std::span<const Arm> arms, const ReportOptions& options);
+/// Needs a configuration that differs, and one that reported samples a second.
+std::optional<MatrixAnswer> matrix_answer(const OutcomesAnswer& outcomes, const ReportOptions& options);
 Section matrix_section(const MatrixAnswer& answer);
-/// Configurations whose speed has another measure: the metric that `speed_metric` names, side by side.
-std::optional<Section> variants_section(std::span<const Arm> arms, std::string_view metric);
-/// Where exactly two settings vary: the speed over both.
-std::optional<ChartBlock> heat_chart(std::span<const Arm> arms, std::string_view metric);
+/// Where exactly two settings vary: the metric over both.
+std::optional<ChartBlock> heat_chart(std::span<const Arm* const> arms, std::string_view metric);
 
 /// Several nodes that did the same work, each by itself.
 struct NodesAnswer {
@@ -72,6 +72,8 @@ std::optional<Section> leaderboard_section(std::span<const Arm> arms, const Repo
 std::optional<FigureTable> device_table(std::span<const RecordedRun> runs);
 
 Section runs_section(std::span<const RecordedRun> runs);
+/// Every setting with its value, or its values where runs differ.
+std::optional<Section> settings_section(std::span<const RecordedRun> runs);
 std::optional<Section> preflight_section(std::span<const PreflightCheck> checks);
 std::optional<Section> environment_section(std::span<const RecordedRun> runs);
 /// The course of one metric over steps, or over time where it has none: one line per arm, from its first run, since
@@ -82,18 +84,19 @@ std::optional<Section> tokens_section(std::span<const Arm> arms);
 std::optional<Section> resources_section(std::span<const RecordedRun> runs);
 std::optional<Section> roofline_section(std::span<const Arm> arms);
 std::optional<Section> cost_section(std::span<const Arm> arms, const ReportOptions& options);
-Section method_section(const ReportInput& input, const std::optional<ScalingAnswer>& scaling,
-                       const std::optional<MatrixAnswer>& matrix, const std::optional<ServingAnswer>& serving);
 
 /// Everything that the rules of issues.cpp look at.
 struct Answers {
   const ReportInput& input;
   std::span<const Arm> arms;
+  const Goals& goals;
   const std::optional<ScalingAnswer>& scaling;
+  const std::optional<OutcomesAnswer>& outcomes;
   const std::optional<MatrixAnswer>& matrix;
   const std::optional<NodesAnswer>& nodes;
   const std::optional<ServingAnswer>& serving;
 };
+Section method_section(const Answers& answers);
 /// By the rules of docs/reference/report-rules.md; problems first.
 std::vector<Finding> issues_in(const Answers& answers);
 /// What to do next, each from an issue or an answer.
