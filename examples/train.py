@@ -1,6 +1,6 @@
 """A training script that knows nothing of assay: a small network learns to tell two spirals apart.
 
-Plain Python, no packages. It prints what training scripts print; `assay exec -- python3 examples/train.py` makes curves of it.
+Plain Python, no packages. It prints what training scripts print; `assay exec python3 examples/train.py` makes curves of it.
 """
 
 import argparse

@@ -63,9 +63,8 @@ Run describe_exec(const std::vector<std::string>& arguments, const ExecOptions& 
 
 int exec(const Context& context, const PassedArguments& passed, const ExecOptions& options) {
   if (!passed || passed->empty() || passed->front().empty()) {
-    return context.fail({.kind = ErrorKind::usage,
-                         .message = "no command to run",
-                         .hint = "Put it behind two dashes: assay exec -- python3 train.py"});
+    return context.fail(
+        {.kind = ErrorKind::usage, .message = "no command to run", .hint = "For example: assay exec python3 train.py"});
   }
   auto workload = make_exec_workload(*passed, options);
   if (!workload) return context.fail(workload.error());
@@ -75,7 +74,10 @@ int exec(const Context& context, const PassedArguments& passed, const ExecOption
   StopSignals signals;
   const auto place = job_place(context.environment, ::getppid());
   const bool joins = place && place->rank > 0;
-  LiveView view({.show_output = true, .output_to_error = context.json, .show_progress = !context.quiet && !joins},
+  LiveView view({.show_output = true,
+                 .output_to_error = context.json,
+                 .show_progress = !context.quiet && !joins,
+                 .show_read = !context.quiet && !joins},
                 context.error_style());
   const auto services = make_services(context, **store, view, signals.fd(), !joins);
   Run run = describe_exec(*passed, options);
@@ -104,7 +106,7 @@ int exec(const Context& context, const PassedArguments& passed, const ExecOption
 
 Action add_exec(CLI::App& app, Context& context, const PassedArguments& passed) {
   auto options = std::make_shared<ExecOptions>();
-  auto* command = app.add_subcommand("exec", "Run any command and record it: assay exec -- COMMAND…")->group("Run");
+  auto* command = app.add_subcommand("exec", "Run any command and record it: assay exec COMMAND…")->group("Run");
   command->add_option("--name", options->name, "Name of the run [the program's name]");
   command->add_option("--tag", options->tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);
   command
@@ -114,14 +116,18 @@ Action add_exec(CLI::App& app, Context& context, const PassedArguments& passed) 
       ->type_name("NAME[=REGEX]")
       ->allow_extra_args(false);
   command->add_option("--time-limit", options->time_limit, "Stop it after this long: 30min")->type_name("DURATION");
-  command->add_option("--grace", options->grace, "Time between SIGTERM and SIGKILL when it is stopped [5s]")
+  command
+      ->add_option("--grace", options->grace,
+                   "Time between the signals that stop it: SIGINT on Ctrl-C, SIGTERM, SIGKILL [5s]")
       ->type_name("DURATION");
   command->footer(R"(
-The command's output appears as usual; `loss=0.12`, `val_acc: 0.95` and the like are read from it, and so are events of
-the workload protocol (docs/guides/workload-protocol.md). Under srun, mpirun or torchrun all ranks make one run.
+The command begins with the first word that is no option of assay; two dashes before it are allowed, too. Its output
+appears as usual; `loss=0.12`, `Val Acc: 95.3%` and what the usual frameworks print is read from it
+(docs/guides/reading-output.md), and so are events of the workload protocol (docs/guides/workload-protocol.md). Under
+srun, mpirun or torchrun all ranks make one run.
 
 Examples:
-  assay exec -- python3 train.py --epochs 3
+  assay exec python3 train.py --epochs 3
   assay exec --name resnet --tag gpu=a100 --metric 'img/s=([0-9.]+) img/s' -- python3 bench.py
   srun -n 8 assay exec -- python3 train.py)");
   return [&context, &passed, options] { return exec(context, passed, *options); };

@@ -72,13 +72,8 @@ class ExportCommand {
         if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
       }
     }
-    if (format_ == "csv" && ids.size() > 1) {
-      return Error{.kind = ErrorKind::usage,
-                   .message = fmt::format("a CSV file holds one run, these are {}", ids.size()),
-                   .hint = "Export them one by one, or with --format json."};
-    }
     for (const auto& id : ids) ASSAY_CHECK(collect(*store, id));
-    return format_ == "csv" ? write_series_csv(runs_.front().series) : write_runs_json(runs_);
+    return format_ == "csv" ? write_runs_csv(runs_) : write_runs_json(runs_);
   }
 
   Result<void> collect(Store& store, const std::string& id) {
@@ -117,9 +112,13 @@ Action add_export(CLI::App& app, Context& context) {
   auto* command = app.add_subcommand("export", "Write runs to a file that can be imported elsewhere")->group("Manage");
   command
       ->add_option("RUN", options->runs,
-                   "Runs: ids, beginnings of them, names, @last, @last-1, tag:T (every run with that tag)")
+                   "Runs: ids, beginnings of them, names, @last, @last-1, tag:T and study:S (every run with that tag, "
+                   "of that study)")
       ->required();
-  command->add_option("--format", options->format, "json: everything but output and events; csv: the series of one run")
+  command
+      ->add_option(
+          "--format", options->format,
+          "json: everything but output and events; csv: the series, with a column for the run if there are several")
       ->check(CLI::IsMember({"json", "csv"}))
       ->type_name("FORMAT");
   command->add_option("-o,--output", options->file, "File to write; - is standard output")
@@ -130,7 +129,8 @@ Action add_export(CLI::App& app, Context& context) {
 Examples:
   assay export @last -o run.json
   assay export @last --format csv | head
-  assay export tag:paper -o paper.json)");
+  assay export tag:paper -o paper.json
+  assay export study:lr-sweep -o curves.csv)");
   return [&context, options] { return ExportCommand(context, *options).run(); };
 }
 

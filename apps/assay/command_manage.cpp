@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/age.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "commands.h"
@@ -39,10 +40,15 @@ Result<bool> confirmed(const std::string& question, bool yes) {
 }
 
 struct TagOptions {
-  std::string run;
-  std::vector<std::string> add;
+  std::vector<std::string> words;  ///< runs, then tags
   std::vector<std::string> remove;
 };
+
+/// Whether a word behind the first one is a further run. A tag may read like a run's name or the beginning of an id;
+/// those are tags.
+bool names_run(Store& store, const std::string& word) {
+  return word.starts_with('@') || word.starts_with("tag:") || word.starts_with("study:") || store.find_run(word).ok();
+}
 
 Result<void> check_tag(const std::string& tag) {
   const bool bad =
@@ -54,23 +60,26 @@ Result<void> check_tag(const std::string& tag) {
 }
 
 int tag(const Context& context, const TagOptions& options) {
-  if (options.add.empty() && options.remove.empty()) {
-    return context.fail({.kind = ErrorKind::usage,
-                         .message = "no tag given",
-                         .hint = "assay tag RUN gpu=a100 checked, or --remove TAG"});
-  }
-  for (const auto& one : options.add) {
-    if (auto valid = check_tag(one); !valid) return context.fail(valid.error());
-  }
   auto store = context.open_store();
   if (!store) return context.fail(store.error());
-  auto ids = resolve_runs(**store, options.run);
+  const auto first_tag = std::find_if(options.words.begin() + 1, options.words.end(),
+                                      [&](const std::string& word) { return !names_run(**store, word); });
+  const std::vector<std::string> add(first_tag, options.words.end());
+  if (add.empty() && options.remove.empty()) {
+    return context.fail({.kind = ErrorKind::usage,
+                         .message = "no tag given",
+                         .hint = "assay tag RUN… gpu=a100 checked, or --remove TAG"});
+  }
+  for (const auto& one : add) {
+    if (auto valid = check_tag(one); !valid) return context.fail(valid.error());
+  }
+  auto ids = resolve_all(**store, {options.words.begin(), first_tag});
   if (!ids) return context.fail(ids.error());
   json::array changed;
   for (const auto& id : *ids) {
     auto run = (*store)->change_run(id, [&](Run& stored) -> Result<void> {
       for (const auto& one : options.remove) std::erase(stored.tags, one);
-      for (const auto& one : options.add) {
+      for (const auto& one : add) {
         if (std::find(stored.tags.begin(), stored.tags.end(), one) == stored.tags.end()) stored.tags.push_back(one);
       }
       return {};
@@ -119,12 +128,13 @@ struct PruneOptions {
 Result<std::vector<RunRow>> find_prunable(const Context& context, Store& store, const PruneOptions& options) {
   RunQuery query;
   ASSAY_TRY(query.conditions, parse_conditions(join(options.filter, " "), context.clock.wall()));
+  ASSAY_CHECK(resolve_studies(store, query.conditions));
   query.conditions.push_back({.field = "state", .op = Condition::Op::equal, .text = "ended"});
   ASSAY_TRY(auto page, store.list_runs(query));
   auto& rows = page.rows;  // newest first
   rows.erase(rows.begin(), rows.begin() + std::min<std::ptrdiff_t>(options.keep, std::ssize(rows)));
   if (!options.older_than.empty()) {
-    auto age = parse_duration(options.older_than);
+    auto age = parse_age(options.older_than);
     if (!age)
       return Error{.kind = ErrorKind::usage,
                    .message = fmt::format("'--older-than {}' {}", options.older_than, age.error().message)};
@@ -187,9 +197,17 @@ int reindex(const Context& context) {
 Action add_tag(CLI::App& app, Context& context) {
   auto options = std::make_shared<TagOptions>();
   auto* command = app.add_subcommand("tag", "Add or remove tags of runs")->group("Manage");
-  command->add_option("RUN", options->run, "Run, or tag:T for all with that tag")->required();
-  command->add_option("TAG", options->add, "Tags to add: key=value or a word");
+  command
+      ->add_option("RUN… TAG…", options->words,
+                   "Runs (@last, tag:T, study:S, further ones by their whole id), then tags")
+      ->required();
   command->add_option("--remove", options->remove, "Tag to remove; may be repeated")->allow_extra_args(false);
+  command->footer(R"(
+A tag is key=value or a word.
+Examples:
+  assay tag @last @last-1 gpu=a100 checked
+  assay tag study:lr-sweep paper
+  assay runs verdict=failed --ids | xargs -I ID assay tag ID look-again)");
   return [&context, options] { return tag(context, *options); };
 }
 

@@ -107,9 +107,11 @@ class RunCommand {
   }
 
   LiveView make_view() const {
-    return LiveView(
-        {.show_output = options_.verbose, .output_to_error = context_.json, .show_progress = !context_.quiet},
-        context_.error_style());
+    return LiveView({.show_output = options_.verbose,
+                     .output_to_error = context_.json,
+                     .show_progress = !context_.quiet,
+                     .show_read = !context_.quiet},
+                    context_.error_style());
   }
 
   int run_one(const PlannedRun& planned, const std::string& name, const Spec& spec) {

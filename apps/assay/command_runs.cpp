@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -8,6 +9,7 @@
 #include "model/metric.h"
 #include "report/table.h"
 #include "run_view.h"
+#include "store/resolve.h"
 
 namespace assay {
 namespace {
@@ -80,22 +82,50 @@ Table make_table(const RunPage& page, const std::vector<std::string>& metrics, c
   return table;
 }
 
-Result<RunQuery> make_query(const Context& context, const ListOptions& options) {
+Result<RunQuery> make_query(const Context& context, Store& store, const ListOptions& options) {
   RunQuery query;
   ASSAY_TRY(query.conditions, parse_conditions(join(options.filter, " "), context.clock.wall()));
+  ASSAY_CHECK(resolve_studies(store, query.conditions));
   ASSAY_CHECK(set_sort(query, options.sort));
   query.limit = options.all ? -1 : options.limit;
   return query;
 }
 
+/// Metrics that the user asked for and no run has: a spelling mistake, mostly.
+void tell_unknown_metrics(Store& store, const RunQuery& query, std::vector<std::string> asked) {
+  for (const auto& condition : query.conditions) {
+    if (run_field_kind(condition.field) == RunFieldKind::metric) asked.push_back(metric_of(condition.field));
+  }
+  if (run_field_kind(query.sort) == RunFieldKind::metric) asked.push_back(metric_of(query.sort));
+  if (asked.empty()) return;
+  const auto recent = store.list_runs({.limit = 1000});
+  if (!recent || recent->rows.empty()) return;
+  std::set<std::string> known;
+  for (const auto& row : recent->rows) {
+    for (const auto& [name, value] : row.metrics) known.insert(name);
+  }
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const auto& metric : asked) {
+    if (known.contains(metric)) continue;
+    const auto meant = nearest(metric, names);
+    print_error(fmt::format("assay: no run has a metric '{}'{}\n", metric,
+                            meant ? fmt::format(". Did you mean '{}'?", *meant) : std::string()));
+  }
+}
+
 int list_runs(const Context& context, const ListOptions& options) {
-  auto query = make_query(context, options);
-  if (!query) return context.fail(query.error());
   auto store = context.open_store();
   if (!store) return context.fail(store.error());
+  auto query = make_query(context, **store, options);
+  if (!query) return context.fail(query.error());
   auto page = (*store)->list_runs(*query);
   if (!page) return context.fail(page.error());
 
+  std::vector<std::string> metrics;
+  for (const auto name : split(options.metrics, ',')) {
+    if (!trim(name).empty()) metrics.emplace_back(trim(name));
+  }
+  tell_unknown_metrics(**store, *query, metrics);
   if (context.json) {
     json::array rows;
     for (const auto& row : page->rows) rows.push_back(to_json(row));
@@ -109,12 +139,8 @@ int list_runs(const Context& context, const ListOptions& options) {
   }
   const TerminalStyle style = context.out_style();
   if (page->rows.empty()) {
-    print(options.filter.empty() ? "No runs yet. Record one with: assay exec -- COMMAND\n" : "No run matches.\n");
+    print(options.filter.empty() ? "No runs yet. Record one with: assay exec COMMAND\n" : "No run matches.\n");
     return 0;
-  }
-  std::vector<std::string> metrics;
-  for (const auto name : split(options.metrics, ',')) {
-    if (!trim(name).empty()) metrics.emplace_back(trim(name));
   }
   print(make_table(*page, metrics, style).render(style, 0));
   const auto shown = static_cast<std::int64_t>(page->rows.size());
@@ -143,10 +169,11 @@ Action add_runs(CLI::App& app, Context& context) {
       ->type_name("NAMES");
   command->footer(R"(
 Fields: id name kind state verdict study variant host tag created duration ranks nodes metrics.NAME
-Operators: = != < <= > >= ~ (contains)
+Operators: = != < <= > >= ~ (contains). `study` takes a name or an id; last=5m is created>5m.
 Examples:
   assay runs 'verdict=valid' 'created>2d'
-  assay runs kind=train --sort metrics.val_loss -m val_loss,samples_per_second
+  assay runs 'name=my first run' last=2h
+  assay runs study=lr-sweep --sort metrics.val_loss -m val_loss,samples_per_second
   assay runs 'name~mnist' 'duration>10min' --ids)");
   return [&context, options] { return list_runs(context, *options); };
 }

@@ -86,6 +86,18 @@ void LiveView::on_progress(const RunFacts& facts, Nanos elapsed) {
   progress_shown_ = true;
 }
 
+void LiveView::on_recorded(const RunFacts& facts) {
+  if (!options_.show_read || read_shown_ || facts.read.empty()) return;
+  read_shown_ = true;
+  std::string list;
+  for (const auto& [name, how] : facts.read) {
+    list += fmt::format("{}{}{}", list.empty() ? "" : ", ", name, how.empty() ? "" : fmt::format(" ({})", how));
+  }
+  erase_progress();
+  if (std::exchange(line_open_, false)) print_error("\n");
+  print_error(fmt::format("  {}\n", style_.paint(Colour::dim, fmt::format("read {} from its output", list))));
+}
+
 void LiveView::on_end(const Run&) {
   notice_.reset();
   erase_progress();

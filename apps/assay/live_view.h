@@ -17,6 +17,7 @@ class LiveView final : public RunObserver {
     bool show_output = true;       ///< the workload's text, each stream to its own
     bool output_to_error = false;  ///< all of it to standard error (standard output is ours)
     bool show_progress = true;     ///< has an effect on a terminal only
+    bool show_read = true;         ///< what was read from the workload's text, behind the first run that had some
   };
   LiveView(Options options, const TerminalStyle& style);
   ~LiveView() override;
@@ -27,6 +28,8 @@ class LiveView final : public RunObserver {
   void on_start(const Run& run) override;
   void on_output(OutputStream stream, std::string_view text) override;
   void on_progress(const RunFacts& facts, Nanos elapsed) override;
+  /// Lists once what was read from ordinary output, since nobody asked for it by name.
+  void on_recorded(const RunFacts& facts) override;
   void on_end(const Run& run) override;
 
  private:
@@ -39,6 +42,7 @@ class LiveView final : public RunObserver {
   bool progress_ = false;        ///< there is a terminal to show it on
   bool progress_shown_ = false;  ///< the cursor is behind it
   bool line_open_ = false;       ///< the workload's text stands in an unfinished line: no place for progress
+  bool read_shown_ = false;
   int frame_ = 0;
 };
 

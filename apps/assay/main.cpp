@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 9> kLaterCommands = {"simulate", "migrate
 
 constexpr const char* kFooter = R"(
 Examples:
-  assay exec -- python3 train.py --epochs 3      record any program: metrics, output, system load
+  assay exec python3 train.py --epochs 3         record any program: metrics, output, system load
   assay run examples/command.yaml                run what a specification says
   assay run bench.yaml --set batch_size=64       change one setting
   assay runs verdict=valid --sort -duration      what was recorded
@@ -126,6 +126,28 @@ std::string_view first_word(const std::vector<std::string>& arguments) {
   return {};
 }
 
+/// Whether the word after this option is its value.
+bool takes_value(const CLI::App& app, const CLI::App& command, const std::string& option) {
+  if (option.find('=') != std::string::npos) return false;
+  const CLI::Option* known = command.get_option_no_throw(option);
+  if (known == nullptr) known = app.get_option_no_throw(option);
+  return known != nullptr && known->get_items_expected_min() > 0;
+}
+
+/// The words of `assay exec` that are not assay's own: from the first one that is no option, or behind two dashes. They
+/// are taken out of `arguments`.
+PassedArguments split_off_command(const CLI::App& app, std::vector<std::string>& arguments) {
+  const CLI::App& exec = *app.get_subcommand("exec");
+  auto word = std::find(arguments.begin(), arguments.end(), "exec");
+  for (++word; word != arguments.end() && word->starts_with('-') && *word != "--"; ++word) {
+    if (takes_value(app, exec, *word) && ++word == arguments.end()) break;
+  }
+  if (word == arguments.end()) return std::nullopt;
+  std::vector<std::string> passed(*word == "--" ? word + 1 : word, arguments.end());
+  arguments.erase(word, arguments.end());
+  return passed;
+}
+
 /// A parsing error in the words of the command that it is about, which may be a command of a command.
 Error usage_error(const Program& program, const CLI::ParseError& problem) {
   const CLI::App* command = &program.app;
@@ -167,11 +189,6 @@ std::optional<Error> check_command_name(const Program& program, std::string_view
 int run_program(std::vector<std::string> arguments) {
   const std::string command(first_word(arguments));
   PassedArguments passed;
-  if (const auto separator = std::find(arguments.begin(), arguments.end(), "--");
-      command == "exec" && separator != arguments.end()) {
-    passed.emplace(separator + 1, arguments.end());
-    arguments.erase(separator, arguments.end());
-  }
   Program program;
   program.context.environment = process_environment();
   program.app.require_subcommand(0, 1);
@@ -183,6 +200,7 @@ int run_program(std::vector<std::string> arguments) {
   // After the commands, which would inherit it.
   program.app.footer(kFooter);
 
+  if (command == "exec") passed = split_off_command(program.app, arguments);
   program.context.command = command;
   // Known before parsing, so that a parsing error can be answered in JSON, too.
   program.context.json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();

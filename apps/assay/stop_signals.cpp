@@ -17,10 +17,10 @@ constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 std::atomic<int> pipe_fd{-1};
 std::atomic<bool> was_requested{false};
 
-void on_signal(int) {
+void on_signal(int signal) {
   const int saved = errno;
   was_requested = true;
-  const char byte = 's';
+  const char byte = signal == SIGINT ? 'i' : 's';
   if (::write(pipe_fd, &byte, 1) < 0) {
     // The pipe is full of earlier requests: nothing is lost.
   }

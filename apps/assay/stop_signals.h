@@ -12,7 +12,7 @@ class StopSignals {
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
-  /// Readable once per signal.
+  /// Readable once per signal: `i` for SIGINT, `s` for the others.
   int fd() const { return read_.get(); }
   /// Whether any signal has come, also if its byte was read already.
   bool requested() const;

@@ -174,6 +174,7 @@ void GuardedProcess::command(char byte) {
   if (control_) ::send(control_.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+void GuardedProcess::interrupt() { command(kGuardInterrupt); }
 void GuardedProcess::stop() { command(kGuardTerminate); }
 void GuardedProcess::kill_now() { command(kGuardKill); }
 

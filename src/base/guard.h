@@ -29,7 +29,7 @@ struct GuardedOptions {
   std::map<std::string, std::string> environment;  ///< added to ours
   std::optional<std::filesystem::path> folder;     ///< to run in
   bool inherit_input = false;                      ///< else standard input is empty
-  Nanos grace = std::chrono::seconds(5);           ///< between SIGTERM and SIGKILL
+  Nanos grace = std::chrono::seconds(5);           ///< between SIGINT, SIGTERM and SIGKILL
 };
 
 /// How a guarded workload ended.
@@ -44,7 +44,7 @@ struct GuardReport {
   std::vector<std::string> left_behind;
   /// Names of processes that even SIGKILL did not end: hanging in a driver, or root's. At most 32; nearly always empty.
   std::vector<std::string> still_running;
-  bool stopped = false;  ///< it ended after `stop()` or `kill_now()`
+  bool stopped = false;  ///< it ended after `interrupt()`, `stop()` or `kill_now()`
 };
 
 /// A workload under its guard. Destroying it ends the workload and waits for that: the grace period and at worst
@@ -70,6 +70,8 @@ class GuardedProcess {
 
   pid_t workload_pid() const { return workload_; }
 
+  /// Does what Ctrl-C does in a terminal: SIGINT now, then as `stop()` after the grace period. Does not wait.
+  void interrupt();
   /// Asks the guard to end the workload: SIGTERM now, SIGKILL after the grace period. Does not wait.
   void stop();
   /// SIGKILL for all descendants at once.

@@ -49,6 +49,7 @@ class Guard {
   void act();
   void wait();
   void obey();
+  void interrupt();
   void stop();
   void terminate_all();
   void remind();
@@ -68,6 +69,7 @@ class Guard {
   bool given_up_ = false;
   std::set<std::pair<pid_t, std::uint64_t>> asked_to_end_;  ///< each gets SIGTERM once: many take a second as "now!"
   std::optional<SteadyTime> settled_at_;
+  std::optional<SteadyTime> stop_at_;  ///< for one that goes on after SIGINT
   std::optional<SteadyTime> remind_at_;
   Nanos reminder_period_ = kFirstReminder;
   std::optional<SteadyTime> kill_at_;
@@ -115,6 +117,7 @@ void Guard::act() {
     report_.left_behind = living_names();
     terminate_all();
   }
+  if (stop_at_ && now() >= *stop_at_) stop();
   if (remind_at_ && now() >= *remind_at_) remind();
   if (!kill_at_ || now() < *kill_at_) return;
   remind_at_.reset();
@@ -131,6 +134,7 @@ void Guard::wait() {
   std::optional<SteadyTime> due;
   const auto consider = [&](SteadyTime time) { due = due ? std::min(*due, time) : time; };
   if (settled_at_ && !looked_for_left_behind_) consider(*settled_at_);
+  if (stop_at_) consider(*stop_at_);
   if (remind_at_) consider(*remind_at_);
   if (give_up_at_) {
     // Grandchildren end without telling us, and a tree that forks while it is killed needs another round.
@@ -161,11 +165,23 @@ void Guard::obey() {
   const ssize_t got = ::read(control_.get(), &command, 1);
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (got <= 0) control_.reset();  // the parent is gone, even if by SIGKILL
+  if (got == 1 && command == kGuardInterrupt) return interrupt();
   stop();
   if (got == 1 && command == kGuardKill) kill_at_ = now();
 }
 
+/// As a terminal does it: every process gets it. What handles it may save its work; it has the grace period for that.
+void Guard::interrupt() {
+  report_.stopped = report_.stopped || !first_ended_;
+  for (const auto& process : living()) {
+    send_signal(process, SIGINT);
+    send_signal(process, SIGCONT);  // one that is stopped would not see it
+  }
+  if (!kill_at_) stop_at_ = now() + grace_;
+}
+
 void Guard::stop() {
+  stop_at_.reset();
   report_.stopped = report_.stopped || !first_ended_;
   terminate_all();
 }

@@ -17,6 +17,7 @@ inline constexpr int kGuardReport = 4;   ///< two lines of JSON: how the start w
 inline constexpr int kGuardEvents = 5;   ///< passed on to the workload
 inline constexpr int kGuardRequest = 6;  ///< what to run
 
+inline constexpr char kGuardInterrupt = 'i';
 inline constexpr char kGuardTerminate = 't';
 inline constexpr char kGuardKill = 'k';
 

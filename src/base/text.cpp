@@ -160,6 +160,21 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+namespace {
+
+/// Whether `word` is the first letters of the words of `name` (`lr` of learning_rate), or its beginning.
+bool abbreviates(std::string_view word, std::string_view name) {
+  if (word.size() < 2 || word.size() >= name.size()) return false;
+  if (word.size() >= 3 && name.starts_with(word)) return true;
+  std::string initials;
+  for (const auto part : split(name, '_')) {
+    if (!part.empty()) initials += part.front();
+  }
+  return initials == word;
+}
+
+}  // namespace
+
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates) {
   const std::string lower_word = lower_case(word);
   const std::size_t limit = word.size() / 3;
@@ -177,8 +192,13 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
     best_distance = distance;
     best_exact_distance = exact_distance;
   }
-  if (!best) return std::nullopt;
-  return *best;
+  if (best) return *best;
+  for (const auto& candidate : candidates) {
+    if (!abbreviates(lower_word, lower_case(candidate))) continue;
+    if (best) return std::nullopt;  // it could be several
+    best = &candidate;
+  }
+  return best ? std::optional(*best) : std::nullopt;
 }
 
 std::size_t display_width(std::string_view utf8) {

@@ -17,8 +17,8 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 /// ASCII letters only.
 std::string lower_case(std::string_view text);
 
-/// The candidate a user probably meant: edit distance with swaps, at most a third of the word; case does not count,
-/// but decides between equals. Nothing if none is near.
+/// The candidate a user probably meant: edit distance with swaps, at most a third of the word, case only between equals;
+/// else the only one that the word abbreviates: `lr` is learning_rate, `optim` optimizer. Nothing if none is near.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// Columns a terminal needs for UTF-8 text (combining marks 0, East Asian wide 2, all else 1).

@@ -51,6 +51,16 @@ TEST(Nearest, SaysNothingWhenNothingIsNear) {
   EXPECT_EQ(nearest("abcdef", std::vector<std::string>{"abcdxy"}), "abcdxy");      // 2 of 6
 }
 
+TEST(Nearest, KnowsAbbreviations) {
+  const std::vector<std::string> keys = {"learning_rate", "batch_size", "optimizer", "epochs", "seq_length", "seed"};
+  EXPECT_EQ(nearest("lr", keys), "learning_rate");
+  EXPECT_EQ(nearest("bs", keys), "batch_size");
+  EXPECT_EQ(nearest("optim", keys), "optimizer");
+  EXPECT_EQ(nearest("learning", keys), "learning_rate");
+  EXPECT_EQ(nearest("se", keys), std::nullopt) << "two letters begin too many words";
+  EXPECT_EQ(nearest("gpu", std::vector<std::string>{"gpu_memory", "gpu_util"}), std::nullopt) << "it could be both";
+}
+
 TEST(Nearest, CaseDecidesBetweenEqualsAndNeverLosesToAnEdit) {
   EXPECT_EQ(nearest("gib", std::vector<std::string>{"GB", "KiB", "GiB"}), "GiB");
   EXPECT_EQ(nearest("Gb", std::vector<std::string>{"GB"}), "GB");

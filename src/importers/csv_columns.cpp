@@ -21,6 +21,12 @@ constexpr std::array<std::string_view, 7> kRuntimes = {
     "_runtime", "relative time (process)", "relative time (wall)", "relative time", "elapsed", "duration", "runtime"};
 constexpr std::array<std::string_view, 8> kRuns = {"run",           "run name", "run_name", "experiment",
                                                    "experimentkey", "name",     "run id",   "run_id"};
+// A name for people before an id, since rows are told apart already.
+constexpr std::array<std::string_view, 4> kTitles = {"tags.mlflow.runname", "run name", "run_name", "name"};
+constexpr std::array<std::string_view, 3> kStatuses = {"status", "state", "run_state"};
+constexpr std::array<std::string_view, 6> kCreated = {"created",    "created_at", "createdat",
+                                                      "start_time", "start time", "started"};
+constexpr std::array<std::string_view, 4> kEnded = {"end_time", "end time", "ended", "finished_at"};
 constexpr std::array<std::string_view, 5> kMetricNames = {"metric", "metricname", "metric_name", "key", "metric name"};
 constexpr std::array<std::string_view, 4> kMetricValues = {"value", "metricvalue", "metric_value", "metric value"};
 
@@ -53,16 +59,52 @@ void find_time(const Names& titles, CsvColumns& columns) {
   take(column_of(titles, kRuntimes), CsvColumns::TimeKind::runtime);
 }
 
+/// True for a table of runs; its columns are found then. What has steps is no such table.
+bool find_run_table(const Names& titles, CsvColumns& columns) {
+  const auto has_prefix = [&](std::string_view prefix) {
+    return std::any_of(titles.begin(), titles.end(), [&](const auto& title) { return title.starts_with(prefix); });
+  };
+  const bool mlflow = has_prefix("metrics.") || has_prefix("params.");
+  columns.status = column_of(titles, kStatuses);
+  columns.created = column_of(titles, kCreated);
+  columns.run = column_of(titles, kTitles);
+  if (!columns.run) columns.run = column_of(titles, kRuns);
+  columns.row_per_run = !columns.step && columns.run && (mlflow || columns.status || columns.created);
+  if (!columns.row_per_run) {
+    columns.status.reset();
+    columns.created.reset();
+    columns.run = column_of(titles, kRuns);
+    return false;
+  }
+  columns.ended = column_of(titles, kEnded);
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    if (i == columns.time || i == columns.run || i == columns.status || i == columns.created || i == columns.ended)
+      continue;
+    const bool metric = mlflow ? titles[i].starts_with("metrics.") : true;
+    if (titles[i].starts_with("params.")) {
+      columns.settings.push_back(i);
+    } else if (!metric || is_one_of(titles[i], kRuns) || is_one_of(titles[i], kTimestamps)) {
+      columns.ignored.push_back(i);
+    } else {
+      columns.metrics.push_back(i);
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 CsvColumns find_columns(const std::vector<std::string>& titles) {
   CsvColumns columns;
-  if (titles.size() >= 2 && titles[0] == "step" && titles[1] == "time_ns") {
+  // Our own: one run, or several with a column for the run in front.
+  const std::size_t first = !titles.empty() && titles[0] == "run" ? 1 : 0;
+  if (titles.size() >= first + 2 && titles[first] == "step" && titles[first + 1] == "time_ns") {
     columns.layout = CsvLayout::assay;
-    columns.step = 0;
-    columns.time = 1;
+    if (first > 0) columns.run = 0;
+    columns.step = first;
+    columns.time = first + 1;
     columns.time_kind = CsvColumns::TimeKind::nanoseconds;
-    for (std::size_t i = 2; i < titles.size(); ++i) columns.metrics.push_back(i);
+    for (std::size_t i = first + 2; i < titles.size(); ++i) columns.metrics.push_back(i);
     return columns;
   }
   Names lower;
@@ -82,7 +124,7 @@ CsvColumns find_columns(const std::vector<std::string>& titles) {
     return columns;
   }
   columns.value.reset();
-  columns.run = column_of(lower, kRuns);
+  if (find_run_table(lower, columns)) return columns;
   for (std::size_t i = 0; i < titles.size(); ++i) {
     if (i == columns.step || i == columns.time || i == columns.run) continue;
     const bool second = (is_one_of(lower[i], kSteps) && lower[i] != "epoch") || is_one_of(lower[i], kTimestamps) ||

@@ -24,6 +24,13 @@ struct CsvColumns {
   std::vector<std::size_t> metrics;   ///< wide: everything else
   std::vector<std::size_t> ignored;   ///< a second step or time
   bool run_in_titles = false;         ///< every metric's title is `run - metric`
+
+  // A table of runs, as trackers hand it out: one row per run.
+  bool row_per_run = false;
+  std::optional<std::size_t> status;   ///< "finished", "crashed", "FAILED"
+  std::optional<std::size_t> created;  ///< when it began
+  std::optional<std::size_t> ended;
+  std::vector<std::size_t> settings;  ///< MLflow's `params.NAME`
 };
 
 CsvColumns find_columns(const std::vector<std::string>& titles);

@@ -6,8 +6,10 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "analysis/statistics.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "machine/redact.h"
@@ -182,6 +184,24 @@ void put_duration(Run& run, std::optional<double> seconds) {
   put_metric(run, "duration_seconds", seconds);
 }
 
+void put_percentiles(Run& run, std::string_view prefix, std::vector<double> seconds) {
+  std::erase_if(seconds, [](double value) { return !std::isfinite(value); });
+  if (seconds.empty()) return;
+  const auto put = [&](std::string name, double value) {
+    if (!run.metrics.contains(name)) put_metric(run, name, value);
+  };
+  put(fmt::format("mean_{}_seconds", prefix),
+      std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size()));
+  static constexpr std::array<double, 4> kShares = {0.5, 0.9, 0.95, 0.99};
+  static constexpr std::array<std::string_view, 4> kNames = {"p50", "p90", "p95", "p99"};
+  const auto percentiles = percentiles_nearest(std::move(seconds), kShares);
+  for (std::size_t i = 0; i < kShares.size(); ++i) {
+    // Only for latencies there is a name of the 95th.
+    if (kNames[i] == "p95" && prefix != "latency") continue;
+    put(fmt::format("{}_{}_seconds", prefix, kNames[i]), percentiles[i]);
+  }
+}
+
 void put_setting(json::object& spec, std::string_view name, json::value value) {
   const std::size_t dot = name.find('.');
   if (dot == std::string_view::npos) {
@@ -212,6 +232,8 @@ void put_settings(json::object& spec, const std::map<std::string, std::string, s
     put_setting(spec, key, precision.empty() ? setting_value(text) : json::value(precision));
   }
 }
+
+bool is_setting_name(std::string_view written) { return !ours_in(kSettingNames, lower_case(written)).empty(); }
 
 void put_size(DraftRun& draft, std::optional<std::int64_t> ranks, std::optional<std::int64_t> nodes) {
   Run& run = draft.run();

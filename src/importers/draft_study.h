@@ -41,12 +41,18 @@ void put_count(Run& run, std::string_view name, std::optional<std::int64_t> valu
 /// The run's duration and the metric that says the same.
 void put_duration(Run& run, std::optional<double> seconds);
 
+/// `PREFIX_p50_seconds` and the like from what each sample took; what is there already stays, since it was stated.
+/// Exact values, as everywhere: sorted[⌊n·p⌋].
+void put_percentiles(Run& run, std::string_view prefix, std::vector<double> seconds);
+
 /// Sets a setting by its dotted name: "lora.rank".
 void put_setting(json::object& spec, std::string_view name, json::value value);
 void put_setting(json::object& spec, std::string_view name, std::optional<std::int64_t> value);
 /// Settings as files call them, under our names; those that we have no name for are parameters (`params.NAME`). What is
 /// there already stays.
 void put_settings(json::object& spec, const std::map<std::string, std::string, std::less<>>& written);
+/// Whether files may call a setting of ours so: `lr`, `per_device_train_batch_size`.
+bool is_setting_name(std::string_view written);
 /// Ranks and nodes of the run and its settings, and how a study names such a size.
 void put_size(DraftRun& draft, std::optional<std::int64_t> ranks, std::optional<std::int64_t> nodes);
 

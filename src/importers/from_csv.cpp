@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <set>
 
 #include "base/files.h"
+#include "base/text.h"
+#include "importers/csv_names.h"
 #include "importers/draft_study.h"
 #include "model/metric.h"
 
@@ -16,13 +19,76 @@ namespace {
 void put_last_values(DraftRun& draft) {
   Run& run = draft.run();
   for (const auto& series : draft.recorded.series) {
-    if (series.points.empty() || !series.key.labels.empty()) continue;
+    if (series.points.empty() || !series.key.labels.empty() || series.key.name.starts_with("sample.")) continue;
     const double last = series.points.back().value;
     put_metric(run, series.key.name, last);
-    if (std::isfinite(last)) continue;
+    const auto strange = std::count_if(series.points.begin(), series.points.end(),
+                                       [](const SeriesPoint& point) { return !std::isfinite(point.value); });
+    if (std::isfinite(last)) {
+      if (strange > 0) {
+        run.flags.push_back({"non_finite_values", series.key.name,
+                             fmt::format("{} of its {} values are not finite", strange, series.points.size())});
+      }
+      continue;
+    }
     run.flags.push_back({"non_finite", series.key.name, fmt::format("the last value is {}", last)});
     draft.figures_unusable = true;
   }
+}
+
+/// One row per request is a distribution: what it comes to are percentiles, not its last value.
+void put_distributions(DraftRun& draft) {
+  for (auto& series : draft.recorded.series) {
+    const auto times = sample_times(series.key.name);
+    if (!times || series.points.size() < 2 || !series.key.labels.empty()) continue;
+    std::vector<double> seconds;
+    for (auto& point : series.points) seconds.push_back(point.value *= times->seconds);
+    series.key.name = fmt::format("sample.{}_seconds", times->prefix);
+    series.unit = "s";
+    put_percentiles(draft.run(), times->prefix, std::move(seconds));
+  }
+}
+
+/// How a run ended, by the word of the program that kept it.
+void put_status(Run& run, const std::string& status) {
+  static constexpr std::array<std::string_view, 8> kStopped = {"killed",  "canceled",   "cancelled", "preempted",
+                                                               "stopped", "preempting", "aborted",   "interrupted"};
+  static constexpr std::array<std::string_view, 4> kGoesOn = {"running", "scheduled", "queued", "pending"};
+  const std::string word = lower_case(status);
+  const auto is_one_of = [&](const auto& words) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  if (is_one_of(kStopped)) {
+    run.error = RunError{.kind = ErrorKind::interrupted, .message = fmt::format("its table says '{}'", status)};
+  } else if (is_one_of(kGoesOn)) {
+    run.error = RunError{.kind = ErrorKind::interrupted,
+                         .message = fmt::format("its table says '{}': exported before its end", status)};
+  } else if (says_failure(status) || word == "crashed") {
+    run.error = RunError{.kind = error_kind_in(status), .message = fmt::format("its table says '{}'", status)};
+  }
+}
+
+/// What a table of runs says beside metrics. Columns with the name of a setting are settings there, not metrics.
+void put_table_row(DraftRun& draft, const CsvRun& imported) {
+  Run& run = draft.run();
+  put_status(run, imported.status);
+  if (imported.created_ns) run.created = run.started = WallTime(Nanos(*imported.created_ns));
+  std::int64_t span = 0;
+  if (imported.created_ns && imported.ended_ns &&
+      !__builtin_sub_overflow(*imported.ended_ns, *imported.created_ns, &span) && span >= 0) {
+    run.ended = WallTime(Nanos(*imported.ended_ns));
+    put_duration(run, static_cast<double>(span) / 1e9);
+  }
+  auto settings = imported.settings;
+  for (const auto& [column, text] : imported.texts) {
+    if (is_setting_name(column)) settings.emplace(column, text);
+  }
+  std::erase_if(draft.recorded.series, [&](const SeriesWithPoints& series) {
+    if (!is_setting_name(series.source_name) || series.points.empty()) return false;
+    settings.emplace(series.source_name, fmt::format("{}", series.points.back().value));
+    return true;
+  });
+  put_settings(run.spec, settings);
+  // Its settings set it apart, where there are any; runs with the same ones are repeats.
+  if (!settings.empty()) run.variant.clear();
 }
 
 void put_times(Run& run, const std::vector<SeriesWithPoints>& all, bool relative) {
@@ -77,11 +143,14 @@ std::size_t add_run(DraftStudy& draft, const CsvRun& imported, const NamedCsv& f
     const MetricInfo* info = find_metric(series.key.name);
     if (series.unit.empty() && info) series.unit = info->unit;
   }
+  put_distributions(added);
   put_times(added.run(), added.recorded.series, file.metrics.relative_time);
+  if (imported.from_table) put_table_row(added, imported);
   put_last_values(added);
+  if (added.run().created == WallTime{}) added.run().created = added.run().started;
   const auto known =
       std::find_if(draft.runs.begin(), draft.runs.end(), [&](DraftRun& one) { return one.run().name == name; });
-  if (known == draft.runs.end()) {
+  if (known == draft.runs.end() || imported.from_table) {
     draft.runs.push_back(std::move(added));
     return draft.runs.size() - 1;
   }

@@ -30,7 +30,6 @@ ImportedStudy study_from_exports(std::vector<RunWithSeries> runs) {
     // What refers to the store it was in.
     run.id.clear();
     run.study.clear();
-    run.created = {};
     // Summed up again from the points.
     run.series.clear();
     draft.runs.push_back({.recorded = std::move(exported)});

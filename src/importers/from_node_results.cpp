@@ -82,6 +82,9 @@ void put_inference(DraftRun& draft, const NodeResult& node) {
   put_metric(run, "mean_latency_seconds", scaled(node.mean_latency_ms, 1 / kMillisecondsPerSecond));
   for (const auto& [percentile, value] : node.latency_percentiles_ms)
     put_metric(run, fmt::format("latency_p{}_seconds", percentile), value.value / kMillisecondsPerSecond);
+  std::vector<double> latencies = node.latencies_ms;
+  for (double& latency : latencies) latency /= kMillisecondsPerSecond;
+  put_percentiles(run, "latency", std::move(latencies));
   put_metric(run, "mean_input_tokens", node.mean_input_tokens);
   std::optional<double> tokens = scaled(node.mean_output_tokens, 1);
   if (!node.output_tokens.empty()) {

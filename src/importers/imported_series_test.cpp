@@ -217,5 +217,57 @@ TEST(ImportFiles, MoreRunsThanAStudyMayHaveAreRefused) {
   EXPECT_THAT(error_of(ImportFormat::csv, {{"runs.csv", csv}}).text(), HasSubstr("10001 runs"));
 }
 
+TEST(ImportedCsv, ATableOfRunsTellsHowTheyEnded) {
+  const auto imported = import_texts(ImportFormat::csv, {{"runs.csv",
+                                                          "Name,State,Created,Runtime,lr,optimizer,val_acc\n"
+                                                          "a,finished,2025-11-11T09:14:02.000Z,371,0.001,adam,0.91\n"
+                                                          "b,crashed,2025-11-12T09:14:02.000Z,12,0.01,adam,0.50\n"
+                                                          "c,killed,2025-11-13T09:14:02.000Z,12,0.01,sgd,0.50\n"
+                                                          "d,running,2025-11-13T10:14:02.000Z,12,0.01,sgd,0.50\n"}});
+  ASSERT_EQ(imported.runs.size(), 4U);
+  const auto verdict = [&](const char* name) { return find_run(imported, name)->verdict; };
+  EXPECT_EQ(verdict("a"), Verdict::valid);
+  EXPECT_EQ(verdict("b"), Verdict::failed);
+  EXPECT_EQ(verdict("c"), Verdict::interrupted);
+  EXPECT_EQ(verdict("d"), Verdict::interrupted);
+  const Run& first = *find_run(imported, "a");
+  EXPECT_EQ(iso8601(first.created), "2025-11-11T09:14:02.000Z");
+  EXPECT_EQ(first.spec.at("learning_rate").to_number<double>(), 0.001);
+  EXPECT_EQ(first.spec.at("optimizer").as_string(), "adam");
+  EXPECT_FALSE(first.metrics.contains("lr"));
+  EXPECT_EQ(first.metrics.at("val_accuracy"), 0.91);
+  EXPECT_EQ(first.metrics.at("duration_seconds"), 371);
+  EXPECT_EQ(find_run(imported, "b")->variant, "learning_rate=0.01, optimizer=adam");
+}
+
+TEST(ImportedCsv, FilesOfTensorboardMakeOneRun) {
+  const std::string text = "Wall time,Step,Value\n1762852449.81,0,0.7\n1762852457.05,313,0.6\n";
+  const auto imported =
+      import_texts(ImportFormat::csv, {{"run-exp-tag-Loss_train.csv", text}, {"run-exp-tag-Loss_val.csv", text}});
+  ASSERT_EQ(imported.runs.size(), 1U);
+  EXPECT_EQ(imported.runs[0].run.name, "exp");
+  EXPECT_EQ(imported.runs[0].run.metrics.at("loss"), 0.6);
+  EXPECT_EQ(imported.runs[0].run.metrics.at("val_loss"), 0.6);
+  EXPECT_EQ(imported.runs[0].run.created, imported.runs[0].run.started);
+}
+
+TEST(ImportedCsv, LatenciesOfRequestsGivePercentiles) {
+  std::string text = "request,latency_ms,ttft_ms\n";
+  for (int i = 1; i <= 100; ++i) text += fmt::format("{},{},{}\n", i, i * 10, i);
+  const auto imported = import_texts(ImportFormat::csv, {{"requests.csv", text}});
+  const Run& run = imported.runs.at(0).run;
+  EXPECT_DOUBLE_EQ(run.metrics.at("latency_p50_seconds"), 0.51) << "sorted[⌊n·p⌋], as LoadGen counts";
+  EXPECT_DOUBLE_EQ(run.metrics.at("latency_p99_seconds"), 1.0);
+  EXPECT_DOUBLE_EQ(run.metrics.at("mean_latency_seconds"), 0.505);
+  EXPECT_DOUBLE_EQ(run.metrics.at("ttft_p90_seconds"), 0.091);
+  EXPECT_FALSE(run.metrics.contains("latency_ms")) << "the last request is no result";
+  EXPECT_NE(find_series(imported.runs[0], "sample.latency_seconds"), nullptr);
+}
+
+TEST(ImportedCsv, NaNInTheMiddleIsNeverValid) {
+  const auto imported = import_texts(ImportFormat::csv, {{"m.csv", "step,loss\n1,0.5\n2,nan\n3,0.4\n"}});
+  EXPECT_EQ(imported.runs.at(0).run.verdict, Verdict::flagged);
+}
+
 }  // namespace
 }  // namespace assay

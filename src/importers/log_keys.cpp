@@ -70,6 +70,7 @@ constexpr std::array kPhrases = {
     Phrase{"total gpus", LogKey::gpus, "gpus"},
     Phrase{"number of gpus", LogKey::gpus, "gpus"},
     Phrase{"world size", LogKey::gpus, "gpus"},
+    Phrase{"member", LogKey::member, "tasks"},
     Phrase{"batch size per gpu", LogKey::batch_per_gpu, "batch_size"},
     Phrase{"batch size per device", LogKey::batch_per_gpu, "batch_size"},
     Phrase{"effective batch size", LogKey::effective_batch, "effective_batch"},

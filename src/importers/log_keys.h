@@ -26,6 +26,7 @@ enum class LogKey {
   tasks_per_node,
   cpus_per_task,
   gpus,
+  member,  ///< Lightning's `MEMBER: 1/4`: one of four ranks
   batch_per_gpu,
   effective_batch,
   accumulation,

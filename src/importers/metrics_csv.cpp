@@ -12,10 +12,11 @@
 #include "base/text.h"
 #include "importers/csv.h"
 #include "importers/csv_columns.h"
+#include "importers/csv_names.h"
 #include "importers/csv_numbers.h"
 #include "importers/encoding.h"
 #include "importers/figure.h"
-#include "importers/log_keys.h"
+#include "model/metric.h"
 
 namespace assay {
 namespace {
@@ -23,6 +24,8 @@ namespace {
 constexpr std::size_t kLargestCsv = std::size_t{2} << 30;
 constexpr std::size_t kMostColumns = 4'000'000;      ///< of all runs together
 constexpr double kLargestStep = 9007199254740992.0;  // 2⁵³
+constexpr std::size_t kLongestText = 200;
+constexpr std::string_view kParams = "params.";
 /// Seconds that no wall clock shows any more: 1973.
 constexpr std::int64_t kEarliestTimestamp = std::int64_t{100'000'000} * 1'000'000'000;
 
@@ -60,7 +63,7 @@ class MetricsCsv {
     if (text_.starts_with("sep=") && text_.size() > 5 && (text_[5] == '\n' || text_[5] == '\r')) {
       import_.separator = text_[4];
       text_.remove_prefix(std::min(text_.find('\n'), text_.size() - 1) + 1);
-    } else if (!text_.starts_with("step,time_ns")) {
+    } else if (!text_.starts_with("step,time_ns") && !text_.starts_with("run,step,time_ns")) {
       import_.separator = options.separator.value_or(sniff_separator(text_));
     }
   }
@@ -132,7 +135,7 @@ class MetricsCsv {
     std::vector<std::string_view> cells;
     reader.next(cells);
     // Series without points come back as such.
-    if (own()) columns_of("");
+    if (own() && !columns_.run) columns_of("");
     while (reader.next(cells)) {
       const bool last = !reader.ended_by_newline();
       const bool cut = reader.ended_in_quotes() || (last && (own() || cells.size() < titles_.size()));
@@ -156,7 +159,8 @@ class MetricsCsv {
       return at && *at < cells.size() ? cells[*at] : std::string_view{};
     };
     const SeriesPoint place{.time_ns = time_of(cell(columns_.time)), .step = step_of(cell(columns_.step))};
-    const std::string_view run = trim(cell(columns_.run));
+    const std::string numbered = columns_.row_per_run ? std::to_string(import_.rows) : std::string();
+    const std::string_view run = columns_.row_per_run ? std::string_view(numbered) : trim(cell(columns_.run));
     if (columns_.layout == CsvLayout::tall) {
       const std::string metric(trim(cell(columns_.metric)));
       if (metric.empty()) return;
@@ -167,6 +171,28 @@ class MetricsCsv {
     if (!columns) return too_many_runs_.add(line_);
     for (auto& column : *columns) {
       if (column.cell < cells.size()) take_cell(column, cells[column.cell], place);
+    }
+    if (columns_.row_per_run) take_table_row(cells, rows_of_table_[std::string(run)]);
+  }
+
+  /// What a table of runs says of one beside its metrics.
+  void take_table_row(const std::vector<std::string_view>& cells, CsvRun& run) {
+    const auto cell = [&](std::optional<std::size_t> at) {
+      return at && *at < cells.size() ? trim(cells[*at]) : std::string_view{};
+    };
+    run.from_table = true;
+    run.name = printable(cell(columns_.run));
+    run.status = printable(cell(columns_.status).substr(0, kLongestText));
+    if (const auto created = cell(columns_.created); !is_missing(created)) run.created_ns = time_from_cell(created);
+    if (const auto ended = cell(columns_.ended); !is_missing(ended)) run.ended_ns = time_from_cell(ended);
+    for (const std::size_t i : columns_.settings) {
+      const std::string_view value = cell(i);
+      if (!is_missing(value))
+        run.settings[titles_[i].substr(kParams.size())] = printable(value.substr(0, kLongestText));
+    }
+    for (const std::size_t i : columns_.metrics) {
+      const std::string_view value = cell(i);
+      if (!is_missing(value) && !style_.read(value)) run.texts[titles_[i]] = printable(value.substr(0, kLongestText));
     }
   }
 
@@ -221,7 +247,8 @@ class MetricsCsv {
     auto& columns = runs_[std::string(run)];
     order_.emplace_back(run);
     if (columns_.layout == CsvLayout::tensorboard) {
-      columns.push_back(Column{.cell = *columns_.value, .title = fs::path(name_).stem().string()});
+      const auto named = tensorboard_name(name_);
+      columns.push_back(Column{.cell = *columns_.value, .title = named ? named->tag : fs::path(name_).stem().string()});
     }
     for (const std::size_t i : columns_.metrics) columns.push_back(Column{.cell = i, .title = titles_[i]});
     return &columns;
@@ -239,6 +266,10 @@ class MetricsCsv {
     bool any_number = false;
     for (const auto& run : order_) {
       CsvRun imported{.name = printable(run)};
+      if (const auto row = rows_of_table_.find(run); row != rows_of_table_.end()) imported = std::move(row->second);
+      if (columns_.layout == CsvLayout::tensorboard) {
+        if (const auto named = tensorboard_name(name_)) imported.name = printable(named->run);
+      }
       for (auto& column : runs_.find(run)->second) {
         any_number |= !column.points.empty();
         close_column(column, imported);
@@ -261,6 +292,7 @@ class MetricsCsv {
 
   void close_column(Column& column, CsvRun& run) {
     if (own()) {
+      if (columns_.run && column.points.empty()) return;  // a series of another run
       auto title = read_series_title(column.title);
       SeriesWithPoints series{.key = SeriesKey{.name = column.title}, .points = std::move(column.points)};
       if (title) std::tie(series.key, series.unit) = *std::move(title);
@@ -312,8 +344,29 @@ class MetricsCsv {
     // Where two columns mean the same, the second keeps its own name.
     std::set<SeriesKey> taken;
     for (auto& series : run.series) {
-      SeriesKey known{std::string(known_metric_name(series.key.name)), series.key.labels};
-      if (!known.name.empty() && taken.insert(known).second) series.key = std::move(known);
+      const CsvTitle title = read_csv_title(series.key.name);
+      SeriesKey known{std::string(metric_for_title(title.metric)), series.key.labels};
+      if (known.name.empty()) known.name = title.metric;
+      if (taken.insert(known).second) series.key = std::move(known);
+      settle_percent(series, title.percent);
+    }
+  }
+
+  /// A share is stored as 0…1. Whoever writes 95.5 without saying so means percent; all of the column, then.
+  void settle_percent(SeriesWithPoints& series, bool said) {
+    const MetricInfo* info = find_metric(series.key.name);
+    const bool share = info && info->unit == "ratio";
+    if (!share && !said) return;
+    double highest = 0;
+    for (const auto& point : series.points) {
+      if (point.value < 0 || point.value > 100) return;
+      if (std::isfinite(point.value)) highest = std::max(highest, point.value);
+    }
+    if (highest <= 1 && !said) return;
+    for (auto& point : series.points) point.value /= 100;
+    if (!said) {
+      flag("percent_assumed", fmt::format("column '{}' has values above 1; all of it was taken as percent",
+                                          printable(series.source_name)));
     }
   }
 
@@ -354,7 +407,8 @@ class MetricsCsv {
   CsvColumns columns_;
   NumberStyle style_;
   std::map<std::string, std::vector<Column>, std::less<>> runs_;
-  std::vector<std::string> order_;  ///< runs by their first row
+  std::vector<std::string> order_;                            ///< runs by their first row
+  std::map<std::string, CsvRun, std::less<>> rows_of_table_;  ///< without their series
   std::map<std::pair<std::string, std::string>, std::size_t> tall_places_;
   std::int64_t line_ = 0;
   std::int64_t latest_ = 0;

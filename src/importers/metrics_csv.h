@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +25,14 @@ std::string_view name_of(CsvLayout layout);
 struct CsvRun {
   std::string name;  ///< empty where the file does not tell runs apart
   std::vector<SeriesWithPoints> series;
+
+  // Of a row in a table of runs.
+  bool from_table = false;
+  std::string status;  ///< as written: "finished", "crashed", "FAILED"
+  std::optional<std::int64_t> created_ns;
+  std::optional<std::int64_t> ended_ns;
+  std::map<std::string, std::string, std::less<>> settings;  ///< MLflow's `params.NAME`, by NAME
+  std::map<std::string, std::string, std::less<>> texts;     ///< other cells that are no numbers, by column
 };
 
 struct CsvImport {

@@ -141,7 +141,67 @@ TEST(MetricsCsv, ATableOfRuns) {
   ASSERT_EQ(import.runs[1].series.size(), 3u);
   EXPECT_EQ(import.runs[1].series[2].key.name, "val_loss");
   EXPECT_EQ(import.runs[1].series[2].points[0].value, 0.1192);
-  EXPECT_THAT(import.ignored_columns, testing::IsSupersetOf({"State", "User", "Created"}));
+  EXPECT_THAT(import.ignored_columns, testing::IsSupersetOf({"User", "Notes"}));
+  EXPECT_EQ(import.runs[1].status, "finished");
+  EXPECT_EQ(import.runs[1].created_ns, 1762853728LL * 1'000'000'000);
+}
+
+TEST(MetricsCsv, MlflowsTableOfRuns) {
+  const auto import = import_text(
+      "run_id,experiment_id,status,artifact_uri,start_time,end_time,metrics.loss,metrics.val_acc,params.lr,params."
+      "optim,"
+      "tags.mlflow.runName,tags.mlflow.user\n"
+      "9f1c,0,FINISHED,s3://x,2025-11-11 09:14:02.000000+00:00,2025-11-11 09:15:02.000000+00:00,0.5,0.91,0.001,adam,"
+      "bold-finch,ada\n"
+      "77ab,0,FAILED,s3://y,2025-11-11 09:20:00.000000+00:00,,0.7,,0.01,sgd,bold-finch,ada\n");
+  ASSERT_EQ(import.runs.size(), 2u) << "rows of one name are two runs";
+  EXPECT_EQ(import.runs[0].name, "bold-finch");
+  EXPECT_EQ(import.runs[0].settings,
+            (std::map<std::string, std::string, std::less<>>{{"lr", "0.001"}, {"optim", "adam"}}));
+  EXPECT_EQ(import.runs[0].series.at(0).key.name, "loss");
+  EXPECT_EQ(import.runs[0].series.at(1).key.name, "val_accuracy");
+  EXPECT_EQ(*import.runs[0].ended_ns - *import.runs[0].created_ns, 60LL * 1'000'000'000);
+  EXPECT_EQ(import.runs[1].status, "FAILED");
+  EXPECT_EQ(import.runs[1].series.size(), 1u);
+}
+
+TEST(MetricsCsv, SharesWrittenAsPercent) {
+  const auto assumed = import_text("step,val_acc,loss\n1,0.5,12\n2,55.5,11\n");
+  EXPECT_EQ(shown(assumed), "/val_accuracy: 1@0=0.005 2@0=0.555\n/loss: 1@0=12 2@0=11\n");
+  EXPECT_THAT(kinds_of(assumed.flags), ElementsAre("percent_assumed"));
+  const auto said = import_text("step,val_acc (%)\n1,0.5\n2,55.5\n");
+  EXPECT_EQ(shown(said), "/val_accuracy: 1@0=0.005 2@0=0.555\n");
+  EXPECT_THAT(said.flags, IsEmpty());
+  EXPECT_EQ(shown(import_text("step,val_acc\n1,50%\n2,55.5%\n")), "/val_accuracy: 1@0=0.5 2@0=0.555\n");
+  EXPECT_EQ(shown(import_text("step,val_acc\n1,0.5\n2,1\n")), "/val_accuracy: 1@0=0.5 2@0=1\n");
+  EXPECT_EQ(shown(import_text("step,val_acc\n1,0.5\n2,9550\n")), "/val_accuracy: 1@0=0.5 2@0=9550\n");
+}
+
+TEST(MetricsCsv, TensorboardsFileNameIsRunAndTag) {
+  const auto named = [](const std::string& file) {
+    return shown(import_text(fixture("csv/tensorboard-loss.csv"), file));
+  };
+  EXPECT_EQ(named("run-exp1_seed-3-tag-val_loss.csv"),
+            "exp1_seed-3/val_loss: 0@1762852449.81=0.7012 313@1762852457.05=0.6051\n");
+  EXPECT_EQ(named("run-.-tag-Loss_train.csv"), "/loss: 0@1762852449.81=0.7012 313@1762852457.05=0.6051\n");
+  EXPECT_EQ(named("run-a-tag-reward.csv"), "a/reward: 0@1762852449.81=0.7012 313@1762852457.05=0.6051\n");
+}
+
+TEST(MetricsCsv, OurOwnTableOfSeveralRuns) {
+  const std::vector<RunWithSeries> runs = {
+      {.run = {.id = "aa"}, .series = {{.key = {"loss", {}}, .unit = "", .points = {{5, 1, 0.1}, {9, 2, 1.0 / 3}}}}},
+      {.run = {.id = "bb"},
+       .series = {{.key = {"host.cpu_util", {{"rank", "1"}}}, .unit = "ratio", .points = {{7, kNoStep, 0.5}}},
+                  {.key = {"loss", {}}, .unit = "", .points = {{6, 1, 0.25}}}}}};
+  const auto import = import_text(write_runs_csv(runs));
+  EXPECT_EQ(import.layout, CsvLayout::assay);
+  ASSERT_EQ(import.runs.size(), 2u);
+  EXPECT_EQ(import.runs[0].name, "aa");
+  ASSERT_EQ(import.runs[0].series.size(), 1u);
+  EXPECT_EQ(import.runs[0].series[0].points, runs[0].series[0].points);
+  ASSERT_EQ(import.runs[1].series.size(), 2u);
+  EXPECT_EQ(import.runs[1].series[1].key, runs[1].series[0].key);
+  EXPECT_EQ(import.runs[1].series[1].unit, "ratio");
 }
 
 TEST(MetricsCsv, DecimalCommasWhereTheyAreUnambiguous) {

@@ -132,35 +132,70 @@ Result<RunWithSeries> run_from_export(const json::value& value) {
   return run;
 }
 
+/// Each row is the earliest moment at which a series waits with its next point; so the points of a series keep their
+/// order even where it is not that of time. A column may have no series.
+void append_rows(std::string& out, std::string_view front, const std::vector<const SeriesWithPoints*>& columns) {
+  std::vector<std::size_t> next(columns.size(), 0);
+  const auto waits = [&](std::size_t i) { return columns[i] && next[i] < columns[i]->points.size(); };
+  for (;;) {
+    std::optional<std::pair<std::int64_t, std::int64_t>> moment;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (!waits(i)) continue;
+      const auto own = moment_of(columns[i]->points[next[i]]);
+      if (!moment || own < *moment) moment = own;
+    }
+    if (!moment) return;
+    out += front;
+    if (moment->second != kNoStep) out += std::to_string(moment->second);
+    out += ',' + std::to_string(moment->first);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      out += ',';
+      if (waits(i) && moment_of(columns[i]->points[next[i]]) == *moment)
+        append_number(out, columns[i]->points[next[i]++].value);
+    }
+    out += '\n';
+  }
+}
+
 }  // namespace
 
 std::string write_series_csv(const std::vector<SeriesWithPoints>& series) {
   std::string out = "step,time_ns";
+  std::vector<const SeriesWithPoints*> columns;
   for (const auto& one : series) {
     out += ',';
     append_csv_cell(out, series_title(one.key, one.unit));
+    columns.push_back(&one);
   }
   out += '\n';
-  // Each row is the earliest moment at which a series waits with its next point; so the points of a series keep their
-  // order even where it is not that of time.
-  std::vector<std::size_t> next(series.size(), 0);
-  for (;;) {
-    std::optional<std::pair<std::int64_t, std::int64_t>> moment;
-    for (std::size_t i = 0; i < series.size(); ++i) {
-      if (next[i] == series[i].points.size()) continue;
-      const auto own = moment_of(series[i].points[next[i]]);
-      if (!moment || own < *moment) moment = own;
+  append_rows(out, "", columns);
+  return out;
+}
+
+std::string write_runs_csv(std::span<const RunWithSeries> runs) {
+  if (runs.size() == 1) return write_series_csv(runs.front().series);
+  std::map<std::string, std::size_t> places;
+  std::vector<std::string> titles;
+  for (const auto& run : runs) {
+    for (const auto& one : run.series) {
+      const std::string title = series_title(one.key, one.unit);
+      if (places.try_emplace(title, titles.size()).second) titles.push_back(title);
     }
-    if (!moment) return out;
-    if (moment->second != kNoStep) out += std::to_string(moment->second);
-    out += ',' + std::to_string(moment->first);
-    for (std::size_t i = 0; i < series.size(); ++i) {
-      out += ',';
-      if (next[i] == series[i].points.size() || moment_of(series[i].points[next[i]]) != *moment) continue;
-      append_number(out, series[i].points[next[i]++].value);
-    }
-    out += '\n';
   }
+  std::string out = "run,step,time_ns";
+  for (const auto& title : titles) {
+    out += ',';
+    append_csv_cell(out, title);
+  }
+  out += '\n';
+  for (const auto& run : runs) {
+    std::vector<const SeriesWithPoints*> columns(titles.size(), nullptr);
+    for (const auto& one : run.series) columns[places.at(series_title(one.key, one.unit))] = &one;
+    std::string id;
+    append_csv_cell(id, run.run.id);
+    append_rows(out, id + ',', columns);
+  }
+  return out;
 }
 
 std::string write_run_json(const RunWithSeries& run) {

@@ -36,6 +36,10 @@ std::optional<std::pair<SeriesKey, std::string>> read_series_title(std::string_v
 /// Every point comes back through parse_metrics_csv in its order, to the last bit (of NaN, only that it is one).
 std::string write_series_csv(const std::vector<SeriesWithPoints>& series);
 
+/// One run alone as write_series_csv does; several as one table with the column `run`, their ids, in front, and the
+/// columns of all of them.
+std::string write_runs_csv(std::span<const RunWithSeries> runs);
+
 /// "schema" of the JSON form.
 constexpr int kRunExportSchema = 1;
 /// One JSON object with the run's record and the points of its series, column by column. NaN is null; infinities are

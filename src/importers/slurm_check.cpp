@@ -62,7 +62,8 @@ class JobChecks {
       place = fmt::format("in epoch {}", job_.epochs.back().number);
       if (job_.epochs_planned) place += fmt::format(" of {} planned", *job_.epochs_planned);
     }
-    return fmt::format("the log ends {}: neither a total training time nor a total duration was found", place);
+    return fmt::format("the log ends {}: no total training time, no total duration and no end of a fit was found",
+                       place);
   }
 
   void problems() {

@@ -72,7 +72,14 @@ std::optional<std::int64_t> epochs_of(const SlurmJob& job) {
   const auto complete = [](const SlurmEpoch& epoch) { return epoch.complete; };
   const auto first = std::find_if(job.epochs.begin(), job.epochs.end(), complete);
   const auto last = std::find_if(job.epochs.rbegin(), job.epochs.rend(), complete);
-  if (first != job.epochs.end()) return last->number - first->number + 1;
+  if (first != job.epochs.end()) {
+    const std::int64_t number = last->number;
+    if (job.epochs.size() == 1 && !job.resumed) {
+      if (job.counts_from_zero || job.epochs_planned == number + 1) return number + 1;
+      if (job.epochs_planned == number) return number;
+    }
+    return number - first->number + 1;
+  }
   return finished(job) && job.epochs.empty() ? job.epochs_planned : std::nullopt;
 }
 
@@ -121,6 +128,6 @@ std::optional<double> gpu_utilisation_of(const SlurmJob& job) {
   return readings ? std::optional(sum / readings) : std::nullopt;
 }
 
-bool finished(const SlurmJob& job) { return job.training_seconds || job.duration_seconds; }
+bool finished(const SlurmJob& job) { return job.training_seconds || job.duration_seconds || job.fit_ended; }
 
 }  // namespace assay

@@ -92,15 +92,19 @@ struct SlurmJob {
   int attempts = 1;  ///< starts seen; after a requeue the figures are those of the last one
 
   std::int64_t lines = 0;
-  bool cut = false;              ///< a file ended in the middle of a line
-  bool percent_assumed = false;  ///< an accuracy above 1 was taken as percent
+  bool fit_ended = false;         ///< Lightning said that it has done what it was asked for
+  bool resumed = false;           ///< it began from a checkpoint, not from the first epoch
+  bool counts_from_zero = false;  ///< its progress bars are Lightning's, whose first epoch is 0
+  bool cut = false;               ///< a file ended in the middle of a line
+  bool percent_assumed = false;   ///< an accuracy above 1 was taken as percent
 };
 
 // What follows from a job's own figures; absent where one of them is.
 /// The fit's time: of the slowest rank, since the job is done when all are.
 std::optional<Stated> training_time_of(const SlurmJob& job);
 /// Epochs that were seen to their end, from the first to the last of them: a progress bar may skip some. Where the log
-/// shows none, the planned number if the training ended.
+/// shows the last one alone, as when a bar overwrote itself, all up to it; where it shows none, the planned number if
+/// the training ended.
 std::optional<std::int64_t> epochs_of(const SlurmJob& job);
 std::optional<double> seconds_per_epoch_of(const SlurmJob& job);  ///< the mean
 std::optional<double> samples_per_second_of(const SlurmJob& job);

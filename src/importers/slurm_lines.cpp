@@ -1,12 +1,17 @@
 #include "importers/slurm_lines.h"
 
+#include <array>
 #include <charconv>
+#include <cmath>
 
 namespace assay {
 namespace {
 
 /// More ranks than any cluster has; longer numbers are not labels.
 constexpr std::size_t kLongestRank = 6;
+
+bool is_letter(char character) { return (character | 0x20) >= 'a' && (character | 0x20) <= 'z'; }
+bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 std::optional<int> rank_digits(std::string_view digits) {
   int rank = 0;
@@ -67,6 +72,40 @@ void strip_escapes(std::string_view line, std::string& out) {
       if (line.starts_with('\\')) line.remove_prefix(1);
     }
   }
+}
+
+std::optional<Stated> log_duration_at(std::string_view text, std::size_t& used) {
+  struct Unit {
+    std::string_view word;
+    double seconds;
+  };
+  static constexpr std::array kUnits = {
+      Unit{"seconds", 1},  Unit{"second", 1},  Unit{"secs", 1},  Unit{"sec", 1},  Unit{"s", 1},
+      Unit{"minutes", 60}, Unit{"minute", 60}, Unit{"mins", 60}, Unit{"min", 60}, Unit{"m", 60},
+      Unit{"hours", 3600}, Unit{"hour", 3600}, Unit{"h", 3600},
+  };
+  auto number = number_at(text, used);
+  if (!number || !std::isfinite(number->value) || number->value < 0) return std::nullopt;
+  // 6:02 or 1:06:02: sixty of the right are one of the left.
+  for (int parts = 1; parts < 3 && used < text.size() && text[used] == ':'; ++parts) {
+    std::size_t part_used = 0;
+    const std::string_view digits = text.substr(used + 1);
+    if (digits.empty() || !is_digit(digits.front())) break;
+    const auto part = number_at(digits, part_used);
+    if (!part || part->value >= 60) return std::nullopt;
+    number = Stated{number->value * 60 + part->value, part->half_unit};
+    used += 1 + part_used;
+  }
+  const std::string_view behind = text.substr(used);
+  const std::size_t blanks = behind.starts_with(' ') ? 1 : 0;
+  for (const Unit& unit : kUnits) {
+    const std::string_view word = behind.substr(blanks);
+    if (!word.starts_with(unit.word)) continue;
+    if (word.size() > unit.word.size() && is_letter(word[unit.word.size()])) continue;
+    used += blanks + unit.word.size();
+    return Stated{number->value * unit.seconds, number->half_unit * unit.seconds};
+  }
+  return number;
 }
 
 }  // namespace assay

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "importers/figure.h"
+
 namespace assay {
 
 /// What a terminal would have shown as one line at one moment: a line, or one state of a progress bar.
@@ -21,6 +23,9 @@ std::optional<int> take_rank_label(std::string_view& line);
 
 /// Appends `line` without terminal escape sequences.
 void strip_escapes(std::string_view line, std::string& out);
+
+/// A time as logs write it: `362.45 seconds`, `6.04 min`, `0:06:02`, `362.45`; in seconds. `used` is its length.
+std::optional<Stated> log_duration_at(std::string_view text, std::size_t& used);
 
 /// Calls `take(const LogSegment&)` for every segment: lines end at newlines, segments also at carriage returns.
 /// Empty ones are left out. The text is looked at once; nothing is copied but lines with escape sequences.

@@ -90,6 +90,9 @@ void join_job(SlurmJob& into, SlurmJob from) {
   into.problems_left_out += from.problems_left_out;
   into.attempts = std::max(into.attempts, from.attempts);
   into.lines += from.lines;
+  into.fit_ended |= from.fit_ended;
+  into.resumed |= from.resumed;
+  into.counts_from_zero |= from.counts_from_zero;
   into.cut |= from.cut;
   into.percent_assumed |= from.percent_assumed;
 }

@@ -69,13 +69,41 @@ void SlurmParser::take(const LogSegment& segment) {
   auto& readings = state.job.gpu_readings;
   const std::size_t readings_before = readings.size();
   if (may_be_table && !segment.cut && state.gpu_table.take(segment.text, readings)) {
-    const bool training = !state.epochs.empty() && !state.job.training_seconds;
+    const bool training = state.epochs > 0 && !state.job.training_seconds;
     if (readings.size() > readings_before) readings.back().during_training = training;
     return;
   }
+  if (first == '`' || first == 'A' || first == 'R') take_announcement();
   // `Epoch 3/50` alone on its line is what the next lines are about.
   if ((first == 'E' || first == 'e') && segment.text.substr(1, 4) == "poch") progress();
   scan_delimiters();
+}
+
+/// What Lightning says without a name and a colon.
+void SlurmParser::take_announcement() {
+  const std::string_view text = segment_.text;
+  constexpr std::string_view kStopped = "`Trainer.fit` stopped: `max_";
+  constexpr std::string_view kRegistered = "All distributed processes registered. Starting with ";
+  std::size_t used = 0;
+  if (text.starts_with(kStopped) && text.find("reached", kStopped.size()) != std::string_view::npos) {
+    job().fit_ended = true;
+    constexpr std::string_view kEpochs = "epochs=";
+    const std::string_view rest = text.substr(kStopped.size());
+    if (rest.starts_with(kEpochs) && !job().epochs_planned)
+      job().epochs_planned = count_at(rest.substr(kEpochs.size()), used);
+  } else if (text.starts_with(kRegistered)) {
+    const auto count = count_at(text.substr(kRegistered.size()), used);
+    if (count && !segment_.cut && !job().tasks) job().tasks = count;
+  } else if (text.starts_with("Restor") && text.find("checkpoint") != std::string_view::npos) {
+    job().resumed = true;
+  }
+}
+
+SlurmParser::RankState* SlurmParser::rank_state() {
+  auto& ranks = states_[current_]->ranks;
+  const int rank = segment_.rank.value_or(kNoRank);
+  if (ranks.size() >= kMostLoggedRanks && !ranks.contains(rank)) return nullptr;
+  return &ranks[rank];
 }
 
 void SlurmParser::scan_delimiters() {
@@ -116,6 +144,7 @@ void SlurmParser::take_fact(const LogKeyMatch& match, std::string_view rest, cha
     case LogKey::tasks_per_node:
     case LogKey::cpus_per_task:
     case LogKey::gpus:
+    case LogKey::member:
     case LogKey::batch_per_gpu:
     case LogKey::effective_batch:
     case LogKey::accumulation:
@@ -182,19 +211,24 @@ void SlurmParser::start_again() {
   const bool interrupted = std::any_of(state.job.problems.begin(), state.job.problems.end(), [](const auto& problem) {
     return problem.kind == ErrorKind::interrupted || problem.kind == ErrorKind::lost_peer;
   });
-  if (!interrupted || state.epochs.empty()) return;
+  if (!interrupted || state.epochs == 0) return;
   SlurmJob fresh;
   fresh.id = state.job.id;
   fresh.attempts = state.job.attempts + 1;
   fresh.problems = std::move(state.job.problems);
   fresh.problems_left_out = state.job.problems_left_out;
   state.job = std::move(fresh);
-  state.epochs.clear();
-  state.place_of_rank.clear();
+  state.ranks.clear();
+  state.epochs = 0;
 }
 
 void SlurmParser::take_count(LogKey key, std::string_view rest) {
   std::size_t used = 0;
+  if (key == LogKey::member) {
+    // `1/4`: what counts is how many there are.
+    if (!count_at(rest, used) || !rest.substr(used).starts_with('/')) return;
+    rest.remove_prefix(used + 1);
+  }
   const auto count = count_at(rest, used);
   if (!count || !ends_well(rest.substr(used))) return;
   // A float (`epochs: 0.5`) is no count.
@@ -204,6 +238,7 @@ void SlurmParser::take_count(LogKey key, std::string_view rest) {
   };
   switch (key) {
     case LogKey::nodes: return keep_first(job().nodes);
+    case LogKey::member:
     case LogKey::tasks: return keep_first(job().tasks);
     case LogKey::tasks_per_node: return keep_first(job().tasks_per_node);
     case LogKey::cpus_per_task: return keep_first(job().cpus_per_task);
@@ -288,7 +323,9 @@ void SlurmParser::take_validation(LogKey key, const Value& value) {
     if (key == LogKey::best_val_accuracy) return report(job().best_val_accuracy, figure);
   }
   const bool loss = key == LogKey::val_loss;
-  auto& best = loss ? job().lowest_val_loss_seen : job().highest_val_accuracy_seen;
+  RankState* rank = rank_state();
+  if (!rank) return;
+  auto& best = loss ? rank->lowest_val_loss : rank->highest_val_accuracy;
   if (!best || (loss ? figure.value < best->value : figure.value > best->value)) best = figure;
 
   SlurmEpoch* epoch = progress().place.epoch;
@@ -347,15 +384,18 @@ const SlurmParser::Progress& SlurmParser::progress() {
     if (number && !(segment_.cut && used == rest.size())) {
       enter_epoch(*number);
       rest.remove_prefix(used);
+      // `Epoch 49: 100%|███` is Lightning's bar.
+      if (rest.starts_with(':') && rest.substr(0, 8).find("%|") != std::string_view::npos)
+        job().counts_from_zero = true;
       std::size_t total_used = 0;
       const auto total = rest.starts_with('/') ? count_at(rest.substr(1), total_used) : std::nullopt;
       if (total && ends_well(rest.substr(1 + total_used)) && !job().epochs_planned) job().epochs_planned = total;
     }
   }
   if (!progress_.place.epoch) {
-    const auto& places = states_[current_]->place_of_rank;
-    const auto current = places.find(rank_key());
-    if (current != places.end()) progress_.place = current->second;
+    const auto& ranks = states_[current_]->ranks;
+    const auto current = ranks.find(segment_.rank.value_or(kNoRank));
+    if (current != ranks.end()) progress_.place = current->second.place;
   }
   look_at_bar();
   return progress_;
@@ -386,24 +426,35 @@ void SlurmParser::look_at_bar() {
 
 void SlurmParser::enter_epoch(std::int64_t number) {
   JobState& state = *states_[current_];
-  auto& places = state.place_of_rank;
-  auto current = places.find(rank_key());
-  if (current != places.end() && current->second.epoch->number == number) {
-    progress_.place = current->second;
+  RankState* rank = rank_state();
+  if (!rank) return;
+  if (rank->place.epoch && rank->place.epoch->number == number) {
+    progress_.place = rank->place;
     return;
   }
-  if (state.epochs.size() >= kMostEpochs && !state.epochs.contains(number)) return;
-  if (current == places.end()) {
-    if (places.size() >= kMostLoggedRanks) return;
-    current = places.emplace(rank_key(), Place{}).first;
-  } else if (current->second.epoch->number < number) {
-    current->second.epoch->complete = true;
-  }
-  SlurmEpoch& epoch = state.epochs[number];
+  const auto known = rank->epochs.find(number);
+  if (known == rank->epochs.end() && state.epochs >= kMostEpochs) return;
+  if (rank->place.epoch && rank->place.epoch->number < number) rank->place.epoch->complete = true;
+  if (known == rank->epochs.end()) ++state.epochs;
+  SlurmEpoch& epoch = rank->epochs[number];
   epoch.number = number;
-  const auto before = state.epochs.find(number - 1);
-  current->second = Place{&epoch, before == state.epochs.end() ? nullptr : &before->second};
-  progress_.place = current->second;
+  const auto before = rank->epochs.find(number - 1);
+  rank->place = Place{&epoch, before == rank->epochs.end() ? nullptr : &before->second};
+  progress_.place = rank->place;
+}
+
+/// The course of the job is that of its first rank that shows one.
+void SlurmParser::put_course(JobState& state) {
+  SlurmJob& job = state.job;
+  for (auto& [number, rank] : state.ranks) {
+    if (!job.epochs.empty()) break;
+    if (!job.lowest_val_loss_seen || !rank.epochs.empty()) job.lowest_val_loss_seen = rank.lowest_val_loss;
+    if (!job.highest_val_accuracy_seen || !rank.epochs.empty())
+      job.highest_val_accuracy_seen = rank.highest_val_accuracy;
+    if (rank.epochs.empty()) continue;
+    if (job.training_seconds || job.fit_ended) rank.epochs.rbegin()->second.complete = true;
+    for (const auto& [at, epoch] : rank.epochs) job.epochs.push_back(epoch);
+  }
 }
 
 std::vector<SlurmJob> SlurmParser::finish(std::int64_t lines) {
@@ -414,45 +465,10 @@ std::vector<SlurmJob> SlurmParser::finish(std::int64_t lines) {
     one.sources = {file_name_};
     one.lines = lines;
     one.cut = cut_;
-    if (one.training_seconds && !state->epochs.empty()) state->epochs.rbegin()->second.complete = true;
-    for (auto& [number, epoch] : state->epochs) one.epochs.push_back(epoch);
+    put_course(*state);
     jobs.push_back(std::move(one));
   }
   return jobs;
-}
-
-std::optional<Stated> log_duration_at(std::string_view text, std::size_t& used) {
-  struct Unit {
-    std::string_view word;
-    double seconds;
-  };
-  static constexpr std::array kUnits = {
-      Unit{"seconds", 1},  Unit{"second", 1},  Unit{"secs", 1},  Unit{"sec", 1},  Unit{"s", 1},
-      Unit{"minutes", 60}, Unit{"minute", 60}, Unit{"mins", 60}, Unit{"min", 60}, Unit{"m", 60},
-      Unit{"hours", 3600}, Unit{"hour", 3600}, Unit{"h", 3600},
-  };
-  auto number = number_at(text, used);
-  if (!number || !std::isfinite(number->value) || number->value < 0) return std::nullopt;
-  // 6:02 or 1:06:02: sixty of the right are one of the left.
-  for (int parts = 1; parts < 3 && used < text.size() && text[used] == ':'; ++parts) {
-    std::size_t part_used = 0;
-    const std::string_view digits = text.substr(used + 1);
-    if (digits.empty() || !is_digit(digits.front())) break;
-    const auto part = number_at(digits, part_used);
-    if (!part || part->value >= 60) return std::nullopt;
-    number = Stated{number->value * 60 + part->value, part->half_unit};
-    used += 1 + part_used;
-  }
-  const std::string_view behind = text.substr(used);
-  const std::size_t blanks = behind.starts_with(' ') ? 1 : 0;
-  for (const Unit& unit : kUnits) {
-    const std::string_view word = behind.substr(blanks);
-    if (!word.starts_with(unit.word)) continue;
-    if (word.size() > unit.word.size() && is_letter(word[unit.word.size()])) continue;
-    used += blanks + unit.word.size();
-    return Stated{number->value * unit.seconds, number->half_unit * unit.seconds};
-  }
-  return number;
 }
 
 }  // namespace assay

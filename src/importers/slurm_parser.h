@@ -34,10 +34,17 @@ class SlurmParser {
     SlurmEpoch* epoch = nullptr;
     const SlurmEpoch* before = nullptr;
   };
+  /// What one rank says of its course. Ranks see different data: a row of figures is of one of them.
+  struct RankState {
+    std::map<std::int64_t, SlurmEpoch> epochs;
+    Place place;
+    std::optional<Stated> lowest_val_loss;
+    std::optional<Stated> highest_val_accuracy;
+  };
   struct JobState {
     SlurmJob job;
-    std::map<std::int64_t, SlurmEpoch> epochs;
-    std::map<int, Place> place_of_rank;  ///< kNoRank for lines without a label
+    std::map<int, RankState> ranks;  ///< kNoRank for lines without a label
+    std::size_t epochs = 0;          ///< of all ranks together
     GpuTableReader gpu_table;
   };
   /// What the segment at hand is about; found out once, and only where it has figures.
@@ -58,16 +65,19 @@ class SlurmParser {
   void take_validation(LogKey key, const Value& value);
   void take_rate(LogKey key, const Value& value);
   void take_problem(std::string_view before_colon);
+  void take_announcement();
   const Progress& progress();
   void look_at_bar();
   void enter_epoch(std::int64_t number);
+  static void put_course(JobState& state);
   std::optional<Value> value_of(std::string_view text);
   /// Whether a value may end where `rest` begins. False where the end of the file may have cut it, or where another
   /// rank wrote into the line.
   bool ends_well(std::string_view rest);
   void start_again();
   SlurmJob& job() { return states_[current_]->job; }
-  int rank_key() const { return segment_.rank.value_or(kNoRank); }
+  /// Of the rank whose line it is; null for one too many.
+  RankState* rank_state();
 
   static constexpr int kNoRank = -1;
 
@@ -78,8 +88,5 @@ class SlurmParser {
   Progress progress_;
   bool cut_ = false;  ///< the file ends in the middle of a line
 };
-
-/// A time as logs write it: `362.45 seconds`, `6.04 min`, `0:06:02`, `362.45`; in seconds. `used` is its length.
-std::optional<Stated> log_duration_at(std::string_view text, std::size_t& used);
 
 }  // namespace assay

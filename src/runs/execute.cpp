@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {
@@ -29,29 +30,29 @@ void take_versions(Run& run, const RunFacts& facts) {
   take("python", run.provenance.python_version);
 }
 
-/// The null workload counted what it sent; whatever is missing was lost on the way.
-void check_for_lost_events(Run& run, const RunFacts& facts) {
-  const auto sent = run.metrics.find("events_sent");
-  if (run.kind != "null" || sent == run.metrics.end()) return;
-  const auto recorded = facts.events - 2;  // hello and result
-  run.metrics["events_recorded"] = static_cast<double>(recorded);
-  if (static_cast<double>(recorded) == sent->second) return;
-  run.flags.push_back(
-      {"lost_events", "protocol", fmt::format("{} of {:.0f} events were recorded.", recorded, sent->second)});
-  run.verdict = Verdict::invalid;
+Result<void> keep_artifact(const std::string& run, const std::filesystem::directory_entry& entry, Store& store) {
+  std::error_code code;
+  if (!entry.is_regular_file(code)) {
+    return Error{.kind = ErrorKind::unsupported, .message = "only files are kept, not folders and what is in them"};
+  }
+  ASSAY_TRY(const auto content, read_file(entry.path(), kLargestArtifact));
+  return store.attach(run, entry.path().filename().string(), content);
 }
 
-/// Keeps the files that the workload left for its run. One that cannot be kept is a flag, not a failure.
-void keep_artifacts(Run& run, const Workload& workload, Store& store) {
+/// Keeps the files that the workload left for its run. One that cannot be kept is counted, for the judge to see.
+void keep_artifacts(const Run& run, const Workload& workload, Store& store, RunFacts& facts) {
   if (workload.artifacts.empty()) return;
+  const auto lost = [&](const std::string& name, const std::string& why) {
+    if (facts.artifacts_lost++ == 0) facts.first_artifact_lost = fmt::format("'{}' ({})", printable(name), why);
+  };
   std::error_code code;
-  for (const auto& entry : std::filesystem::directory_iterator(workload.artifacts, code)) {
-    if (!entry.is_regular_file(code)) continue;
-    const std::string name = entry.path().filename().string();
-    auto content = read_file(entry.path(), kLargestArtifact);
-    auto kept = content ? store.attach(run.id, name, *content) : Result<void>(std::move(content).error());
-    if (!kept) run.flags.push_back({"artifact_lost", name, kept.error().text()});
+  std::filesystem::directory_iterator entry(workload.artifacts, code);
+  while (!code && entry != std::filesystem::directory_iterator()) {
+    const auto kept = keep_artifact(run.id, *entry, store);
+    if (!kept) lost(entry->path().filename().string(), kept.error().text());
+    entry.increment(code);
   }
+  if (code) lost(workload.artifacts.filename().string(), code.message());
 }
 
 struct Outcome {
@@ -94,16 +95,16 @@ Result<Run> execute_run(Run run, const Workload& workload, const RunServices& se
     return std::move(outcome).error();
   }
   take_versions(run, outcome->facts);
-  judge(run, outcome->facts, outcome->ending);
-  check_for_lost_events(run, outcome->facts);
-  keep_artifacts(run, workload, services.store);
+  keep_artifacts(run, workload, services.store, outcome->facts);
   run.series = writer->summaries();
   run.state = RunState::ended;
+  judge(run, outcome->facts, outcome->ending);
   if (auto finished = writer->finish(run); !finished) {
     log_error("the run was done, but its result could not be stored: {}", finished.error().text());
-    if (run.verdict == Verdict::valid || run.verdict == Verdict::flagged) run.verdict = Verdict::invalid;
-    run.flags.push_back({"recording_incomplete", "run", finished.error().text()});
+    if (!outcome->facts.recording_error) outcome->facts.recording_error = std::move(finished).error();
+    judge(run, outcome->facts, outcome->ending);
   }
+  services.observer.on_recorded(outcome->facts);
   services.observer.on_end(run);
   return run;
 }

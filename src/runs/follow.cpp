@@ -119,6 +119,8 @@ class Follower {
     if (::read(options_.stop_fd, &byte, 1) != 1) return;
     if (ending_.by == EndedBy::user) {
       process_.kill_now();
+    } else if (byte == FollowOptions::kInterrupt) {
+      process_.interrupt();
     } else {
       process_.stop();
     }

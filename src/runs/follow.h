@@ -20,6 +20,8 @@ class RunObserver {
   virtual void on_output(OutputStream /*stream*/, std::string_view /*text*/) {}
   /// At most five times a second.
   virtual void on_progress(const RunFacts& /*facts*/, Nanos /*elapsed*/) {}
+  /// The workload has ended, and this is all that it said. Comes before `on_end`.
+  virtual void on_recorded(const RunFacts& /*facts*/) {}
   virtual void on_end(const Run& /*run*/) {}
 };
 
@@ -28,6 +30,8 @@ struct FollowOptions {
   Nanos sample_period = std::chrono::seconds(1);  ///< between readings of the metric sources
   /// Becomes readable when the user wants to stop: one byte asks the workload to end, a second one kills it.
   int stop_fd = -1;
+  /// The byte that says that it was Ctrl-C, which the workload gets as SIGINT; any other one is SIGTERM.
+  static constexpr char kInterrupt = 'i';
 };
 
 /// Reads everything a workload prints and sends until it has ended and its pipes are empty. Blocks that long.

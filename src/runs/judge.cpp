@@ -84,6 +84,7 @@ std::string unknown_types_message(const RunFacts& facts) {
     message += fmt::format("{} event{} of the unknown type '{}'", count, count == 1 ? "" : "s", type);
     if (const auto meant = nearest(type, kKnown)) message += fmt::format(" (did you mean '{}'?)", *meant);
   }
+  if (facts.unknown_left_out) message += fmt::format("; {} of further types", facts.unknown_left_out);
   return message + ": kept, but not read.";
 }
 
@@ -117,16 +118,83 @@ void add_protocol_flags(Run& run, const RunFacts& facts) {
   }
 }
 
-void add_measurement_flags(Run& run, const RunFacts& facts, const Ending& ending) {
-  for (const auto& [name, value] : facts.last) {
-    if (std::isfinite(value)) continue;
+/// The null workload counted what it sent; whatever is missing was lost on the way.
+void check_for_lost_events(Run& run, const RunFacts& facts) {
+  const auto sent = facts.results.find("events_sent");
+  if (run.kind != "null" || sent == facts.results.end()) return;
+  const auto recorded = facts.events - 2;  // hello and result
+  run.metrics["events_recorded"] = static_cast<double>(recorded);
+  if (static_cast<double>(recorded) == sent->second) return;
+  run.flags.push_back(
+      {"lost_events", "protocol", fmt::format("{} of {:.0f} events were recorded.", recorded, sent->second)});
+}
+
+/// What the workload reported or left, and the recording does not have.
+void add_loss_flags(Run& run, const RunFacts& facts) {
+  if (facts.values_left_out) {
+    run.flags.push_back(
+        {"metrics_left_out", facts.first_left_out,
+         fmt::format(
+             "{} value{} of metrics beyond the first {} names, or with a name over {} characters, {} not kept. A "
+             "name with a step number in it is the usual cause.",
+             facts.values_left_out, facts.values_left_out == 1 ? "" : "s", kMostMetrics, kLongestMetricName,
+             facts.values_left_out == 1 ? "was" : "were")});
+  }
+  if (facts.flags_left_out) {
+    run.flags.push_back({"flags_left_out", "workload",
+                         fmt::format("It warned {} more time{}; the first {} warnings are kept as flags.",
+                                     facts.flags_left_out, facts.flags_left_out == 1 ? "" : "s", kMostWarnings)});
+  }
+  if (facts.artifacts_lost) {
+    run.flags.push_back({"artifact_lost", "artifacts",
+                         fmt::format("{} file{} that it left could not be kept: {}{}", facts.artifacts_lost,
+                                     facts.artifacts_lost == 1 ? "" : "s", facts.first_artifact_lost,
+                                     facts.artifacts_lost == 1 ? "." : ", and others.")});
+  }
+  check_for_lost_events(run, facts);
+}
+
+void add_reading_flags(Run& run, const RunFacts& facts) {
+  for (const auto& [name, why] : facts.doubtful) {
+    run.flags.push_back({"doubtful_reading", name,
+                         fmt::format("'{}' in its output may not mean what was read: {}. Check it, or say what to read "
+                                     "with `--metric '{}=REGEX'`.",
+                                     name, why, name)});
+  }
+}
+
+/// A value that is not finite is never passed over. At the end of a metric's course it takes the result with it.
+/// Earlier ones are flagged, all but gradient norms: with fp16, loss scaling finds its factor by overflowing.
+void add_non_finite_flags(Run& run, const RunFacts& facts) {
+  const auto ends_finite = [&](const std::string& name) {
+    const auto last = facts.last.find(name);
+    const auto result = facts.results.find(name);
+    return (last == facts.last.end() || std::isfinite(last->second)) &&
+           (result == facts.results.end() || std::isfinite(result->second));
+  };
+  for (const auto& [name, value] : run.metrics) {
+    if (ends_finite(name)) continue;
     run.flags.push_back({"non_finite", name, fmt::format("The last value of '{}' is not a finite number.", name)});
   }
+  for (const auto& [name, count] : facts.non_finite) {
+    if (!ends_finite(name) || name.ends_with("grad_norm")) continue;
+    run.flags.push_back({"non_finite_values", name,
+                         fmt::format("{} value{} of '{}' in the course of the run {} not a finite number.", count,
+                                     count == 1 ? "" : "s", name, count == 1 ? "was" : "were")});
+  }
+}
+
+void add_machine_flags(Run& run, const Ending& ending) {
   if (!ending.report.left_behind.empty()) {
     run.flags.push_back(
         {"left_processes", "workload",
          fmt::format("It left {} process{} running, which were ended: {}.", ending.report.left_behind.size(),
                      ending.report.left_behind.size() == 1 ? "" : "es", join(ending.report.left_behind, ", "))});
+  }
+  if (!ending.report.still_running.empty()) {
+    run.flags.push_back({"left_processes", "workload",
+                         fmt::format("Even SIGKILL did not end {}: hanging in a driver, or not ours to end.",
+                                     join(ending.report.still_running, ", "))});
   }
   // srun and mpirun bind each rank to cores of its own: then the machine's cores are what they share.
   const int cores = run.provenance.job.empty() ? run.provenance.cpu_cores : run.provenance.machine_cores;
@@ -220,7 +288,10 @@ void judge(Run& run, const RunFacts& facts, const Ending& ending) {
   collect_metrics(run, facts, ending);
   run.flags = facts.flags;
   add_protocol_flags(run, facts);
-  add_measurement_flags(run, facts, ending);
+  add_loss_flags(run, facts);
+  add_reading_flags(run, facts);
+  add_non_finite_flags(run, facts);
+  add_machine_flags(run, ending);
   run.error = find_error(run, facts, ending);
   if (run.error) {
     run.verdict = ending.by == EndedBy::user ? Verdict::interrupted : Verdict::failed;

@@ -25,7 +25,9 @@ int exit_code_of(const Run& run);
 int exit_code_of(ErrorKind kind);
 
 /// Fills in metrics, flags, error and verdict from what was recorded. A pure function of its arguments; the rules are
-/// listed in docs/reference/verdicts.md. `run` carries settings, ranks and the machine it ran on.
+/// listed in docs/reference/verdicts.md. `run` carries settings, ranks and the machine it ran on. It speaks last:
+/// whoever learns something that bears on the verdict puts it into the facts and asks again, and changes nothing
+/// afterwards.
 void judge(Run& run, const RunFacts& facts, const Ending& ending);
 
 }  // namespace assay

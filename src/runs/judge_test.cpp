@@ -91,6 +91,77 @@ TEST(Judge, ANonFiniteLossIsInvalid) {
   EXPECT_EQ(exit_code_of(run), 4);
 }
 
+TEST(Judge, AResultThatIsNotFiniteIsInvalid) {
+  for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    RunFacts facts;
+    facts.last = {{"loss", 0.5}};
+    facts.results = {{"val_loss", value}};
+    const auto run = judged(facts, finished());
+    EXPECT_EQ(run.verdict, Verdict::invalid) << value;
+    EXPECT_THAT(run.flags, Contains(Field(&Flag::about, "val_loss")));
+  }
+  RunFacts covered_up;
+  covered_up.last = {{"loss", std::nan("")}};
+  covered_up.results = {{"loss", 0.5}};
+  EXPECT_EQ(judged(covered_up, finished()).verdict, Verdict::invalid);
+}
+
+TEST(Judge, ANonFiniteValueInTheMiddleIsNeverValid) {
+  RunFacts facts;
+  facts.last = {{"loss", 0.5}, {"grad_norm", 1}};
+  facts.non_finite = {{"loss", 3}};
+  const auto run = judged(facts, finished());
+  EXPECT_EQ(run.verdict, Verdict::flagged);
+  EXPECT_THAT(run.flags, Contains(Field(&Flag::message, HasSubstr("3 values of 'loss'"))));
+  facts.non_finite = {{"grad_norm", 1}};
+  EXPECT_EQ(judged(facts, finished()).verdict, Verdict::valid) << "loss scaling overflows to find its factor";
+}
+
+TEST(Judge, WhatWasLostOnTheWayIsFlagged) {
+  RunFacts metrics;
+  metrics.values_left_out = 7;
+  metrics.first_left_out = "loss_at_step_2000";
+  EXPECT_EQ(judged(metrics, finished()).verdict, Verdict::flagged);
+  EXPECT_THAT(judged(metrics, finished()).flags, has_flag("metrics_left_out"));
+  RunFacts artifacts;
+  artifacts.artifacts_lost = 2;
+  artifacts.first_artifact_lost = "'trace.json' (too large)";
+  EXPECT_EQ(judged(artifacts, finished()).verdict, Verdict::flagged);
+  EXPECT_THAT(judged(artifacts, finished()).flags, Contains(Field(&Flag::message, HasSubstr("2 files"))));
+  RunFacts warnings;
+  warnings.flags_left_out = 1;
+  EXPECT_EQ(judged(warnings, finished()).verdict, Verdict::flagged);
+}
+
+TEST(Judge, EventsOfTheNullWorkloadThatAreMissingMakeItInvalid) {
+  assay::Run run;
+  run.kind = "null";
+  RunFacts facts;
+  facts.results = {{"events_sent", 1000}};
+  facts.events = 1002;
+  EXPECT_EQ(judged(facts, finished(), run).verdict, Verdict::valid);
+  EXPECT_EQ(judged(facts, finished(), run).metrics.at("events_recorded"), 1000);
+  facts.events = 1001;
+  EXPECT_EQ(judged(facts, finished(), run).verdict, Verdict::invalid);
+  EXPECT_THAT(judged(facts, finished(), run).flags, has_flag("lost_events"));
+}
+
+TEST(Judge, JudgingTwiceSaysTheSame) {
+  RunFacts facts;
+  facts.last = {{"loss", std::nan("")}};
+  facts.values_left_out = 1;
+  const auto once = judged(facts, finished());
+  const auto twice = judged(facts, finished(), once);
+  EXPECT_EQ(once.flags, twice.flags);
+  EXPECT_EQ(once.verdict, twice.verdict);
+}
+
+TEST(Judge, ProcessesThatCannotBeEndedAreFlagged) {
+  Ending ending = finished();
+  ending.report.still_running = {"nvidia-hang"};
+  EXPECT_THAT(judged({}, ending).flags, Contains(Field(&Flag::message, HasSubstr("nvidia-hang"))));
+}
+
 TEST(Judge, WhatWasNotRecordedIsInvalid) {
   RunFacts facts;
   facts.recording_error = Error{.kind = ErrorKind::io, .message = "No space left on device"};

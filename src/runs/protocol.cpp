@@ -60,6 +60,13 @@ std::string without_bare_non_finite(std::string_view line) {
   return repaired;
 }
 
+std::optional<double> non_finite_word(std::string_view text) {
+  static constexpr std::array<std::string_view, 8> kWords = {"NaN", "nan",  "Infinity", "-Infinity",
+                                                             "inf", "-inf", "Inf",      "-Inf"};
+  if (std::find(kWords.begin(), kWords.end(), text) == kWords.end()) return std::nullopt;
+  return std::nan("");
+}
+
 }  // namespace
 
 ProtocolParser::ProtocolParser() : parser_({}, parse_options()) {}
@@ -121,6 +128,7 @@ std::optional<double> metric_value(const json::value& value) {
     case json::kind::int64: return static_cast<double>(value.get_int64());
     case json::kind::uint64: return static_cast<double>(value.get_uint64());
     case json::kind::null: return std::nan("");
+    case json::kind::string: return non_finite_word(value.get_string());
     default: return std::nullopt;
   }
 }

@@ -51,7 +51,8 @@ class ProtocolParser {
   std::string problem_;
 };
 
-/// A number as a metric: JSON numbers, and null for what was not finite.
+/// A number as a metric: JSON numbers; null and the words that JSON libraries write in its place ("NaN", "Infinity")
+/// are values that were not finite.
 std::optional<double> metric_value(const json::value& value);
 
 /// True for the fields that describe an event rather than measure something: assay, type, step, epoch, t, rank, ….

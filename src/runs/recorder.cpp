@@ -14,10 +14,12 @@ namespace {
 /// A batched `steps` event may be long; anything longer is not a line that a program meant for us.
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kLongestQuote = 300;
-constexpr std::size_t kMostWarnings = 100;
 constexpr std::size_t kMostUnknownTypes = 20;
-/// More metrics than this are surely a mistake (a step number in the name), and each costs memory.
-constexpr std::size_t kMostSeries = 2000;
+
+/// Whether a new metric of that name may be taken beside those that there are.
+bool is_usable(std::string_view name, std::size_t others) {
+  return others < kMostMetrics && !name.empty() && name.size() <= kLongestMetricName;
+}
 
 std::string text_field(const json::object& body, std::string_view key) {
   const auto* value = body.if_contains(key);
@@ -32,6 +34,18 @@ std::optional<std::int64_t> integer_field(const json::object& body, std::string_
   const auto number = value->to_number<std::int64_t>(code);
   if (code) return std::nullopt;
   return number;
+}
+
+/// The rank that an event is from; 0 unless it says another.
+int rank_of(const json::object& body) {
+  const auto rank = integer_field(body, "rank");
+  return rank && *rank > 0 && *rank < 1'000'000 ? static_cast<int>(*rank) : 0;
+}
+
+/// What a `warning` event or an entry of a result's `flags` says. A flag without a kind could not be looked up.
+Flag flag_in(const json::object& body) {
+  const auto kind = text_field(body, "kind");
+  return {kind.empty() ? "workload_warning" : kind, text_field(body, "about"), text_field(body, "message")};
 }
 
 }  // namespace
@@ -80,12 +94,30 @@ void RunRecorder::take_line(Stream& stream, OutputStream which, const SplitLine&
   if (which == OutputStream::error && !trim(line.text).empty()) {
     facts_.last_error_line = redact(printable(line.text.substr(0, kLongestQuote)));
   }
-  const auto& found = patterns_.scan(line.text);
+  take_text(line.text);
+}
+
+void RunRecorder::take_text(std::string_view line) {
+  const auto& found = patterns_.scan(line);
+  text_steps_.see(found);
+  for (const auto& doubt : found.doubts) facts_.doubtful.try_emplace(std::string(doubt.name), doubt.why);
   if (found.metrics.empty()) return;
-  // Without a step in the text, each line that carries metrics is one.
-  text_step_ = found.step.value_or(text_step_ + 1);
-  for (const auto& metric : found.metrics) add_point(metric.name, text_step_, now_ns_, metric.value);
-  facts_.last_step = text_step_;
+  const std::int64_t step = text_steps_.step_of(found);
+  const int rank = found.rank.value_or(0);
+  for (const auto& metric : found.metrics) {
+    const Series* series = series_for(metric.name, rank);
+    if (!series) {
+      leave_out(metric.name);
+      continue;
+    }
+    auto& how = facts_.read[series->name];
+    if (how.empty()) how = metric.how;
+    // Until the next validation a progress bar repeats the figures of the last one.
+    const bool validation = metric.name.starts_with("val_") || metric.name.starts_with("test_");
+    if (found.bar && validation && series->last == metric.value) continue;
+    add_point(metric.name, step, now_ns_, metric.value, rank);
+  }
+  facts_.last_step = step;
 }
 
 void RunRecorder::keep_text(OutputStream which, const std::string& text) {
@@ -134,19 +166,13 @@ void RunRecorder::take_event(const ProtocolParser& parser, std::string_view line
     case EventType::sample: take_metrics("sample.", integer_field(body, "step").value_or(kNoStep), body); break;
     case EventType::hello: take_hello(body); break;
     case EventType::phase: facts_.phase = text_field(body, "name"); break;
-    case EventType::warning:
-      if (facts_.flags.size() < kMostWarnings) {
-        const auto kind = text_field(body, "kind");
-        facts_.flags.push_back(
-            {kind.empty() ? "workload_warning" : kind, text_field(body, "about"), text_field(body, "message")});
-      }
-      break;
+    case EventType::warning: take_flag(flag_in(body)); break;
     case EventType::error: take_error(body); break;
     case EventType::result: take_result(body); break;
     case EventType::unknown: {
       const std::string type = text_field(body, "type");
-      if (facts_.unknown_types.size() < kMostUnknownTypes || facts_.unknown_types.contains(type))
-        ++facts_.unknown_types[type];
+      const bool listed = facts_.unknown_types.size() < kMostUnknownTypes || facts_.unknown_types.contains(type);
+      ++(listed ? facts_.unknown_types[type] : facts_.unknown_left_out);
       break;
     }
   }
@@ -170,14 +196,27 @@ void RunRecorder::take_result(const json::object& body) {
   const json::object& values = metrics && metrics->is_object() ? metrics->get_object() : body;
   for (const auto& member : values) {
     if (is_reserved_field(member.key())) continue;
-    if (const auto value = metric_value(member.value())) facts_.results[std::string(member.key())] = *value;
+    const auto value = metric_value(member.value());
+    if (!value) continue;
+    const std::string name(member.key());
+    if (!facts_.results.contains(name) && !is_usable(name, facts_.results.size())) {
+      leave_out(name);
+      continue;
+    }
+    facts_.results[name] = *value;
   }
   const auto* flags = body.if_contains("flags");
   if (!flags || !flags->is_array()) return;
   for (const auto& item : flags->get_array()) {
-    const auto* flag = item.if_object();
-    if (!flag || facts_.flags.size() >= kMostWarnings) continue;
-    facts_.flags.push_back({text_field(*flag, "kind"), text_field(*flag, "about"), text_field(*flag, "message")});
+    if (const auto* flag = item.if_object()) take_flag(flag_in(*flag));
+  }
+}
+
+void RunRecorder::take_flag(Flag flag) {
+  if (facts_.flags.size() < kMostWarnings) {
+    facts_.flags.push_back(std::move(flag));
+  } else {
+    ++facts_.flags_left_out;
   }
 }
 
@@ -189,6 +228,7 @@ std::int64_t RunRecorder::time_from(const json::value* t) const {
 
 void RunRecorder::take_metrics(std::string_view prefix, std::int64_t step, const json::object& body) {
   const std::int64_t time = time_from(body.if_contains("t"));
+  const int rank = rank_of(body);
   std::string prefixed(prefix);
   for (const auto& member : body) {
     const std::string_view name = member.key();
@@ -196,11 +236,11 @@ void RunRecorder::take_metrics(std::string_view prefix, std::int64_t step, const
     const auto value = metric_value(member.value());
     if (!value) continue;
     if (prefix.empty()) {
-      add_point(name, step, time, *value);
+      add_point(name, step, time, *value, rank);
     } else {
       prefixed.resize(prefix.size());
       prefixed += name;
-      add_point(prefixed, step, time, *value);
+      add_point(prefixed, step, time, *value, rank);
     }
   }
 }
@@ -212,6 +252,7 @@ void RunRecorder::take_steps(const json::object& body) {
   const auto time_at = [&](std::size_t i) {
     return time_from(time_list && i < time_list->size() ? &(*time_list)[i] : nullptr);
   };
+  const int rank = rank_of(body);
   std::size_t count = 0;
   for (const auto& member : body) {
     const auto* list = member.value().if_array();
@@ -219,7 +260,7 @@ void RunRecorder::take_steps(const json::object& body) {
     count = std::max(count, list->size());
     for (std::size_t i = 0; i < list->size(); ++i) {
       const auto value = metric_value((*list)[i]);
-      if (value) add_point(member.key(), first + static_cast<std::int64_t>(i), time_at(i), *value);
+      if (value) add_point(member.key(), first + static_cast<std::int64_t>(i), time_at(i), *value, rank);
     }
   }
   if (count == 0) return;
@@ -228,25 +269,51 @@ void RunRecorder::take_steps(const json::object& body) {
   for (const auto& member : body) {
     if (is_reserved_field(member.key()) || member.value().is_array()) continue;
     if (const auto value = metric_value(member.value()))
-      add_point(member.key(), *facts_.last_step, time_at(count - 1), *value);
+      add_point(member.key(), *facts_.last_step, time_at(count - 1), *value, rank);
   }
 }
 
-SeriesHandle RunRecorder::series_for(std::string_view name, std::string_view unit) {
-  return writer_.open_series({.name = std::string(name), .labels = {}}, unit);
+RunRecorder::Series* RunRecorder::series_for(std::string_view name, int rank) {
+  std::string_view key = name;
+  if (rank != 0) {
+    ranked_name_.assign(name).append(1, '\0').append(std::to_string(rank));
+    key = ranked_name_;
+  }
+  const auto found = series_.find(key);
+  return found == series_.end() ? open_series(name, key, rank) : &found->second;
 }
 
-void RunRecorder::add_point(std::string_view name, std::int64_t step, std::int64_t time_ns, double value) {
-  auto found = series_.find(name);
-  if (found == series_.end()) {
-    if (series_.size() >= kMostSeries || name.empty() || name.size() > 200) return;
-    const MetricInfo* info = find_metric(name);
-    Series series{series_for(printable(name), info ? info->unit : ""), &facts_.last[std::string(name)]};
-    found = series_.emplace(std::string(name), series).first;
+RunRecorder::Series* RunRecorder::open_series(std::string_view name, std::string_view key, int rank) {
+  if (!is_usable(name, series_.size())) return nullptr;
+  const MetricInfo* info = find_metric(name);
+  SeriesKey stored{.name = printable(name), .labels = {}};
+  if (rank != 0) stored.labels["rank"] = std::to_string(rank);
+  Series opened{.handle = writer_.open_series(stored, info ? info->unit : ""),
+                .name = std::string(name),
+                .rank = rank,
+                .last = std::nan("")};
+  Series& series = series_.emplace(std::string(key), std::move(opened)).first->second;
+  Series*& lowest = lowest_[series.name];
+  if (!lowest || series.rank < lowest->rank) {
+    if (lowest) lowest->result = nullptr;
+    series.result = &facts_.last[series.name];
+    lowest = &series;
   }
-  *found->second.last = value;
+  return &series;
+}
+
+void RunRecorder::add_point(std::string_view name, std::int64_t step, std::int64_t time_ns, double value, int rank) {
+  Series* series = series_for(name, rank);
+  if (!series) return leave_out(name);
+  series->last = value;
+  if (series->result) *series->result = value;
+  if (!std::isfinite(value)) ++facts_.non_finite[series->name];
   const SeriesPoint point{.time_ns = time_ns, .step = step, .value = value};
-  note(writer_.append_points(found->second.handle, {&point, 1}));
+  note(writer_.append_points(series->handle, {&point, 1}));
+}
+
+void RunRecorder::leave_out(std::string_view name) {
+  if (facts_.values_left_out++ == 0) facts_.first_left_out = redact(printable(name.substr(0, kLongestMetricName)));
 }
 
 void RunRecorder::add_reading(const Reading& reading) {

@@ -14,32 +14,49 @@
 #include "runs/line_splitter.h"
 #include "runs/protocol.h"
 #include "runs/text_metrics.h"
+#include "runs/text_steps.h"
 #include "store/store.h"
 #include "telemetry/metric_source.h"
 
 namespace assay {
+
+/// More metrics than this are surely a mistake (a step number in the name), and each costs memory.
+inline constexpr std::size_t kMostMetrics = 2000;
+inline constexpr std::size_t kLongestMetricName = 200;
+inline constexpr std::size_t kMostWarnings = 100;  ///< of the workload's, kept as flags
 
 /// Everything a run said about itself, beside its points, events and output.
 struct RunFacts {
   json::object hello;                     ///< the workload's greeting, if it sent one
   std::optional<RunError> error;          ///< from an `error` event; the first one counts
   std::map<std::string, double> results;  ///< from `result` events
-  std::map<std::string, double> last;     ///< last value of each workload metric, finite or not
-  std::vector<Flag> flags;                ///< from `warning` and `result` events
+  /// Last value of each workload metric, finite or not; of the lowest rank where several report it.
+  std::map<std::string, double> last;
+  std::map<std::string, std::int64_t> non_finite;  ///< how many values of a workload metric were NaN or infinite
+  std::vector<Flag> flags;                         ///< from `warning` and `result` events
   std::string phase;
   std::string last_error_line;  ///< what it printed last on standard error
   std::optional<std::int64_t> last_step;
   std::optional<std::int64_t> total_steps;  ///< as the workload announced it
+
+  std::map<std::string, std::string> read;      ///< metrics read from ordinary text → what was done to their numbers
+  std::map<std::string, std::string> doubtful;  ///< metrics in ordinary text that could be read in two ways → which
 
   std::int64_t events = 0;
   std::int64_t malformed = 0;
   std::string first_malformed;  ///< what was wrong with the first of them
   std::int64_t newer = 0;       ///< events of a newer protocol version
   std::map<std::string, std::int64_t> unknown_types;
+  std::int64_t unknown_left_out = 0;  ///< further events of unknown types, beyond the types that are listed
+  std::int64_t flags_left_out = 0;    ///< further warnings and flags of the workload
+  std::int64_t values_left_out = 0;   ///< of metrics beyond the limit on names, or with an unusable name
+  std::string first_left_out;         ///< the first metric that this happened to
   std::int64_t over_long_lines = 0;
   std::int64_t output_bytes = 0;
   std::int64_t output_dropped = 0;       ///< beyond the limit on output
   std::optional<Error> recording_error;  ///< the first failure to write; recording has stopped there
+  std::int64_t artifacts_lost = 0;
+  std::string first_artifact_lost;  ///< its name, and why
 };
 
 struct RecorderOptions {
@@ -81,16 +98,18 @@ class RunRecorder {
   void keep_text(OutputStream which, const std::string& text);
   void take_event(const ProtocolParser& parser, std::string_view line);
   void take_problem(ProtocolParser::Outcome outcome, const ProtocolParser& parser);
+  void take_text(std::string_view line);
   void take_metrics(std::string_view prefix, std::int64_t step, const json::object& body);
   void take_steps(const json::object& body);
   void take_hello(const json::object& body);
   void take_error(const json::object& body);
   void take_result(const json::object& body);
-  void add_point(std::string_view name, std::int64_t step, std::int64_t time_ns, double value);
+  void take_flag(Flag flag);
+  void add_point(std::string_view name, std::int64_t step, std::int64_t time_ns, double value, int rank = 0);
+  void leave_out(std::string_view name);
   std::int64_t time_now() const;
   /// The workload's own clock (seconds since it started) where an event has one, else when the event came.
   std::int64_t time_from(const json::value* t) const;
-  SeriesHandle series_for(std::string_view name, std::string_view unit);
   void note(Result<void> written);
 
   struct TransparentHash {
@@ -99,8 +118,14 @@ class RunRecorder {
   };
   struct Series {
     SeriesHandle handle = 0;
-    double* last = nullptr;
+    std::string name;
+    int rank = 0;
+    double last = 0;
+    double* result = nullptr;  ///< in the facts; null where a lower rank reports the same metric
   };
+  /// The series of a metric; rank 0, and whoever does not say, have the one without a label. Null: one too many.
+  Series* series_for(std::string_view name, int rank);
+  Series* open_series(std::string_view name, std::string_view key, int rank);
 
   RunWriter& writer_;
   TextMetrics patterns_;
@@ -109,9 +134,11 @@ class RunRecorder {
   SteadyTime started_;
   WallTime started_wall_;
   std::int64_t now_ns_ = 0;  ///< of the bytes being taken in
-  std::int64_t text_step_ = 0;
+  TextSteps text_steps_;
   Stream out_, error_, events_;
-  std::unordered_map<std::string, Series, TransparentHash, std::equal_to<>> series_;
+  std::unordered_map<std::string, Series, TransparentHash, std::equal_to<>> series_;   ///< by name, and rank if not 0
+  std::unordered_map<std::string, Series*, TransparentHash, std::equal_to<>> lowest_;  ///< by name: of the lowest rank
+  std::string ranked_name_;
   RunFacts facts_;
 };
 

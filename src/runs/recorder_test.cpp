@@ -1,5 +1,6 @@
 #include "runs/recorder.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -172,6 +173,35 @@ TEST_F(RecorderTest, TooManyMetricNamesAreBounded) {
   auto recorder = make();
   for (int i = 0; i < 5000; ++i) recorder.add_events(R"({"type":"step","metric_)" + std::to_string(i) + "\":1}\n");
   EXPECT_THAT(writer_.keys, SizeIs(2000));
+  EXPECT_EQ(recorder.facts().values_left_out, 3000);
+  EXPECT_EQ(recorder.facts().first_left_out, "metric_2000");
+}
+
+TEST_F(RecorderTest, WhatIsBeyondALimitIsCounted) {
+  auto recorder = make();
+  recorder.add_events(R"({"type":"step","loss":1,")" + std::string(300, 'n') + "\":1}\n");
+  for (int i = 0; i < 103; ++i) recorder.add_events("{\"type\":\"warning\",\"message\":\"again\"}\n");
+  for (int i = 0; i < 25; ++i) recorder.add_events(R"({"type":"odd)" + std::to_string(i) + "\"}\n");
+  std::string result = R"({"type":"result","metrics":{)";
+  for (int i = 0; i < 2001; ++i) result += fmt::format("{}\"r{}\":1", i ? "," : "", i);
+  recorder.add_events(result + "}}\n");
+  const auto& facts = recorder.facts();
+  EXPECT_EQ(facts.values_left_out, 2);
+  EXPECT_EQ(facts.flags_left_out, 3);
+  EXPECT_EQ(facts.unknown_left_out, 5);
+  EXPECT_THAT(facts.results, SizeIs(2000));
+}
+
+TEST_F(RecorderTest, EverySpellingOfNotFiniteIsOne) {
+  auto recorder = make();
+  recorder.add_events(
+      "{\"type\":\"step\",\"a\":NaN,\"b\":null,\"c\":-Infinity,\"d\":\"NaN\",\"e\":\"Infinity\",\"f\":\"text\",\"g\":1}"
+      "\n"
+      "{\"type\":\"result\",\"metrics\":{\"x\":NaN,\"y\":null,\"z\":Infinity,\"w\":\"nan\"}}\n");
+  const auto& facts = recorder.facts();
+  EXPECT_THAT(facts.non_finite, ElementsAre(testing::Pair("a", 1), testing::Pair("b", 1), testing::Pair("c", 1),
+                                            testing::Pair("d", 1), testing::Pair("e", 1)));
+  for (const auto* name : {"x", "y", "z", "w"}) EXPECT_FALSE(std::isfinite(facts.results.at(name))) << name;
 }
 
 }  // namespace

@@ -90,6 +90,21 @@ std::optional<Run> done_already(Store& store, const PlannedRun& planned) {
   return std::move(run).value();
 }
 
+/// A study that somebody is doing right now must not be done a second time beside it. Runs whose process is gone are
+/// closed by looking at them.
+Result<void> check_idle(Store& store, const Study& study) {
+  for (const auto& planned : study.plan) {
+    if (planned.run.empty()) continue;
+    const auto run = store.find_run(planned.run);
+    if (!run || run->state == RunState::ended) continue;
+    return Error{.kind = ErrorKind::busy,
+                 .message = fmt::format("the study '{}' still runs: its run {} ({}) has not ended", study.name,
+                                        planned.run, planned.variant),
+                 .hint = "Wait for it, or stop it with Ctrl-C where it was started."};
+  }
+  return {};
+}
+
 }  // namespace
 
 int exit_code_of(const StudyOutcome& outcome) {
@@ -110,6 +125,7 @@ Result<Run> run_single(const PlannedRun& planned, std::string name, std::vector<
 
 Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& options, const RunServices& services) {
   ASSAY_TRY(const Study study, services.store.find_study(study_id));
+  ASSAY_CHECK(check_idle(services.store, study));
   StudyOutcome outcome;
   for (std::size_t i = 0; i < study.plan.size(); ++i) {
     const PlannedRun& planned = study.plan[i];

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runs/text_keys.h"
 
 namespace assay {
 
@@ -18,10 +18,12 @@ struct MetricPattern {
   std::string expression;  ///< regular expression with one group; empty: `name=NUMBER`, `name: NUMBER`, `name NUMBER`
 };
 
-/// Finds metrics in lines of ordinary text such as
-///   `Epoch 3/10  step 120: loss=0.1234, val_acc: 0.95, tokens/s=3200`.
-/// Without patterns of the user's own it knows the usual names (loss, accuracy, perplexity, learning rate, throughput
-/// and their common spellings); other numbers are left alone.
+/// Finds metrics in lines of ordinary text, as a person would read them:
+///   `Epoch 3/10  step 120: loss=0.1234, val_acc: 95.3%, tokens/s=3,200`
+///   `[rank2] Test set: Average loss: 0.0312, Accuracy: 9847/10000 (98%)`
+/// It knows the usual names and the habits of the usual frameworks (docs/guides/reading-output.md); other numbers are
+/// left alone, and what could mean two things is not read but reported. Remembers from line to line what a program's
+/// percentages look like. One thread; work is linear in the length of the line.
 class TextMetrics {
  public:
   /// An expression that does not compile, or has no group, is a `usage` error.
@@ -33,20 +35,36 @@ class TextMetrics {
 
   struct Found {
     std::string_view name;  ///< valid as long as this object
-    double value = 0;
+    double value = 0;       ///< in the unit of docs/reference/metrics.md: shares 0…1, seconds
+    std::string_view how;   ///< what was done to the number: "percent → share"; mostly empty
+  };
+  /// Something that looks like a metric and could be read in two ways.
+  struct Doubt {
+    std::string_view name;
+    std::string_view why;  ///< in words, for the user; valid for good
+  };
+  struct Counter {
+    std::int64_t at = 0;
+    std::int64_t of = 0;  ///< 0: not said
   };
   struct Line {
-    std::optional<std::int64_t> step;
-    std::vector<Found> metrics;
+    std::optional<int> rank;            ///< from `[rank2]`, `Rank 2:`, `[1,2]<stdout>:`
+    std::optional<Counter> step;        ///< `step 120`, `iter 7/100`
+    std::optional<Counter> batch;       ///< place within an epoch or a pass: `[ 10/5005]`, `423/938 [00:04<`
+    std::optional<std::int64_t> epoch;  ///< whole ones only: 0.53 of an epoch is no place to count from
+    bool validation = false;            ///< the line is about validation or test data
+    bool bar = false;                   ///< a progress bar, which repeats its figures
+    std::vector<Found> metrics;         ///< one per name
+    std::vector<Doubt> doubts;
   };
   /// What one line says; the result is valid until the next call.
   const Line& scan(std::string_view line);
 
  private:
-  struct Compiled;
-  explicit TextMetrics(std::unique_ptr<Compiled> compiled);
-  std::unique_ptr<Compiled> compiled_;
-  Line line_;
+  struct State;
+  class Scan;
+  explicit TextMetrics(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cmath>
 
 namespace assay {
@@ -43,15 +44,33 @@ TEST(TextMetrics, NonFiniteValuesAreFound) {
 
 TEST(TextMetrics, FindsTheStep) {
   auto metrics = TextMetrics::make({});
-  EXPECT_EQ(metrics->scan("step 120: loss=1").step, 120);
-  EXPECT_EQ(metrics->scan("[iter=7/100] loss=1").step, 7);
-  EXPECT_EQ(metrics->scan("loss=1").step, std::nullopt);
+  EXPECT_EQ(metrics->scan("step 120: loss=1").step->at, 120);
+  EXPECT_EQ(metrics->scan("[iter=7/100] loss=1").step->at, 7);
+  EXPECT_EQ(metrics->scan("[iter=7/100] loss=1").step->of, 100);
+  EXPECT_FALSE(metrics->scan("loss=1").step);
+  EXPECT_FALSE(metrics->scan("epoch_step=1 step_size=3 loss=1").step);
+  EXPECT_EQ(metrics->scan("Epoch: [3][ 10/500] Loss 1 (1)").epoch, 3);
+  EXPECT_FALSE(metrics->scan("{'loss': 1, 'epoch': 1.0}").epoch) << "part of an epoch is no place to count from";
 }
 
 TEST(TextMetrics, UsersOwnNamesAndExpressions) {
   EXPECT_EQ(found_in("reward 3.5", {{"reward", ""}}), (Metrics{{"reward", 3.5}}));
   EXPECT_EQ(found_in("request took 12.5 ms", {{"latency_ms", "took ([0-9.]+) ms"}}), (Metrics{{"latency_ms", 12.5}}));
   EXPECT_EQ(found_in("nothing here", {{"latency_ms", "took ([0-9.]+) ms"}}), Metrics{});
+}
+
+TEST(TextMetrics, AUsersOwnNameAddsToTheKnownSpellings) {
+  EXPECT_EQ(found_in("val_acc: 0.95", {{"val_accuracy", ""}}), (Metrics{{"val_accuracy", 0.95}}));
+  EXPECT_EQ(found_in("f1 87.5%", {{"f1", ""}}), (Metrics{{"f1", 0.875}}));
+  EXPECT_EQ(found_in("latency_ms: 1,234.5", {{"latency_ms", ""}}), (Metrics{{"latency_ms", 1234.5}}));
+  EXPECT_EQ(found_in("took 12ms", {{"took", ""}}), (Metrics{{"took", 12}})) << "only the user knows its unit";
+}
+
+TEST(TextMetrics, SaysWhatItDidToANumber) {
+  auto metrics = TextMetrics::make({}).value();
+  EXPECT_EQ(metrics.scan("val acc: 95.5%").metrics.at(0).how, "percent → share");
+  EXPECT_EQ(metrics.scan("iter 3: loss 1, time 20ms").metrics.at(1).how, "ms → s");
+  EXPECT_EQ(metrics.scan("val_loss: 0.5").metrics.at(0).how, "");
 }
 
 TEST(TextMetrics, AnExpressionReplacesTheBuiltInMetricOfItsName) {
@@ -75,6 +94,44 @@ TEST(TextMetrics, BadExpressionsAreUsageErrors) {
 TEST(TextMetrics, LongLinesDoNotExhaustTheStack) {
   const std::string line = std::string(500'000, 'a') + " took 1 ms";
   EXPECT_EQ(found_in(line, {{"latency_ms", "(?:a|b)*took ([0-9.]+) ms"}}), Metrics{});
+}
+
+TEST(TextMetrics, LongLinesTakeTimeInProportion) {
+  // Each of these invites a reader to look ahead again and again.
+  for (const std::string part :
+       {"loss ", "(", "[rank", "[1,", "1/", "Epoch [", "loss (", "\x1b[", "9", "1,234", "loss=tensor("}) {
+    std::string line;
+    while (line.size() < 1'000'000) line += part;
+    const auto started = std::chrono::steady_clock::now();
+    (void)found_in(line);
+    EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5)) << part;
+  }
+}
+
+TEST(PrintedNumber, ReadsWhatStandsAroundIt) {
+  using Unit = PrintedNumber::Unit;
+  const auto number = [](std::string_view text) { return printed_number_at(text).value(); };
+  EXPECT_EQ(number("1,234,567.5 x").value, 1234567.5);
+  EXPECT_EQ(number("-1e-3,").value, -1e-3);
+  EXPECT_EQ(number(".5").value, 0.5);
+  EXPECT_EQ(number("1.2M").value, 1.2e6);
+  EXPECT_EQ(number("3k ").value, 3000);
+  EXPECT_EQ(number("123ms").factor, 1e-3);
+  EXPECT_EQ(number("12 µs").factor, 1e-6);
+  EXPECT_EQ(number("98.2 %").unit, Unit::percent);
+  EXPECT_EQ(number("9847/10000 (98%)").of, 10000);
+  EXPECT_EQ(number("6.9 ( 7.0)").average, 7.0);
+  EXPECT_EQ(number("155,123 tok/s").unit, Unit::tokens_rate);
+  EXPECT_EQ(number("0.25 samples/s=3").unit, Unit::none) << "a name of the next number";
+  EXPECT_TRUE(number("0,25").doubtful);
+  EXPECT_TRUE(std::isinf(number("-Infinity").value));
+  EXPECT_TRUE(std::isnan(number("NaN").value));
+  EXPECT_TRUE(std::isinf(number("1e999").value));
+  EXPECT_EQ(number("1e-999").value, 0);
+  for (const auto* text : {"", "-", ".", "abc", "1.2.3", "3rd", "0x1f", "nano", "info", "12abc", "1_000", "5'"}) {
+    const auto read = printed_number_at(text);
+    EXPECT_TRUE(!read || std::string_view(text) == "5'") << text;
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kTagPrefix = "tag:";
+constexpr std::string_view kStudyPrefix = "study:";
 constexpr std::string_view kLast = "@last";
 constexpr std::size_t kShortestPrefix = 2;
 /// How many candidates a message lists.
@@ -63,6 +64,15 @@ Result<std::vector<std::string>> with_tag(Store& store, std::string_view referen
   return no_such("run with the tag", tag, std::move(tags));
 }
 
+Result<std::vector<std::string>> of_study(Store& store, std::string_view reference) {
+  ASSAY_TRY(const auto study, resolve_study(store, reference.substr(kStudyPrefix.size())));
+  ASSAY_TRY(const auto page, list(store, {{.field = "study", .op = Condition::Op::equal, .text = study}}, -1, false));
+  std::vector<std::string> ids;
+  for (const auto& row : page.rows) ids.push_back(row.id);
+  if (!ids.empty()) return ids;
+  return Error{.kind = ErrorKind::not_found, .message = fmt::format("the study '{}' has no runs", study)};
+}
+
 Result<std::vector<std::string>> nth_last(Store& store, std::string_view reference) {
   ASSAY_TRY(const auto back, places_back(reference));
   ASSAY_TRY(const auto page, store.list_runs({.limit = 1, .offset = back}));
@@ -76,6 +86,7 @@ Result<std::vector<std::string>> nth_last(Store& store, std::string_view referen
 
 Result<std::vector<std::string>> resolve_runs(Store& store, std::string_view reference) {
   if (reference.starts_with(kTagPrefix)) return with_tag(store, reference);
+  if (reference.starts_with(kStudyPrefix)) return of_study(store, reference);
   if (reference.starts_with('@')) return nth_last(store, reference);
 
   const std::string text(reference);
@@ -109,6 +120,35 @@ Result<std::string> resolve_run(Store& store, std::string_view reference) {
   ASSAY_TRY(auto ids, resolve_runs(store, reference));
   if (ids.size() == 1) return std::move(ids.front());
   return several(reference, "stands for several runs, but one is needed", ids);
+}
+
+Result<void> resolve_studies(Store& store, std::vector<Condition>& conditions) {
+  using Op = Condition::Op;
+  std::vector<Condition> added;
+  for (auto& condition : conditions) {
+    if (condition.field != "study" || condition.text.empty()) continue;
+    if (condition.op == Op::contains) {
+      condition.field = "name";
+    } else if (condition.op == Op::equal || condition.op == Op::not_equal) {
+      ASSAY_TRY(const auto studies, store.list_studies());
+      const bool named =
+          std::any_of(studies.begin(), studies.end(), [&](const Study& study) { return study.name == condition.text; });
+      const bool is_id =
+          std::any_of(studies.begin(), studies.end(), [&](const Study& study) { return study.id == condition.text; });
+      if (named && !is_id) {
+        condition.field = "name";
+      } else {
+        ASSAY_TRY(condition.text, resolve_study(store, condition.text));
+        continue;
+      }
+    } else {
+      continue;
+    }
+    // A run of its own may bear the same name.
+    if (condition.op != Op::not_equal) added.push_back({.field = "study", .op = Op::not_equal, .text = ""});
+  }
+  conditions.insert(conditions.end(), added.begin(), added.end());
+  return {};
 }
 
 Result<std::string> resolve_study(Store& store, std::string_view reference) {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/age.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -100,6 +101,27 @@ Result<std::vector<Word>> split_words(std::string_view text) {
   return words;
 }
 
+bool has_operator(const Word& word) {
+  const std::string_view open = std::string_view(word.text).substr(0, std::min(word.text.size(), word.quoted_from));
+  return std::any_of(kOperators.begin(), kOperators.end(),
+                     [&](const Operator& known) { return open.find(known.text) != std::string_view::npos; });
+}
+
+/// Names have blanks in them: a word without an operator belongs to the value before it.
+std::vector<Word> join_values(std::vector<Word> words) {
+  std::vector<Word> joined;
+  for (auto& word : words) {
+    const bool goes_on = !joined.empty() && has_operator(joined.back()) &&
+                         joined.back().quoted_from == std::string::npos && !has_operator(word);
+    if (goes_on) {
+      joined.back().text += " " + word.text;
+    } else {
+      joined.push_back(std::move(word));
+    }
+  }
+  return joined;
+}
+
 template <typename Enum, std::size_t Count>
 Result<void> check_name(std::string_view field, std::string_view text, const std::array<Enum, Count>& values) {
   std::vector<std::string> names;
@@ -141,7 +163,7 @@ Result<double> read_time(std::string_view text, WallTime now) {
   if (auto time = parse_iso8601(date_only ? std::string(text) + "T00:00:00Z" : std::string(text)); time.ok()) {
     return unix_seconds(*time);
   }
-  if (auto age = parse_duration(text); age.ok()) return unix_seconds(now - *age);
+  if (auto age = parse_age(text); age.ok()) return unix_seconds(now - *age);
   return mistake(
       fmt::format("'{}' is neither a time nor an age. Write '2026-11-15', '2026-11-15T04:05:06Z' or '2d'", text));
 }
@@ -171,6 +193,10 @@ Result<Condition> read_condition(const Word& word, WallTime now) {
       if (!text.substr(at).starts_with(spelling)) continue;
       Condition condition{
           .field = std::string(text.substr(0, at)), .op = op, .text = std::string(text.substr(at + spelling.size()))};
+      if (condition.field == "last" && op == Op::equal) {
+        condition.field = "created";
+        condition.op = Op::greater_equal;
+      }
       const auto kind = run_field_kind(condition.field);
       if (!kind) return unknown_field(condition.field);
       ASSAY_CHECK(read_value(condition, *kind, now));
@@ -201,7 +227,8 @@ double unix_seconds(WallTime time) {
 }
 
 Result<std::vector<Condition>> parse_conditions(std::string_view text, WallTime now) {
-  ASSAY_TRY(const auto words, split_words(text));
+  ASSAY_TRY(auto split, split_words(text));
+  const auto words = join_values(std::move(split));
   std::vector<Condition> conditions;
   std::vector<std::string> mistakes;
   for (const auto& word : words) {

@@ -71,8 +71,9 @@ struct RunPage {
   std::int64_t total = 0;  ///< that match, on all pages
 };
 
-/// Reads `verdict=valid tag=4gpu metrics.loss<0.5 created>2d`: conditions separated by white space; values may be
-/// quoted; a time is ISO 8601 or an age (`2d`, `3h`: `created>2d` means within the last two days, hence `now`);
+/// Reads `verdict=valid tag=4gpu metrics.loss<0.5 created>2d`: conditions separated by white space; a word that is no
+/// condition goes on with the value before it (`name=my first run verdict=valid`); values may be quoted; `last=5m` is
+/// `created>5m`; a time is ISO 8601 or an age (`2d`, `3h`: `created>2d` means within the last two days, hence `now`);
 /// durations need a unit. All mistakes in one error of kind `usage`, with did-you-mean for fields.
 Result<std::vector<Condition>> parse_conditions(std::string_view text, WallTime now);
 

@@ -54,6 +54,23 @@ TEST(Conditions, SeveralAndQuoted) {
   EXPECT_EQ(one("name=").text, "");
 }
 
+TEST(Conditions, NamesHaveBlanks) {
+  const auto conditions = parse_conditions("name=my first run verdict=valid variant=shorter + bigger batch", kNow);
+  ASSERT_TRUE(conditions.ok()) << conditions.error().text();
+  ASSERT_EQ(conditions->size(), 3U);
+  EXPECT_EQ((*conditions)[0].text, "my first run");
+  EXPECT_EQ((*conditions)[1].text, "valid");
+  EXPECT_EQ((*conditions)[2].text, "shorter + bigger batch");
+  EXPECT_THAT(mistake("name='quoted' more"), HasSubstr("'more' is no condition"));
+}
+
+TEST(Conditions, AgesAsEverybodyWritesThem) {
+  EXPECT_EQ(one("last=5m").field, "created");
+  EXPECT_EQ(one("last=5m").op, Op::greater_equal);
+  EXPECT_EQ(one("last=5m").number, 1'800'000'000 - 300);
+  EXPECT_EQ(one("created>5m").number, 1'800'000'000 - 300);
+}
+
 TEST(Conditions, TimesAndDurations) {
   EXPECT_EQ(one("created>2d").number, 1'800'000'000 - 2 * 86400);
   EXPECT_EQ(one("created>2d").op, Op::greater);

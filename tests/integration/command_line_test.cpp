@@ -21,7 +21,7 @@ TEST_F(CommandLine, HelpIsGroupedAndHasExamples) {
   const auto help = cli_.run({"--help"});
   EXPECT_EQ(help.exit_code, 0);
   for (const auto* text :
-       {"Run:", "Look:", "Manage:", "Machine:", "Examples:", "assay exec -- python3 train.py", "Exit codes:"}) {
+       {"Run:", "Look:", "Manage:", "Machine:", "Examples:", "assay exec python3 train.py", "Exit codes:"}) {
     EXPECT_THAT(help.out, HasSubstr(text));
   }
   for (const auto* command : {"run", "exec", "validate", "schema", "runs", "show", "logs", "tag", "rm", "prune",
@@ -41,7 +41,6 @@ TEST_F(CommandLine, WrongUseIsExitCode2WithAHint) {
                                              {"runs", "--limit", "many"},
                                              {"exec"},
                                              {"exec", "--"},
-                                             {"exec", "true"},
                                              {"run"},
                                              {"run", "no-such-file.yaml"},
                                              {"validate"},
@@ -133,6 +132,37 @@ TEST_F(CommandLine, ExecRecordsEverything) {
   EXPECT_EQ(cli_.run({"logs", "@last", "--errors"}).out, "a warning\n");
 }
 
+TEST_F(CommandLine, ExecNeedsNoDashes) {
+  EXPECT_EQ(cli_.run({"exec", "sh", "-c", "echo $0 $1", "--name", "--"}).out, "--name --\n");
+  EXPECT_EQ(cli_.last_run().at("name").as_string(), "sh") << "options behind the command are the command's";
+  EXPECT_EQ(cli_.run({"exec", "--name", "x", "-q", "--tag=a", "echo", "-q"}).out, "-q\n");
+  EXPECT_EQ(cli_.last_run().at("name").as_string(), "x");
+  EXPECT_EQ(cli_.run({"exec", "--data", cli_.data().string(), "--", "echo", "--data"}).out, "--data\n");
+  EXPECT_EQ(cli_.run({"exec", "--nam", "x", "echo"}).exit_code, 2) << "a mistyped option is no command";
+}
+
+TEST_F(CommandLine, ExecListsWhatItRead) {
+  const auto answer =
+      cli_.run({"exec", "sh", "-c", "echo 'Epoch 1 | Train Loss: 0.5 | Val Loss: 0.4 | Val Acc: 95.5%'"});
+  EXPECT_EQ(answer.exit_code, 0) << answer.error;
+  EXPECT_THAT(answer.error, HasSubstr("read loss, val_accuracy (percent → share), val_loss from its output"));
+  EXPECT_DOUBLE_EQ(cli_.last_run().at("metrics").at("val_accuracy").to_number<double>(), 0.955);
+  const auto doubtful = cli_.run({"exec", "sh", "-c", "echo val_acc=0.9; echo val_acc=12"});
+  EXPECT_EQ(doubtful.exit_code, 4);
+  EXPECT_THAT(doubtful.error, HasSubstr("doubtful_reading"));
+}
+
+TEST_F(CommandLine, EveryRankIsItsOwnSeries) {
+  EXPECT_EQ(
+      cli_.run({"exec", "sh", "-c", "echo '[rank1] loss=2'; echo '[rank0] loss=1'; echo '[rank1] loss=4'"}).exit_code,
+      0);
+  const auto run = cli_.last_run();
+  EXPECT_EQ(run.at("metrics").at("loss").to_number<double>(), 1) << "of the lowest rank";
+  int series = 0;
+  for (const auto& one : run.at("series").as_array()) series += one.at("name") == "loss" ? 1 : 0;
+  EXPECT_EQ(series, 2);
+}
+
 TEST_F(CommandLine, ExecPassesInputOn) {
   const auto answer = cli_.run({"exec", "-q", "--", "cat"}, {}, "from the user\n");
   EXPECT_EQ(answer.out, "from the user\n");
@@ -188,6 +218,41 @@ TEST_F(CommandLine, RunsAreListedFilteredAndSorted) {
   EXPECT_THAT(names({"--limit", "2"}), SizeIs(2));
   EXPECT_THAT(names({"metrics.loss<0.5", "--sort", "name"}), SizeIs(3));
   EXPECT_THAT(cli_.run({"runs"}).out, AllOf(HasSubstr("✔ valid"), HasSubstr("✘ failed"), HasSubstr("n=beta")));
+}
+
+TEST_F(CommandLine, FiltersTakeNamesAsPeopleWriteThem) {
+  cli_.run({"exec", "-q", "--name", "my first run", "true"});
+  cli_.run({"exec", "-q", "--name", "other", "echo", "learning_rate=0.1"});
+  const auto sweep =
+      cli_.write("lr-sweep.yaml", "kind: command\ncommand: echo loss={n}\nparams: {n: 0}\nsweep: {params.n: [1, 2]}\n");
+  EXPECT_EQ(cli_.run({"run", "-q", sweep}).exit_code, 0);
+  const auto count = [&](const std::vector<std::string>& filter) {
+    std::vector<std::string> arguments = {"runs"};
+    arguments.insert(arguments.end(), filter.begin(), filter.end());
+    return cli_.json(arguments).at("result").at("total").as_int64();
+  };
+  EXPECT_EQ(count({"name=my first run", "verdict=valid"}), 1);
+  EXPECT_EQ(count({"study=lr-sweep"}), 2);
+  EXPECT_EQ(count({"study~sweep"}), 2);
+  EXPECT_EQ(count({"last=5m"}), 4);
+  const auto mistyped = cli_.run({"runs", "study=lr-swep"});
+  EXPECT_EQ(mistyped.exit_code, 2);
+  EXPECT_THAT(mistyped.error, HasSubstr("Did you mean 'lr-sweep'?"));
+  EXPECT_THAT(cli_.run({"runs", "-m", "lr"}).error, HasSubstr("Did you mean 'learning_rate'?"));
+  EXPECT_THAT(cli_.run({"run", sweep, "--set", "lr=1"}).error, Not(IsEmpty()));
+}
+
+TEST_F(CommandLine, SeveralRunsAreTaggedAndExportedAtOnce) {
+  cli_.run({"exec", "-q", "--name", "a", "echo", "loss=1"});
+  cli_.run({"exec", "-q", "--name", "b", "echo", "loss=2"});
+  EXPECT_EQ(cli_.run({"tag", "@last", "@last-1", "gpu=a100", "a"}).exit_code, 0);
+  EXPECT_EQ(cli_.json({"runs", "tag=gpu=a100", "tag=a"}).at("result").at("total").as_int64(), 2)
+      << "a word that is also the name of a run is a tag";
+  const auto table = cli_.run({"export", "tag:a", "--format", "csv"});
+  EXPECT_EQ(table.exit_code, 0) << table.error;
+  EXPECT_THAT(table.out, StartsWith("run,step,time_ns"));
+  const auto file = cli_.write("both.csv", table.out);
+  EXPECT_EQ(cli_.json({"import", "csv", file}).at("result").at("runs").as_array().size(), 2U);
 }
 
 TEST_F(CommandLine, TagRmPruneReindex) {

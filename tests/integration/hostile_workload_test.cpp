@@ -129,6 +129,46 @@ TEST_F(HostileWorkload, AFullDiskIsReportedAndWhatWasWrittenStays) {
   EXPECT_THAT(logs.out, HasSubstr("000000 yyy"));
 }
 
+TEST_F(HostileWorkload, AResultThatIsNotFiniteIsNeverValid) {
+  for (const auto* value : {"NaN", "null", "Infinity", "\"NaN\""}) {
+    const auto answer =
+        python("print('{\"assay\":1,\"type\":\"result\",\"metrics\":{\"val_loss\":" + std::string(value) + "}}')");
+    EXPECT_EQ(answer.exit_code, 4) << value;
+    EXPECT_EQ(cli_.last_run().at("verdict").as_string(), "invalid") << value;
+  }
+}
+
+TEST_F(HostileWorkload, ArtifactsThatCannotBeKeptAreFlaggedBeforeTheVerdict) {
+  const auto spec = cli_.write(
+      "leaves.yaml",
+      "kind: command\n"
+      "command: mkdir $ASSAY_ARTIFACTS/checkpoints && echo x > $ASSAY_ARTIFACTS/kept.txt && echo loss=0.5\n");
+  EXPECT_EQ(cli_.run({"run", spec}).exit_code, 4);
+  EXPECT_THAT(flags_of_last(), testing::ElementsAre("artifact_lost"));
+  EXPECT_EQ(cli_.last_run().at("verdict").as_string(), "flagged");
+}
+
+TEST_F(HostileWorkload, CtrlCReachesTheProgramAsSigint) {
+  const auto script = cli_.write("train.py",
+                                 "import time\n"
+                                 "print('loss=0.5', flush=True)\n"
+                                 "try: time.sleep(1000)\n"
+                                 "except KeyboardInterrupt: print('checkpoint saved', flush=True)\n");
+  std::jthread runner([&] {
+    (void)run_command({AssayCli::program().string(), "exec", "--", "python3", script},
+                      {.deadline = std::chrono::seconds(80), .environment = {{"ASSAY_DATA", cli_.data().string()}}})
+        .ok();
+  });
+  ASSERT_TRUE(eventually([&] { return cli_.run({"logs", "@last"}).out.find("loss=0.5") != std::string::npos; }));
+  for (const int pid : processes_with(script)) {
+    const auto name = read_file(fs::path("/proc") / std::to_string(pid) / "comm");
+    if (name && name->starts_with("assay") && !name->starts_with("assay-guard")) ::kill(pid, SIGINT);
+  }
+  runner.join();
+  EXPECT_THAT(cli_.run({"logs", "@last"}).out, HasSubstr("checkpoint saved"));
+  EXPECT_EQ(cli_.last_run().at("verdict").as_string(), "interrupted");
+}
+
 TEST_F(HostileWorkload, KillingAssayLeavesNoProcessAndAllData) {
   const std::string mark = "assay_test_kill_" + cli_.folder().filename().string();
   const auto script = cli_.write("train.py",

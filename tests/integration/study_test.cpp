@@ -108,6 +108,9 @@ TEST_F(Studies, CtrlCStopsTheStudyAndSaysHowToGoOn) {
                          {.deadline = std::chrono::seconds(80), .environment = {{"ASSAY_DATA", cli_.data().string()}}});
   });
   ASSERT_TRUE(eventually([&] { return cli_.run({"logs", "@last"}).out == "started\n"; }));
+  const auto twice = cli_.run({"run", "--resume", "@last"});
+  EXPECT_EQ(twice.exit_code, 3) << "it still runs";
+  EXPECT_THAT(twice.error, HasSubstr("still runs"));
   const auto assays = processes_with(spec);
   ASSERT_THAT(assays, SizeIs(1));
   ::kill(assays.front(), SIGINT);

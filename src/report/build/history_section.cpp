@@ -131,6 +131,17 @@ ChartBlock history_chart(const std::vector<History>& histories) {
 
 }  // namespace
 
+std::vector<DegradedHost> degraded_hosts(std::span<const RecordedRun> runs) {
+  const auto histories = histories_of(runs);
+  std::vector<DegradedHost> degraded;
+  for (std::size_t i = 0; i < histories.size(); ++i) {
+    const Judged judged = judge(histories, i);
+    if (!judged.since) continue;
+    degraded.push_back({histories[i].host, -judged.effect_percent, histories[i].runs[*judged.since]->id});
+  }
+  return degraded;
+}
+
 std::optional<Section> history_section(std::span<const RecordedRun> runs) {
   const auto histories = histories_of(runs);
   if (histories.empty()) return std::nullopt;

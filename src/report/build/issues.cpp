@@ -186,6 +186,14 @@ void look_at_nodes(const NodesAnswer& nodes, Issues& issues) {
   }
 }
 
+void look_at_history(std::span<const RecordedRun> runs, Issues& issues) {
+  for (const auto& one : degraded_hosts(runs)) {
+    issues.add("degraded_host", one.host,
+               fmt::format("It does the same work {:.1f} % slower than before.", one.percent),
+               fmt::format("seen at run {}: see History", one.run));
+  }
+}
+
 void look_at_scaling(const ScalingAnswer& scaling, Issues& issues) {
   for (const auto& curve : scaling.curves) {
     for (const auto& row : curve.rows) {
@@ -296,6 +304,7 @@ std::vector<Finding> issues_in(const Answers& answers) {
   }
   if (answers.serving) look_at_serving(*answers.serving, issues);
   if (answers.nodes) look_at_nodes(*answers.nodes, issues);
+  look_at_history(answers.input.runs, issues);
   if (answers.scaling) look_at_scaling(*answers.scaling, issues);
   if (answers.matrix) look_at_matrix(*answers.matrix, issues);
   look_at_expectations(answers, issues);

@@ -103,6 +103,9 @@ std::vector<std::string> headlines(const Answers& answers) {
                                  : "",
         total.mean_latency_s ? fmt::format(", mean latency {:.0f} ms", *total.mean_latency_s * 1000) : ""));
   }
+  for (const auto& one : degraded_hosts(answers.input.runs)) {
+    lines.push_back(fmt::format("{} has become {:.1f} % slower at the same work.", one.host, one.percent));
+  }
   return lines;
 }
 

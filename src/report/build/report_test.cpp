@@ -388,6 +388,9 @@ TEST(Report, AHostThatGotSlowerIsFoundInItsHistory) {
   EXPECT_THAT(column_of(document, "history_table", "fixed_rule"), Not(Contains("alarm")))
       << "3 % is below the fixed rule";
   EXPECT_NE(find_chart(document, "history"), nullptr);
+  const std::string text = render_markdown(document);
+  EXPECT_THAT(text, HasSubstr("node2 has become")) << "the summary says so";
+  EXPECT_THAT(text, HasSubstr("It does the same work")) << "it is an issue";
 }
 
 TEST(Report, AFleetThatGotSlowerTogetherIsNoSlowHost) {

@@ -66,6 +66,13 @@ std::optional<Section> latency_section(std::span<const RecordedRun> runs);
 
 /// Hosts that did the same work ten times or more: trend, change of level, beside Hunter's method and a fixed rule.
 std::optional<Section> history_section(std::span<const RecordedRun> runs);
+/// A host that History finds slower than it was.
+struct DegradedHost {
+  std::string host;
+  double percent = 0;  ///< by how much
+  std::string run;     ///< at which it was seen
+};
+std::vector<DegradedHost> degraded_hosts(std::span<const RecordedRun> runs);
 /// Where models, devices or software differ: who is fastest, and at which cost.
 std::optional<Section> leaderboard_section(std::span<const Arm> arms, const ReportOptions& options);
 /// The devices of these runs that are in the catalogue, beside what was measured on them.

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "base/age.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -50,7 +51,7 @@ struct Times {
 };
 
 Result<Nanos> duration_of(std::string_view key, std::string_view value) {
-  auto duration = parse_duration(value);
+  auto duration = parse_age(value);
   if (!duration) return misuse(fmt::format("'{}={}' {}", key, value, duration.error().message));
   if (*duration <= Nanos::zero()) return misuse(fmt::format("'{}={}' must be above 0", key, value));
   return duration;

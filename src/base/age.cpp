@@ -1,0 +1,26 @@
+#include "base/age.h"
+
+#include <string>
+
+#include "base/units.h"
+
+namespace assay {
+namespace {
+
+bool is_digit(char character) { return character >= '0' && character <= '9'; }
+bool is_letter(char character) { return (character | 0x20) >= 'a' && (character | 0x20) <= 'z'; }
+
+}  // namespace
+
+Result<Nanos> parse_age(std::string_view text) {
+  std::string spelled;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    spelled += text[i];
+    const bool begins = i > 0 && (is_digit(text[i - 1]) || text[i - 1] == ' ');
+    const bool ends = i + 1 == text.size() || !is_letter(text[i + 1]);
+    if (text[i] == 'm' && begins && ends) spelled += "in";
+  }
+  return parse_duration(spelled);
+}
+
+}  // namespace assay
