@@ -110,6 +110,8 @@ namespace {
 
 /// Enough for the ends of a 95 % interval to stand to about a tenth of its width.
 constexpr int kDraws = 1000;
+/// A law that is further off describes nothing: sizes that are slower than one rank have no serial share.
+constexpr double kWorstFit = 0.25;
 
 /// What the mean of a size might as well have been, as a factor: Student's t on the logarithmic scale.
 double drawn_factor(const SpeedupPoint& point, Random& random) {
@@ -166,6 +168,8 @@ ScalingLaw fit_scaling_law(const SpeedupPoint& baseline, std::span<const Speedup
   } else {
     law.universal.reset();
   }
+  const double error = law.universal ? law.universal->relative_error : law.amdahl->relative_error;
+  if (error > kWorstFit) return {};
   return law;
 }
 

@@ -91,6 +91,12 @@ TEST(ScalingLaw, OnlyTheLawThatTheNoiseSupportsIsStated) {
   EXPECT_TRUE(unclear.amdahl->serial_share_interval->contains(unclear.amdahl->serial_share));
 }
 
+TEST(ScalingLaw, SizesThatNoLawDescribesHaveNone) {
+  const auto law = fit_scaling_law({}, std::vector<SpeedupPoint>{{2, 0.02}});
+  EXPECT_FALSE(law.amdahl);
+  EXPECT_FALSE(law.universal);
+}
+
 TEST(ScalingLaw, WithoutRepeatsThereAreNoIntervals) {
   const auto few = fit_scaling_law({}, from_law(0.02, 0.01, {2, 4}));
   ASSERT_TRUE(few.amdahl) << "two sizes for two parameters prove no fall";

@@ -11,7 +11,7 @@ constexpr std::string_view kPage = R"(
 *{box-sizing:border-box}
 html{-webkit-text-size-adjust:100%;scroll-padding-top:1rem}
 body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums;overflow-wrap:break-word}
-.page{max-width:72rem;margin:0 auto;padding:2.75rem 2rem 4rem}
+.page{max-width:84rem;margin:0 auto;padding:2.75rem 2rem 4rem}
 header{max-width:60rem}
 h1{margin:0;font-size:1.85rem;line-height:1.2;font-weight:650;letter-spacing:-.015em;overflow-wrap:anywhere}
 h2{margin:0 0 1rem;padding-top:.9rem;border-top:1px solid var(--rule);font-size:1.22rem;line-height:1.3;font-weight:650;letter-spacing:-.008em;overflow-wrap:anywhere}

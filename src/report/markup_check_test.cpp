@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 3> kVoidElements = {"meta", "link", "br"};
+constexpr std::array<std::string_view, 4> kVoidElements = {"meta", "link", "br", "wbr"};
 constexpr std::array<std::string_view, 6> kReferences = {"amp;", "lt;", "gt;", "quot;", "apos;", "#39;"};
 
 class MarkupCheck {

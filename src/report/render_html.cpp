@@ -135,7 +135,7 @@ class HtmlReport {
     out += "<thead>\n<tr>";
     for (const auto& column : table.columns)
       out += fmt::format("<th scope=\"col\"{}>{}</th>", column.align == Align::right ? " class=\"number\"" : "",
-                         escape_xml(clean_line(column.title)));
+                         with_soft_breaks(escape_xml(clean_line(column.title))));
     out += "</tr>\n</thead>\n<tbody>\n";
     for (const auto& row : table.rows) {
       out += "<tr>";

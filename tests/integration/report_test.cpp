@@ -162,14 +162,14 @@ TEST_F(ReportCommand, AFailedRunIsAnIssueAndNeverAResult) {
 
 /// The README's own example, with noise that the seed decides.
 std::string learning_rates_spec() {
-  return R"(kind: command
+  return R"yaml(kind: command
 name: learning rates
 command: 'echo "loss=$(awk "BEGIN { srand($ASSAY_SEED); print {rate} * (1 + rand() / 20) }")"'
 params: {rate: 0.1}
 sweep:
   params.rate: [0.1, 0.01, 0.001]
 repeat: 5
-)";
+)yaml";
 }
 
 TEST_F(ReportCommand, AStudyIsAboutWhatItsProgramReports) {

@@ -90,7 +90,12 @@ FigureTable settings_table(const std::vector<Side>& sides) {
       }
     }
   }
-  for (const auto& [name, row] : values) add_if_different(table, name, row);
+  // A command that has parameters differs by them, and by seeds: they say it in fewer words.
+  const bool parameters = std::any_of(values.begin(), values.end(),
+                                      [](const auto& setting) { return setting.first.starts_with("params."); });
+  for (const auto& [name, row] : values) {
+    if (name != "command" || !parameters) add_if_different(table, name, row);
+  }
   return table;
 }
 

@@ -98,7 +98,9 @@ void add_outcome_rows(FigureTable& table, const OutcomesAnswer& answer, const Ou
     if (values.empty()) verdict = Figure(std::string(verdict_name(answer.arms[i]->any())), Tone::muted);
     table.rows.push_back({outcome.metric, answer.arms[i]->name, count_figure(static_cast<double>(values.size())),
                           repeats_figure(values, outcome.unit), compared ? ratio_figure(comparison.ratio) : Figure(),
-                          compared ? range_figure(comparison.ratio_interval, 3) : Figure(),
+                          compared && comparison.verdict != ArmVerdict::no_spread
+                              ? range_figure(comparison.ratio_interval, 3)
+                              : Figure(),
                           p_figure(comparison.adjusted_p), std::move(verdict)});
   }
 }
