@@ -99,7 +99,8 @@ def run(display, lane, title, command, log, env=None, niceness=0):
                 first_progress = now, done
             since, before = first_progress
             left = ""
-            if done > before and now - since > 5:
+            # The first ones tell little: of tests the longest go first.
+            if done - before > total / 20 and now - since > 5:
                 left = f", about {clock((now - since) / (done - before) * (total - done))} left"
             display.show(lane, f"{title}: {done} of {total}{left}")
         _, status, usage = os.wait4(process.pid, 0)

@@ -2,15 +2,11 @@
 
 #include <string>
 
+#include "base/ascii.h"
 #include "base/units.h"
 
 namespace assay {
-namespace {
-
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
-bool is_letter(char character) { return (character | 0x20) >= 'a' && (character | 0x20) <= 'z'; }
-
-}  // namespace
+namespace {}  // namespace
 
 Result<Nanos> parse_age(std::string_view text) {
   std::string spelled;

@@ -143,6 +143,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
+bool contains(std::span<const std::string_view> list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
 std::string join(std::span<const std::string> parts, std::string_view separator) {
   std::string text;
   for (std::size_t i = 0; i < parts.size(); ++i) {

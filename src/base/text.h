@@ -14,11 +14,13 @@ std::string_view trim(std::string_view text);
 /// Every part, empty ones included: n separators give n + 1 parts. The parts point into `text`.
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
+bool contains(std::span<const std::string_view> list, std::string_view word);
 /// ASCII letters only.
 std::string lower_case(std::string_view text);
 
-/// The candidate a user probably meant: edit distance with swaps, at most a third of the word, case only between equals;
-/// else the only one that the word abbreviates: `lr` is learning_rate, `optim` optimizer. Nothing if none is near.
+/// The candidate a user probably meant: edit distance with swaps, at most a third of the word, case only between
+/// equals; else the only one that the word abbreviates: `lr` is learning_rate, `optim` optimizer. Nothing if none is
+/// near.
 std::optional<std::string> nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// Columns a terminal needs for UTF-8 text (combining marks 0, East Asian wide 2, all else 1).

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kLargestCsv = std::size_t{2} << 30;
 constexpr std::size_t kMostColumns = 4'000'000;      ///< of all runs together
 constexpr double kLargestStep = 9007199254740992.0;  // 2⁵³
-constexpr std::size_t kLongestText = 200;
+constexpr std::size_t kLongestCsvText = 200;
 constexpr std::string_view kParams = "params.";
 /// Seconds that no wall clock shows any more: 1973.
 constexpr std::int64_t kEarliestTimestamp = std::int64_t{100'000'000} * 1'000'000'000;
@@ -182,17 +182,18 @@ class MetricsCsv {
     };
     run.from_table = true;
     run.name = printable(cell(columns_.run));
-    run.status = printable(cell(columns_.status).substr(0, kLongestText));
+    run.status = printable(cell(columns_.status).substr(0, kLongestCsvText));
     if (const auto created = cell(columns_.created); !is_missing(created)) run.created_ns = time_from_cell(created);
     if (const auto ended = cell(columns_.ended); !is_missing(ended)) run.ended_ns = time_from_cell(ended);
     for (const std::size_t i : columns_.settings) {
       const std::string_view value = cell(i);
       if (!is_missing(value))
-        run.settings[titles_[i].substr(kParams.size())] = printable(value.substr(0, kLongestText));
+        run.settings[titles_[i].substr(kParams.size())] = printable(value.substr(0, kLongestCsvText));
     }
     for (const std::size_t i : columns_.metrics) {
       const std::string_view value = cell(i);
-      if (!is_missing(value) && !style_.read(value)) run.texts[titles_[i]] = printable(value.substr(0, kLongestText));
+      if (!is_missing(value) && !style_.read(value))
+        run.texts[titles_[i]] = printable(value.substr(0, kLongestCsvText));
     }
   }
 

@@ -4,14 +4,13 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
+
 namespace assay {
 namespace {
 
 /// More ranks than any cluster has; longer numbers are not labels.
 constexpr std::size_t kLongestRank = 6;
-
-bool is_letter(char character) { return (character | 0x20) >= 'a' && (character | 0x20) <= 'z'; }
-bool is_digit(char character) { return character >= '0' && character <= '9'; }
 
 std::optional<int> rank_digits(std::string_view digits) {
   int rank = 0;

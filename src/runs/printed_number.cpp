@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/ascii.h"
+
 namespace assay {
 namespace {
 
@@ -64,8 +66,6 @@ constexpr std::array kUnits = {
     UnitWord{"/s", Unit::rate, 1},
 };
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {

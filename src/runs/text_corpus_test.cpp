@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "runs/recorder.h"
 #include "support/collecting_writer.h"
+#include "support/source_tree.h"
 
 // Logs as the usual programs write them, each line with what a person would read in it: tests/fixtures/logs.
 
@@ -19,7 +20,7 @@ constexpr std::string_view kExpected = "#=";
 
 std::vector<fs::path> logs() {
   std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(ASSAY_LOG_FIXTURES)) {
+  for (const auto& entry : fs::directory_iterator(test::fixture_folder() / "logs")) {
     if (entry.path().extension() == ".log") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/ascii.h"
+
 namespace assay {
 namespace {
 
@@ -12,9 +14,6 @@ using Unit = PrintedNumber::Unit;
 constexpr std::string_view kPercentToShare = "percent → share";
 constexpr std::string_view kFractionToShare = "correct/all → share";
 constexpr std::string_view kMillisToSeconds = "ms → s";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
 
 constexpr std::array<bool, 256> kNameCharacters = [] {
   std::array<bool, 256> table{};

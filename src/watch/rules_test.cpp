@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <fstream>
 
-#include "support/source_tree.h"
+#include "support/generated_page.h"
 
 namespace assay {
 namespace {
@@ -139,16 +138,7 @@ TEST(WatchRules, AFileGivesItsRulesOrAllMistakesAtOnce) {
   EXPECT_THAT(bad.error().message, HasSubstr("rules.yaml:2:"));
 }
 
-// To renew the page after a change of the table: ASSAY_UPDATE_DOCS=1 assay_watch_test --gtest_filter=WatchRules.*Page*
-TEST(WatchRules, ThePageInTheTreeIsUpToDate) {
-  const fs::path page = test::source_folder() / "docs/reference/watch-rules.md";
-  if (std::getenv("ASSAY_UPDATE_DOCS") != nullptr) {
-    ASSERT_TRUE(write_file_atomically(page, rules_reference()).ok());
-  }
-  const auto text = read_file(page);
-  ASSERT_TRUE(text.ok()) << text.error().text();
-  EXPECT_EQ(*text, rules_reference()) << "Run this test once with ASSAY_UPDATE_DOCS=1 and commit the page.";
-}
+TEST(GeneratedPage, OfWatchRules) { test::expect_generated_page("docs/reference/watch-rules.md", rules_reference()); }
 
 }  // namespace
 }  // namespace assay

@@ -346,6 +346,7 @@ Result<void> choose_first(std::vector<CompareSide>& sides, std::string_view base
   }
   ASSAY_CHECK(check_baseline(arms, baseline));
   std::vector<const Arm*> places;
+  places.reserve(arms.size());
   for (const auto& arm : arms) places.push_back(&arm);
   const auto chosen = static_cast<std::ptrdiff_t>(choose_baseline(places, baseline));
   std::rotate(sides.begin(), sides.begin() + chosen, sides.begin() + chosen + 1);
@@ -361,6 +362,7 @@ Document comparison_of(const std::vector<CompareSide>& sources, const ReportOpti
   }
   const Goals goals(all, options);
   std::vector<Side> sides;
+  sides.reserve(sources.size());
   for (const auto& source : sources) sides.push_back(side_of(source, goals, options));
   const bool unequal = unequal_work(sides);
   const auto outcomes = outcomes_of(sides, goals, headlines_of(sides, goals, unequal));

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/text.h"
 #include "model/metric_direction.h"
 
 namespace assay {
@@ -15,11 +16,6 @@ constexpr std::array<std::string_view, 6> kQualityFirst = {"val_loss",      "val
 constexpr std::array<std::string_view, 4> kQualityLast = {"final_loss", "loss", "accuracy", "perplexity"};
 constexpr std::array<std::string_view, 4> kRates = {"samples_per_second", "tokens_per_second", "throughput",
                                                     "events_per_second"};
-
-template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
 
 std::optional<Direction> direction_from(std::optional<MetricInfo::Better> better) {
   if (!better) return Direction::unknown;

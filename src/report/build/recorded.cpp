@@ -21,11 +21,6 @@ constexpr std::array<std::string_view, 8> kBookkeeping = {"name",  "tags",  "pri
 constexpr std::array<std::string_view, 7> kSize = {"ranks", "nodes",   "node_count", "effective_batch",
                                                    "seed",  "scaling", "command"};
 
-template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
 void flatten(const json::value& value, const std::string& name, std::map<std::string, std::string>& into) {
   if (const auto* object = value.if_object()) {
     for (const auto& [key, member] : *object) {

@@ -9,7 +9,7 @@
 #include "report/build/recorded_fixture.h"
 #include "report/build/rules.h"
 #include "report/render.h"
-#include "support/source_tree.h"
+#include "support/generated_page.h"
 
 namespace assay {
 namespace {
@@ -328,17 +328,7 @@ TEST(Report, IssuesOfResourcesHaveTheirRules) {
   for (const auto& one : harmless) EXPECT_THAT(rules_for(one), Not(Contains(one.rule)));
 }
 
-// To renew the page after a change of the table: ASSAY_UPDATE_DOCS=1 assay_report_build_test
-// --gtest_filter=*RulesAreInTheDocs
-TEST(Report, TheRulesAreInTheDocs) {
-  const std::filesystem::path path = test::source_folder() / "docs/reference/report-rules.md";
-  if (std::getenv("ASSAY_UPDATE_DOCS") != nullptr) {
-    ASSERT_TRUE(write_file_atomically(path, rule_reference()));
-  }
-  const auto text = read_file(path);
-  ASSERT_TRUE(text) << text.error().text();
-  EXPECT_EQ(*text, rule_reference());
-}
+TEST(GeneratedPage, OfReportRules) { test::expect_generated_page("docs/reference/report-rules.md", rule_reference()); }
 
 TEST(Report, ARunThatFailedBeforeAnythingWasRecordedIsReportedOn) {
   ReportInput input{.title = "x"};
