@@ -244,7 +244,7 @@ TEST(NodeResultsImport, LatenciesOfSamplesGivePercentiles) {
       ImportFormat::results,
       {{"node1_result.json",
         R"({"node": "node1", "samples_requested": 4, "successful_samples": 4, "total_time_seconds": 2, "latencies_ms": [400, 100, 300, 200], "latency_p99_ms": 395})"}});
-  const Run& run = imported.runs.at(0).run;
+  const assay::Run& run = imported.runs.at(0).run;
   EXPECT_DOUBLE_EQ(run.metrics.at("latency_p50_seconds"), 0.3);
   EXPECT_DOUBLE_EQ(run.metrics.at("latency_p99_seconds"), 0.395) << "what the file states stays";
   EXPECT_DOUBLE_EQ(run.metrics.at("mean_latency_seconds"), 0.25);

@@ -230,7 +230,7 @@ TEST(ImportedCsv, ATableOfRunsTellsHowTheyEnded) {
   EXPECT_EQ(verdict("b"), Verdict::failed);
   EXPECT_EQ(verdict("c"), Verdict::interrupted);
   EXPECT_EQ(verdict("d"), Verdict::interrupted);
-  const Run& first = *find_run(imported, "a");
+  const assay::Run& first = *find_run(imported, "a");
   EXPECT_EQ(iso8601(first.created), "2025-11-11T09:14:02.000Z");
   EXPECT_EQ(first.spec.at("learning_rate").to_number<double>(), 0.001);
   EXPECT_EQ(first.spec.at("optimizer").as_string(), "adam");
@@ -255,7 +255,7 @@ TEST(ImportedCsv, LatenciesOfRequestsGivePercentiles) {
   std::string text = "request,latency_ms,ttft_ms\n";
   for (int i = 1; i <= 100; ++i) text += fmt::format("{},{},{}\n", i, i * 10, i);
   const auto imported = import_texts(ImportFormat::csv, {{"requests.csv", text}});
-  const Run& run = imported.runs.at(0).run;
+  const assay::Run& run = imported.runs.at(0).run;
   EXPECT_DOUBLE_EQ(run.metrics.at("latency_p50_seconds"), 0.51) << "sorted[⌊n·p⌋], as LoadGen counts";
   EXPECT_DOUBLE_EQ(run.metrics.at("latency_p99_seconds"), 1.0);
   EXPECT_DOUBLE_EQ(run.metrics.at("mean_latency_seconds"), 0.505);
