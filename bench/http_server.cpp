@@ -252,7 +252,7 @@ Result<bool> measure(const char* name, const std::optional<TlsFiles>& tls, doubl
     ours.push_back(*own);
     limits.push_back(*bound);
   }
-  const auto median = [](std::vector<Rate>& rates, double Rate::*figure) {
+  const auto median = [](std::vector<Rate>& rates, double Rate::* figure) {
     std::ranges::sort(rates, {}, figure);
     return rates[kRounds / 2].*figure;
   };

@@ -36,7 +36,7 @@ StopSignals::StopSignals() {
   write_ = FileDescriptor(fds[1]);
   was_requested = false;
   pipe_fd = fds[1];
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);

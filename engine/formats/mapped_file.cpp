@@ -29,7 +29,7 @@ MappedFile::MappedFile(const std::string& path) {
   // O_NONBLOCK: a named pipe is refused below instead of being waited for.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) fail(path, errno);
-  struct stat status {};
+  struct stat status{};
   if (::fstat(fd, &status) != 0) {
     const int error = errno;
     ::close(fd);

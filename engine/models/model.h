@@ -60,8 +60,9 @@ std::unique_ptr<Model> make_model(const TrainSpec& spec, const DataShape& data);
 /// The vocabulary a named language model has before any data is seen; 0 for other models.
 std::int64_t vocabulary_of(const ModelSpec& spec);
 
-/// Fills parameters (which have memory) from safetensors in the Hugging Face layout. Missing tensors (but adapters, which
-/// then keep their random start) and wrong shapes are Failure `bad_file`; returns how many tensors of the file were not used.
+/// Fills parameters (which have memory) from safetensors in the Hugging Face layout. Missing tensors (but adapters,
+/// which then keep their random start) and wrong shapes are Failure `bad_file`; returns how many tensors of the file
+/// were not used.
 std::int64_t load_weights(Parameters& parameters, const std::string& path);
 
 }  // namespace assay::engine

@@ -98,8 +98,7 @@ INSTANTIATE_TEST_SUITE_P(Models, PublishedSizes,
                                          Published{"mistral-7b", Task::pretrain, 7241732096}),
                          [](const auto& test) {
                            std::string name = test.param.name;
-                           std::replace_if(
-                               name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+                           std::replace_if(name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
                            return name;
                          });
 

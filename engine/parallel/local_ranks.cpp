@@ -47,7 +47,7 @@ class HeldSignals {
     for (const int signal : kEnding) ::sigaddset(&set_, signal);
     ::sigprocmask(SIG_BLOCK, &set_, &before_);
     // Somebody may have started us with children ignored; then nobody could be waited for.
-    struct sigaction usual {};
+    struct sigaction usual{};
     usual.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &usual, &child_before_);
   }
@@ -69,7 +69,7 @@ class HeldSignals {
  private:
   sigset_t set_{};
   sigset_t before_{};
-  struct sigaction child_before_ {};
+  struct sigaction child_before_{};
 };
 
 int exit_code_of(const RankPlace& place, const Body& body, int listening_fd) {

@@ -79,7 +79,9 @@ TEST(MessageStream, GivesUpOnSomebodyWhoNeverReads) {
 TEST(MessageStream, EndsWithTheOtherSide) {
   Ends ends = connected();
   ends.left.send({{"last", true}});
-  { const Ends gone{std::move(ends.left), MessageStream(Fd())}; }
+  {
+    const Ends gone{std::move(ends.left), MessageStream(Fd())};
+  }
   std::vector<object> messages;
   EXPECT_FALSE(ends.right.receive(messages));
   EXPECT_THAT(messages, ElementsAre(object{{"last", true}}));

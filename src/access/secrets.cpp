@@ -109,7 +109,7 @@ Result<JoinToken> parse_join_token(std::string_view text) {
 Result<std::string> read_secret_file(const fs::path& path) {
   // A pipe would wait for a writer.
   ASSAY_TRY(const auto file, open_file(path, O_RDONLY | O_NONBLOCK));
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file.get(), &info) != 0) return system_error(errno, fmt::format("cannot look at '{}'", path.string()));
   ASSAY_CHECK(check_private(info.st_mode, path));
   ASSAY_TRY(const std::string content, read_small(file.get(), path));

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 unsigned mode_of(const fs::path& path) {
-  struct stat info {};
+  struct stat info{};
   EXPECT_EQ(::stat(path.c_str(), &info), 0);
   return info.st_mode & 0777U;
 }

@@ -111,7 +111,7 @@ class TokenBook::Shared {
 
 /// Notices with one stat(2) that the file has grown, or was replaced by another one (a restored backup).
 Result<void> TokenBook::Shared::refresh() {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path_.c_str(), &info) != 0) {
     return system_error(errno, fmt::format("cannot look at '{}'", path_.string()));
   }

@@ -69,7 +69,7 @@ TEST_F(TokenBookTest, TheFileHoldsNoSecretAndIsPrivate) {
   ASSERT_TRUE(book.join(secret, "gpu03", key_).ok());
   EXPECT_THAT(content(), Not(HasSubstr(secret)));
   EXPECT_THAT(content(), Not(HasSubstr(key_)));
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat(file_.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777U, 0600U);
 }
@@ -319,7 +319,9 @@ TEST_F(TokenBookTest, ADamagedLineLetsNobodyIn) {
 }
 
 TEST_F(TokenBookTest, RecordsThatDoNotFitAreDamageToo) {
-  { open(); }
+  {
+    open();
+  }
   append(line_of(TokenRevoked{.id = "nobody", .time = clock_.wall()}));
   EXPECT_EQ(kind_of(TokenBook::open(file_, clock_)), ErrorKind::bad_file);
 }

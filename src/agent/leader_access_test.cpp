@@ -30,7 +30,7 @@ TEST(LeaderAccess, TheKeyIsMadeOnceAndForTheOwnerAlone) {
   ASSERT_TRUE(made.ok());
   EXPECT_TRUE(made->is_new);
   EXPECT_TRUE(is_secret(made->text));
-  struct stat found {};
+  struct stat found{};
   ASSERT_EQ(::stat(file.c_str(), &found), 0);
   EXPECT_EQ(found.st_mode & 0777U, 0600U);
   const auto again = keep_key(file);

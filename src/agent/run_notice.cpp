@@ -24,7 +24,7 @@ constexpr std::size_t kMostRuns = 64;
 
 /// A folder of the given path that is no link: in /tmp anybody may have put something else there first.
 bool make_shared_folder(const fs::path& folder) {
-  struct stat found {};
+  struct stat found{};
   if (::lstat(folder.c_str(), &found) == 0) return S_ISDIR(found.st_mode);
   if (::mkdir(folder.c_str(), 0777) != 0) return ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
   // mkdir obeys the umask; and nobody may remove the notices of others.
@@ -71,14 +71,14 @@ bool is_alive(const NoticeName& name) {
 
 /// Nobody may speak for the process of another user.
 bool may_speak_for(uid_t user, pid_t pid) {
-  struct stat process {};
+  struct stat process{};
   return user == 0 || (::stat(fmt::format("/proc/{}", pid).c_str(), &process) == 0 && process.st_uid == user);
 }
 
 /// Empty where it is no plain file of the process's own user. Never waits, whatever somebody has put there.
 std::string read_run_id(int folder, const char* name, pid_t pid) {
   const FileDescriptor file(::openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat found {};
+  struct stat found{};
   if (!file || ::fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) return {};
   if (!may_speak_for(found.st_uid, pid)) return {};
   std::array<char, kLongestRunId> text{};

@@ -123,7 +123,7 @@ void mark_front(Ablation& result, std::span<const AblationArm> arms, std::size_t
     if (ran(arms[i])) members.push_back(i);
   }
   if (members.empty()) return;
-  const auto all_have = [&](auto AblationArm::*field) {
+  const auto all_have = [&](auto AblationArm::* field) {
     return std::all_of(members.begin(), members.end(), [&](std::size_t i) { return (arms[i].*field).has_value(); });
   };
   const bool tokens = all_have(&AblationArm::tokens_per_sample);

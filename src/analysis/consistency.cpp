@@ -11,7 +11,7 @@
 namespace assay {
 namespace {
 
-std::vector<double> known_values(std::span<const NodeFigures> nodes, std::optional<double> NodeFigures::*field) {
+std::vector<double> known_values(std::span<const NodeFigures> nodes, std::optional<double> NodeFigures::* field) {
   std::vector<double> values;
   for (const auto& node : nodes) {
     if (node.*field && std::isfinite(*(node.*field))) values.push_back(*(node.*field));

@@ -27,7 +27,7 @@ bool label_before(const std::string& a, const std::string& b) {
   return a < b;
 }
 
-std::vector<std::string> sorted_labels(std::span<const HeatSample> samples, std::string HeatSample::*field) {
+std::vector<std::string> sorted_labels(std::span<const HeatSample> samples, std::string HeatSample::* field) {
   std::set<std::string> unique;
   for (const auto& sample : samples) unique.insert(sample.*field);
   std::vector<std::string> labels(unique.begin(), unique.end());

@@ -25,7 +25,7 @@ double percent(double share) { return share * 100; }
 /// One validation metric of all points against the reference's.
 struct MetricCheck {
   std::string_view name;
-  std::vector<double> ScalingPoint::*values;
+  std::vector<double> ScalingPoint::* values;
   double tolerance;
   bool relative;
   double floor = 0;          ///< a difference that is none, whatever it is relative to

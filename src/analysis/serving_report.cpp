@@ -16,7 +16,7 @@ std::optional<double> quotient(double part, double whole) {
   return part / whole;
 }
 
-std::vector<double> known(std::span<const ServingNode> nodes, std::optional<double> ServingNode::*field) {
+std::vector<double> known(std::span<const ServingNode> nodes, std::optional<double> ServingNode::* field) {
   std::vector<double> values;
   for (const auto& node : nodes) {
     if (node.*field) values.push_back(*(node.*field));

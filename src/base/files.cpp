@@ -105,7 +105,7 @@ Result<FileSystemKind> file_system_of(const fs::path& path) {
   std::error_code code;
   fs::path existing = fs::absolute(path.empty() ? "." : path, code);
   while (!fs::exists(existing, code) && existing.has_relative_path()) existing = existing.parent_path();
-  struct statfs info {};
+  struct statfs info{};
   if (::statfs(existing.c_str(), &info) != 0) {
     return system_error(errno, fmt::format("cannot tell the file system of '{}'", existing.string()));
   }

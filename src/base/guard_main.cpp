@@ -83,7 +83,7 @@ GuardReport Guard::watch() {
     if (given_up_) break;
     wait();
   }
-  struct rusage usage {};
+  struct rusage usage{};
   ::getrusage(RUSAGE_CHILDREN, &usage);
   const auto nanos = [](const timeval& time) {
     return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);

@@ -71,7 +71,7 @@ void close_all_on_exec(rlim_t descriptor_limit) {
 }
 
 void reset_signals() {
-  struct sigaction standard {};
+  struct sigaction standard{};
   standard.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &standard, nullptr);
   sigset_t none;
@@ -196,7 +196,7 @@ Error not_permitted(const fs::path& path) {
               .hint =
                   "Check the permissions of the file and of the folders above it, and that the file system is not "
                   "mounted 'noexec'."};
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return error;
   if (S_ISDIR(info.st_mode)) {
     error.message = fmt::format("'{}' is a folder, not a program", name);
@@ -269,7 +269,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
 
 /// Whoever started us may have told the kernel to forget ended children; their exit codes would be lost.
 void keep_exit_codes() {
-  struct sigaction current {};
+  struct sigaction current{};
   if (::sigaction(SIGCHLD, nullptr, &current) == 0 && current.sa_handler == SIG_IGN) ::signal(SIGCHLD, SIG_DFL);
 }
 
@@ -280,7 +280,7 @@ Result<pid_t> spawn(const SpawnOptions& options) {
   ASSAY_TRY(auto failures, make_pipe());
   keep_exit_codes();
 
-  struct rlimit descriptor_limit {};
+  struct rlimit descriptor_limit{};
   ::getrlimit(RLIMIT_NOFILE, &descriptor_limit);
   ChildPlan plan{.candidates = candidates_for(options.arguments.front(), options.environment),
                  .arguments = pointers_to(options.arguments),
@@ -379,9 +379,7 @@ Result<FileDescriptor> memory_file(std::string_view bytes) {
 bool wait_readable(int fd, SteadyTime deadline) {
   for (;;) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SystemClock().now());
-    struct pollfd watched {
-      .fd = fd, .events = POLLIN, .revents = 0
-    };
+    struct pollfd watched{.fd = fd, .events = POLLIN, .revents = 0};
     const auto timeout = std::clamp<std::int64_t>(left.count(), 0, 60'000);
     if (::poll(&watched, 1, static_cast<int>(timeout)) > 0) return true;
     if (left.count() <= 0) return false;

@@ -44,10 +44,8 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup bac
         status, {.kind = status == 404 ? ErrorKind::not_found : ErrorKind::usage, .message = std::string(message)});
   });
   const RouteOptions at_once{.run_on = RunOn::io_thread};
-  router.get(
-      "/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
-  router.get(
-      "/", [](const HttpRequest&) { return HttpResponse::text(200, kWelcome); }, at_once);
+  router.get("/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
+  router.get("/", [](const HttpRequest&) { return HttpResponse::text(200, kWelcome); }, at_once);
   router.get("/api/v1/openapi.json", [document = pretty_json(table.document())](const HttpRequest&) {
     return HttpResponse::json(200, document);
   });

@@ -53,6 +53,8 @@ void put_distributions(DraftRun& draft) {
 void put_status(Run& run, const std::string& status) {
   static constexpr std::array<std::string_view, 8> kStopped = {"killed",  "canceled",   "cancelled", "preempted",
                                                                "stopped", "preempting", "aborted",   "interrupted"};
+  static constexpr std::array<std::string_view, 9> kFailed = {
+      "failed", "failure", "crashed", "error", "errored", "out_of_memory", "oom", "timeout", "diverged"};
   static constexpr std::array<std::string_view, 4> kGoesOn = {"running", "scheduled", "queued", "pending"};
   const std::string word = lower_case(status);
   const auto is_one_of = [&](const auto& words) { return std::find(words.begin(), words.end(), word) != words.end(); };
@@ -61,7 +63,7 @@ void put_status(Run& run, const std::string& status) {
   } else if (is_one_of(kGoesOn)) {
     run.error = RunError{.kind = ErrorKind::interrupted,
                          .message = fmt::format("its table says '{}': exported before its end", status)};
-  } else if (says_failure(status) || word == "crashed") {
+  } else if (is_one_of(kFailed)) {
     run.error = RunError{.kind = error_kind_in(status), .message = fmt::format("its table says '{}'", status)};
   }
 }

@@ -282,6 +282,7 @@ class MetricsCsv {
       }
     }
     for (auto& run : import_.runs) settle_bounds(run);
+    if (!own()) settle_percent();
     if (import_.rows > 0 && !any_number && !own()) {
       return bad(fmt::format("has no column of numbers, if '{}' separates its columns", import_.separator));
     }
@@ -349,25 +350,50 @@ class MetricsCsv {
       SeriesKey known{std::string(metric_for_title(title.metric)), series.key.labels};
       if (known.name.empty()) known.name = title.metric;
       if (taken.insert(known).second) series.key = std::move(known);
-      settle_percent(series, title.percent);
     }
   }
 
-  /// A share is stored as 0…1. Whoever writes 95.5 without saying so means percent; all of the column, then.
-  void settle_percent(SeriesWithPoints& series, bool said) {
-    const MetricInfo* info = find_metric(series.key.name);
-    const bool share = info && info->unit == "ratio";
-    if (!share && !said) return;
-    double highest = 0;
-    for (const auto& point : series.points) {
-      if (point.value < 0 || point.value > 100) return;
-      if (std::isfinite(point.value)) highest = std::max(highest, point.value);
+  /// A share is stored as 0…1. Whoever writes 95.5 without saying so means percent, and all values of that metric,
+  /// those of other runs included.
+  void settle_percent() {
+    struct Share {
+      double lowest = 0;
+      double highest = 0;
+      bool said = false;
+      std::string column;
+    };
+    std::map<std::string, Share> shares;
+    for_each_series([&](const SeriesWithPoints& series) {
+      const MetricInfo* info = find_metric(series.key.name);
+      const bool said = read_csv_title(series.source_name).percent;
+      if (!said && (!info || info->unit != "ratio")) return;
+      Share& share = shares.try_emplace(series.key.name, Share{.column = series.source_name}).first->second;
+      share.said |= said;
+      for (const auto& point : series.points) {
+        if (!std::isfinite(point.value)) continue;
+        share.lowest = std::min(share.lowest, point.value);
+        share.highest = std::max(share.highest, point.value);
+      }
+    });
+    std::erase_if(shares, [](const auto& entry) {
+      const Share& share = entry.second;
+      return share.lowest < 0 || share.highest > 100 || (!share.said && share.highest <= 1);
+    });
+    for_each_series([&](SeriesWithPoints& series) {
+      if (!shares.contains(series.key.name)) return;
+      for (auto& point : series.points) point.value /= 100;
+    });
+    for (const auto& [name, share] : shares) {
+      if (share.said) continue;
+      flag("percent_assumed",
+           fmt::format("'{}' has values above 1; all of it was taken as percent", printable(share.column)));
     }
-    if (highest <= 1 && !said) return;
-    for (auto& point : series.points) point.value /= 100;
-    if (!said) {
-      flag("percent_assumed", fmt::format("column '{}' has values above 1; all of it was taken as percent",
-                                          printable(series.source_name)));
+  }
+
+  template <typename Take>
+  void for_each_series(Take&& take) {
+    for (auto& run : import_.runs) {
+      for (auto& series : run.series) take(series);
     }
   }
 

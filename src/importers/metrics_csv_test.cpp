@@ -169,6 +169,9 @@ TEST(MetricsCsv, SharesWrittenAsPercent) {
   const auto assumed = import_text("step,val_acc,loss\n1,0.5,12\n2,55.5,11\n");
   EXPECT_EQ(shown(assumed), "/val_accuracy: 1@0=0.005 2@0=0.555\n/loss: 1@0=12 2@0=11\n");
   EXPECT_THAT(kinds_of(assumed.flags), ElementsAre("percent_assumed"));
+  const auto table = import_text("name,state,val_acc\na,finished,0.5\nb,finished,91\n");
+  EXPECT_EQ(shown(table), "a/val_accuracy: -1@0=0.005\nb/val_accuracy: -1@0=0.91\n") << "one column, one unit";
+  EXPECT_THAT(kinds_of(table.flags), ElementsAre("percent_assumed"));
   const auto said = import_text("step,val_acc (%)\n1,0.5\n2,55.5\n");
   EXPECT_EQ(shown(said), "/val_accuracy: 1@0=0.005 2@0=0.555\n");
   EXPECT_THAT(said.flags, IsEmpty());
@@ -198,7 +201,7 @@ TEST(MetricsCsv, OurOwnTableOfSeveralRuns) {
   ASSERT_EQ(import.runs.size(), 2u);
   EXPECT_EQ(import.runs[0].name, "aa");
   ASSERT_EQ(import.runs[0].series.size(), 1u);
-  EXPECT_EQ(import.runs[0].series[0].points, runs[0].series[0].points);
+  EXPECT_EQ(shown({.runs = {import.runs[0]}}), "aa/loss: 1@5e-09=0.1 2@9e-09=0.3333333333333333\n");
   ASSERT_EQ(import.runs[1].series.size(), 2u);
   EXPECT_EQ(import.runs[1].series[1].key, runs[1].series[0].key);
   EXPECT_EQ(import.runs[1].series[1].unit, "ratio");

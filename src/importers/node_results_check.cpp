@@ -391,7 +391,7 @@ std::optional<double> tokens_per_sample(const NodeResult& node) {
 namespace {
 
 std::optional<std::int64_t> sum_of(const std::vector<NodeResult>& nodes,
-                                   std::optional<std::int64_t> NodeResult::*field) {
+                                   std::optional<std::int64_t> NodeResult::* field) {
   std::int64_t sum = 0;
   for (const auto& node : nodes) {
     // A node that failed and says no more has done nothing.

@@ -14,7 +14,7 @@ const std::set<std::string> kWearReasons = {"hw_slowdown", "sw_thermal", "hw_the
 using HoursByGpu = std::map<std::string, std::map<std::int64_t, HourOfGpu>>;
 
 Result<void> add(const SeriesStore& store, std::string_view node, WallTime now, const std::string& metric,
-                 HoursByGpu& hours, double HourOfGpu::*field) {
+                 HoursByGpu& hours, double HourOfGpu::* field) {
   SeriesQuery query{
       .selector = {.name = metric, .labels = {{.label = "node", .value = std::string(node)}}},
       .range = {.from_ns = (now - kLookBack).time_since_epoch().count(), .to_ns = now.time_since_epoch().count()},

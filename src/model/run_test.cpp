@@ -180,9 +180,7 @@ TEST(Run, NamesBadFields) {
             "run: 'duration_seconds' is not a duration");
   EXPECT_EQ(error_after([](json::object& run) { run["duration_seconds"] = nullptr; }),
             "run: 'duration_seconds' is not a duration");
-  EXPECT_EQ(error_after([](json::object& run) {
-              run["metrics"] = {{"loss", "low"}};
-            }),
+  EXPECT_EQ(error_after([](json::object& run) { run["metrics"] = {{"loss", "low"}}; }),
             "run: 'metrics' must hold numbers");
   EXPECT_EQ(error_after([](json::object& run) { run["metrics"] = 5; }), "run: 'metrics' must be an object");
   EXPECT_EQ(error_after([](json::object& run) { run["flags"].at(0).as_object().erase("kind"); }),
@@ -191,9 +189,7 @@ TEST(Run, NamesBadFields) {
             "run: 'series' has a bad entry: series: 'points' must be a whole number");
   EXPECT_EQ(error_after([](json::object& run) { run["error"] = "oops"; }),
             "run: 'error' is bad: error: expected a JSON object");
-  EXPECT_EQ(error_after([](json::object& run) {
-              run["provenance"] = {{"os", 5}};
-            }),
+  EXPECT_EQ(error_after([](json::object& run) { run["provenance"] = {{"os", 5}}; }),
             "provenance: 'os' must be a string");
   EXPECT_EQ(error_after([](json::object& run) { run["spec"] = "train"; }), "run: 'spec' must be an object");
 }

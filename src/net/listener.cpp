@@ -111,7 +111,7 @@ Result<sockaddr_un> unix_address(const ListenAddress& address) {
 
 /// Removes a socket file that a dead server left. One that somebody answers at, or another kind of file, stays.
 Result<void> remove_stale_socket(const ListenAddress& address, const sockaddr_un& name) {
-  struct stat info {};
+  struct stat info{};
   if (::lstat(name.sun_path, &info) != 0) return {};
   if (!S_ISSOCK(info.st_mode)) {
     return Error{.kind = ErrorKind::busy,

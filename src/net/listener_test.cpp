@@ -61,7 +61,7 @@ TEST(Listener, KeepsItsSocketFilePrivateAndTidiesUp) {
   {
     const auto listener = Listener::open({.socket_path = path});
     ASSERT_TRUE(listener.ok()) << listener.error().text();
-    struct stat info {};
+    struct stat info{};
     ASSERT_EQ(::stat(path.c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0600U);
     EXPECT_EQ(Listener::open({.socket_path = path}).error().kind, ErrorKind::busy);

@@ -35,8 +35,7 @@ IoTask<bool> ServerConnection::send_stream(const HttpResponse& response, bool he
     });
     if (shared_.stopping) source->finish();
     watching_ = true;
-    asio::co_spawn(
-        stream_->executor(), [self = shared_from_this()] { return self->watch_client(); }, asio::detached);
+    asio::co_spawn(stream_->executor(), [self = shared_from_this()] { return self->watch_client(); }, asio::detached);
     proper_end = co_await pump(*source, chunked);
     streaming_.reset();
     stream_->cancel();

@@ -47,7 +47,7 @@ class TlsTest : public testing::Test {
 
 TEST_F(TlsTest, ASelfMadeCertificateIsMadeOnceAndKept) {
   const auto files = make("a");
-  struct stat info {};
+  struct stat info{};
   ASSERT_EQ(::stat(files.key.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600U);
   const auto first = certificate_fingerprint(files.certificate);

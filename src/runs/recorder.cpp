@@ -285,7 +285,8 @@ RunRecorder::Series* RunRecorder::series_for(std::string_view name, int rank) {
 
 RunRecorder::Series* RunRecorder::open_series(std::string_view name, std::string_view key, int rank) {
   if (!is_usable(name, series_.size())) return nullptr;
-  const MetricInfo* info = find_metric(name);
+  // `best_val_accuracy` is in the unit of what it is the best of.
+  const MetricInfo* info = find_metric(name.starts_with("best_") ? name.substr(5) : name);
   SeriesKey stored{.name = printable(name), .labels = {}};
   if (rank != 0) stored.labels["rank"] = std::to_string(rank);
   Series opened{.handle = writer_.open_series(stored, info ? info->unit : ""),

@@ -51,7 +51,8 @@ bool equals_word(std::string_view word, std::string_view lower) {
 std::optional<int> rank_at(std::string_view text, std::size_t& used) {
   int rank = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + std::min<std::size_t>(text.size(), 6), rank);
-  if (code != std::errc()) return std::nullopt;
+  // Programs that run alone like to call themselves rank -1.
+  if (code != std::errc() || rank < 0) return std::nullopt;
   used = static_cast<std::size_t>(end - text.data());
   return rank;
 }

@@ -18,16 +18,15 @@ bool TextSteps::stands_still(const Count& count, const TextMetrics::Counter& cou
 
 void TextSteps::see(const TextMetrics::Line& line) {
   if (!line.epoch) return;
-  if (counts_.size() >= kMostRanks && !counts_.contains(line.rank.value_or(-1))) return;
-  Count& count = counts_[line.rank.value_or(-1)];
+  if (counts_.size() >= kMostRanks && !counts_.contains(line.rank.value_or(0))) return;
+  Count& count = counts_[line.rank.value_or(0)];
   if (!count.epoch) count.first_epoch = *line.epoch;
   count.new_epoch = count.new_epoch || count.epoch != line.epoch;
   count.epoch = line.epoch;
 }
 
 std::int64_t TextSteps::step_of(const TextMetrics::Line& line) {
-  const int rank =
-      counts_.size() < kMostRanks || counts_.contains(line.rank.value_or(-1)) ? line.rank.value_or(-1) : -1;
+  const int rank = counts_.size() < kMostRanks || counts_.contains(line.rank.value_or(0)) ? line.rank.value_or(0) : 0;
   Count& count = counts_[rank];
   std::int64_t step = 0;
   if (line.step && !(line.epoch && line.step->of)) {

@@ -34,7 +34,7 @@ class TextSteps {
   static std::int64_t from_counter(Count& count, const TextMetrics::Counter& counter, bool within_epoch);
   static std::int64_t counted_on(Count& count, const TextMetrics::Line& line);
 
-  std::map<int, Count> counts_;  ///< by rank; -1: not said
+  std::map<int, Count> counts_;  ///< by rank; 0 where none is said
 };
 
 }  // namespace assay

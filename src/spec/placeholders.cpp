@@ -49,8 +49,7 @@ void scan(std::string_view text, const std::function<void(std::string_view)>& pl
 
 std::vector<std::string> placeholders_in(std::string_view text) {
   std::vector<std::string> names;
-  scan(
-      text, [](std::string_view) {}, [&](std::string_view name) { names.emplace_back(name); });
+  scan(text, [](std::string_view) {}, [&](std::string_view name) { names.emplace_back(name); });
   return names;
 }
 

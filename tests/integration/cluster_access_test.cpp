@@ -14,7 +14,7 @@ using testing::Not;
 const std::string kWrongSecret(64, 'b');
 
 unsigned mode_of(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
   return status.st_mode & 0777U;
 }

@@ -246,7 +246,7 @@ TEST_F(Import, SeriesComeBackThroughCsv) {
   }
 }
 
-TEST_F(Import, SeveralRunsAreOneJsonListAndNoCsv) {
+TEST_F(Import, SeveralRunsAreOneJsonListOrOneTable) {
   EXPECT_EQ(cli_.run(scaling_study()).exit_code, 0);
   const auto file = (cli_.folder() / "all.json").string();
   const auto exported = cli_.json({"export", "tag:imported", "-o", file}).at("result").as_object();
@@ -256,8 +256,28 @@ TEST_F(Import, SeveralRunsAreOneJsonListAndNoCsv) {
   EXPECT_THAT(imported.at("runs").as_array(), SizeIs(3));
   EXPECT_EQ(stored_runs(), 6u);
   const auto csv = cli_.run({"export", "tag:imported", "--format", "csv"});
-  EXPECT_EQ(csv.exit_code, 2);
-  EXPECT_THAT(csv.error, HasSubstr("one run"));
+  EXPECT_EQ(csv.exit_code, 0) << csv.error;
+  EXPECT_THAT(csv.out, HasSubstr("run,step,time_ns,"));
+  const auto table = cli_.write("all.csv", csv.out);
+  EXPECT_THAT(cli_.json({"import", "csv", table}).at("result").at("runs").as_array(), SizeIs(6));
+}
+
+TEST_F(Import, RunsKeepTheTimeAtWhichTheyWereMade) {
+  const auto file = cli_.write("runs.csv",
+                               "Name,State,Created,Runtime,val_loss\n"
+                               "a,finished,2025-11-11T09:14:02.000Z,371,0.5\n"
+                               "b,crashed,2025-11-12T09:14:02.000Z,12,0.9\n");
+  EXPECT_EQ(cli_.run({"import", "csv", file}).exit_code, 0);
+  const auto failed = cli_.json({"runs", "verdict=failed"}).at("result").at("runs").as_array();
+  ASSERT_THAT(failed, SizeIs(1));
+  EXPECT_EQ(failed.at(0).at("name").as_string(), "b");
+  EXPECT_EQ(failed.at(0).at("created").as_string(), "2025-11-12T09:14:02.000Z");
+  const auto exported = (cli_.folder() / "one.json").string();
+  EXPECT_EQ(cli_.run({"export", "a", "-o", exported}).exit_code, 0);
+  EXPECT_EQ(cli_.run({"import", "run", exported}).exit_code, 0);
+  const auto twice = cli_.json({"runs", "name=a"}).at("result").at("runs").as_array();
+  ASSERT_THAT(twice, SizeIs(2));
+  for (const auto& run : twice) EXPECT_EQ(run.at("created").as_string(), "2025-11-11T09:14:02.000Z");
 }
 
 TEST_F(Import, ExportsOfNothingAreErrors) {

@@ -118,8 +118,7 @@ void look_at_resources(const Arm& arm, Issues& issues) {
   const auto hottest = worst_of(arm, [](const Run& run) { return highest_of_series(run, "gpu.temperature_c"); });
   if (hottest && *hottest >= limits::kHotGpu)
     issues.add("hot_gpu", arm.name, fmt::format("A GPU reached {:.0f} °C.", *hottest));
-  const auto busy = worst_of(
-      arm, [](const Run& run) { return mean_of_series(run, "gpu.util"); }, true);
+  const auto busy = worst_of(arm, [](const Run& run) { return mean_of_series(run, "gpu.util"); }, true);
   if (busy && *busy < limits::kLowUtilisation) {
     issues.add("low_gpu_utilisation", arm.name, fmt::format("GPUs were busy {} of the time.", percent_text(*busy, 0)));
   }

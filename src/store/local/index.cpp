@@ -46,7 +46,7 @@ Result<std::unique_ptr<Index>> Index::open(fs::path folder, Sharing sharing, Sca
 }
 
 std::optional<Index::FileIdentity> Index::identity() const {
-  struct stat info {};
+  struct stat info{};
   if (::stat(file().c_str(), &info) != 0) return std::nullopt;
   return FileIdentity{info.st_dev, info.st_ino};
 }

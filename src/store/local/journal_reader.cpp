@@ -31,7 +31,7 @@ Result<JournalReader> JournalReader::open(const fs::path& path, std::string name
 }
 
 Result<std::uint64_t> JournalReader::read(std::uint64_t from, JournalOwner owner, JournalVisitor& visitor) {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(file_.get(), &info) != 0) return system_error(errno, "cannot read the journal");
   end_ = static_cast<std::uint64_t>(info.st_size);
   std::uint64_t offset = from;

@@ -91,7 +91,9 @@ TEST_F(LocalStoreTest, AnIndexDeletedUnderAnOpenStoreIsMadeAgain) {
 }
 
 TEST_F(LocalStoreTest, AnIndexThatIsNoDatabaseIsMovedAsideAndMadeAgain) {
-  { ended_run(*open(), "a"); }
+  {
+    ended_run(*open(), "a");
+  }
   put(data_ / "index.db", std::string(20000, '?'));
   testing::internal::CaptureStderr();
   const auto store = open();
@@ -117,7 +119,9 @@ TEST_F(LocalStoreTest, AnIndexDamagedInTheMiddleIsMadeAgain) {
 }
 
 TEST_F(LocalStoreTest, AnIndexOfAnotherVersionIsMadeAgain) {
-  { ended_run(*open(), "a"); }
+  {
+    ended_run(*open(), "a");
+  }
   {
     auto database = Database::open((data_ / "index.db").string());
     ASSERT_OK(database);
@@ -202,7 +206,9 @@ TEST_F(LocalStoreTest, ReindexingClosesAbandonedRunsAndRemovesLeftovers) {
   const auto store = open();
   Run run;
   run.kind = "command";
-  { auto writer = *store->create_run(run); }
+  {
+    auto writer = *store->create_run(run);
+  }
   fs::create_directories(data_ / "trash-abc" / "artifacts");
   fs::create_directories(data_ / "runs" / ".new-abc");
   put(data_ / "runs" / ".new-abc" / "owner.lock", "pid 1 on gone\n");

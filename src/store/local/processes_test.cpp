@@ -119,7 +119,9 @@ int with_full_disk(rlim_t bytes, Work work) {
 }
 
 TEST_F(LocalStoreTest, AFullDiskStopsTheJournalButNotTheVerdict) {
-  { open(); }
+  {
+    open();
+  }
   EXPECT_EQ(with_full_disk(200'000,
                            [&] {
                              const auto store = open();
@@ -182,7 +184,9 @@ TEST_F(LocalStoreTest, AReadOnlyFolderCanBeRead) {
     Run run;
     run.name = "was running";
     run.kind = "command";
-    { auto writer = *store->create_run(run); }
+    {
+      auto writer = *store->create_run(run);
+    }
     abandoned = run.id;
   }
   // As another user, since root may write anywhere.

@@ -98,7 +98,7 @@ class Salvager final : public JournalVisitor {
 };
 
 WallTime last_write(const fs::path& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return {};
   return WallTime(std::chrono::seconds(info.st_mtim.tv_sec) + Nanos(info.st_mtim.tv_nsec));
 }

@@ -46,12 +46,12 @@ void get_numbers(ByteReader& reader, std::span<SeriesBucket> buckets, Set set) {
   }
 }
 
-void put_values(std::string& body, std::span<const SeriesBucket> buckets, double SeriesBucket::*value) {
+void put_values(std::string& body, std::span<const SeriesBucket> buckets, double SeriesBucket::* value) {
   ValueCoder coder;
   for (const auto& bucket : buckets) coder.put(body, bucket.*value);
 }
 
-void get_values(ByteReader& reader, std::span<SeriesBucket> buckets, double SeriesBucket::*value) {
+void get_values(ByteReader& reader, std::span<SeriesBucket> buckets, double SeriesBucket::* value) {
   ValueCoder coder;
   for (auto& bucket : buckets) bucket.*value = coder.get(reader);
 }

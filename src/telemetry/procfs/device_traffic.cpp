@@ -52,7 +52,7 @@ DeviceCounters DeviceRates::update(DeviceCounters counters, SteadyTime now) {
     for (const auto& [name, traffic] : counters) {
       const auto before = last_.find(name);
       if (before == last_.end()) continue;
-      const auto rate = [&](double Traffic::*counter) {
+      const auto rate = [&](double Traffic::* counter) {
         return std::max(0.0, traffic.*counter - before->second.*counter) / seconds;
       };
       rates[name] = {.in = rate(&Traffic::in),

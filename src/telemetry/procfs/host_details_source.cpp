@@ -144,7 +144,7 @@ void HostDetailsSource::read_file_systems(ReadingBuilder& builder) {
     const bool local = std::find(kLocalFileSystems.begin(), kLocalFileSystems.end(), kind) != kLocalFileSystems.end();
     // A device that is mounted in several places is full in all of them.
     if (!local || !devices.emplace(device).second) continue;
-    struct statvfs status {};
+    struct statvfs status{};
     if (::statvfs((root_ / mount.substr(1)).c_str(), &status) != 0) continue;
     const auto block = static_cast<double>(status.f_frsize);
     builder.add("host.filesystem_used_bytes", {{"mount", mount}},

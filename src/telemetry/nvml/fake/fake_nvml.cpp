@@ -72,7 +72,7 @@ class Script {
   double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   void refresh() {
     const char* path = std::getenv("ASSAY_FAKE_NVML");
-    struct stat status {};
+    struct stat status{};
     if (path == nullptr || ::stat(path, &status) != 0) return;
     if (status.st_ino == inode_ && status.st_mtim.tv_nsec == changed_ns_ && status.st_size == size_) return;
     inode_ = status.st_ino;
