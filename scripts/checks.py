@@ -6,7 +6,6 @@ built.
 """
 
 import argparse
-import json
 import os
 import queue
 import subprocess
@@ -17,7 +16,7 @@ import xml.etree.ElementTree as xml
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from affected import Affected
+import affected
 from steps import ROOT, Display, build, clock, run, tail_of
 
 LONGEST_OUTPUT = 200  # lines shown of one failed test
@@ -97,7 +96,7 @@ def skips_in(output):
         if line.endswith(": Skipped") and at + 1 < len(lines):
             reason = lines[at + 1]
         elif line.startswith("[  SKIPPED ]") and line.endswith(")"):
-            yield line.split()[2], reason
+            yield line.split()[3], reason
 
 
 def run_tests(display, results, suite, selection):
@@ -219,8 +218,8 @@ class Checks:
         narrowed = None
         targets = suite.targets
         if self._options.since:
-            narrowed = Affected(suite.preset, self._options.since, suite.options)
-            targets = narrowed.targets_of(suite)
+            narrowed = affected.in_preset(suite.preset, self._options.since, suite.options)
+            targets = narrowed.programs_below(suite.targets)
             if not targets:
                 self._display.say(f"== {suite.preset}: nothing of it was touched since {self._options.since}")
                 if suite.preset == "release":
@@ -237,7 +236,7 @@ class Checks:
         self._display.say(f"   built {suite.preset} in {clock(outcome.seconds)}")
         selection = ["-L", self._options.label or suite.labels]
         if narrowed:
-            selection += ["-R", narrowed.test_pattern()]
+            selection += ["-R", narrowed.test_pattern(suite.preset)]
         if self._options.regex:
             selection += ["-R", self._options.regex]
         self._work.put(lambda: run_tests(self._display, self._results, suite, selection))

@@ -109,17 +109,20 @@ def run(display, lane, title, command, log, env=None, niceness=0):
     return Outcome(process.returncode, time.monotonic() - started, usage.ru_utime + usage.ru_stime, log)
 
 
-def build(display, lane, preset, targets, options=(), niceness=0):
-    """Configures a preset where that is needed, and builds targets of it (all of them where none are named)."""
-    folder = ROOT / "build" / preset
-    # Asks CMake to write down the targets, their sources and dependencies: affected.py reads it.
-    query = folder / ".cmake/api/v1/query/codemodel-v2"
+def configure(preset, options=(), display=None, lane=None):
+    """Configures a preset, and has CMake write down its targets, their sources and dependencies, for affected.py."""
+    query = ROOT / "build" / preset / ".cmake/api/v1/query/codemodel-v2"
     query.parent.mkdir(parents=True, exist_ok=True)
     query.touch()
-    configured = Outcome(0, 0, 0, folder / "configure.log")
-    if options or not (folder / "build.ninja").exists():
-        configured = run(display, lane, f"configuring {preset}", ["cmake", "--preset", preset, *options],
-                         ROOT / f"build/{preset}-configure.log", niceness=niceness)
+    return run(display or Display(), lane, f"configuring {preset}", ["cmake", "--preset", preset, *options],
+               ROOT / f"build/{preset}-configure.log")
+
+
+def build(display, lane, preset, targets, options=(), niceness=0):
+    """Configures a preset where that is needed, and builds targets of it (all of them where none are named)."""
+    configured = Outcome(0, 0, 0, None)
+    if options or not (ROOT / "build" / preset / "build.ninja").exists():
+        configured = configure(preset, options, display, lane)
         if configured.code:
             return configured
     command = ["cmake", "--build", "--preset", preset, *(["--target", *targets] if targets else [])]
