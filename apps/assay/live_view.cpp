@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "base/files.h"
 #include "base/units.h"

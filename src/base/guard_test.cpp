@@ -295,29 +295,16 @@ TEST(Guard, StopEndsTheWholeTree) {
   EXPECT_THAT(mark.bearers(), IsEmpty());
 }
 
-TEST(Guard, InterruptIsWhatCtrlCIs) {
-  auto process = start_shell(
-      "trap 'echo saved; exit 5' INT; trap 'echo terminated; exit 6' TERM; echo ready; "
-      "while :; do sleep 1000 & wait; done",
-      std::chrono::hours(10));
-  wait_for_line(process.out_fd(), "ready\n");
-  process.interrupt();
-  const auto report = finished(process);
-  EXPECT_EQ(report.exit_code, 5);
-  EXPECT_TRUE(report.stopped);
-  EXPECT_EQ(read_to_end(process.out_fd()), "saved\n");
-}
-
-TEST(Guard, InterruptGoesOnWithTermAndKill) {
-  auto polite = start_shell(
-      "trap '' INT; trap 'echo cleaned; exit 3' TERM; echo ready; while :; do sleep 1000 & wait; done", kShortGrace);
-  wait_for_line(polite.out_fd(), "ready\n");
-  polite.interrupt();
-  EXPECT_EQ(finished(polite).exit_code, 3);
-  auto deaf = start_shell("trap '' INT TERM; echo ready; while :; do sleep 1000; done", kShortGrace);
-  wait_for_line(deaf.out_fd(), "ready\n");
-  deaf.interrupt();
-  EXPECT_EQ(finished(deaf).signal, SIGKILL);
+TEST(Guard, InterruptIsCtrlCThenTermThenKill) {
+  const auto interrupted = [](const std::string& traps) {
+    auto process = start_shell(traps + "; echo ready; while :; do sleep 1000 & wait; done", kShortGrace);
+    wait_for_line(process.out_fd(), "ready\n");
+    process.interrupt();
+    return finished(process);
+  };
+  EXPECT_EQ(interrupted("trap 'exit 5' INT; trap 'exit 6' TERM").exit_code, 5);
+  EXPECT_EQ(interrupted("trap '' INT; trap 'exit 6' TERM").exit_code, 6);
+  EXPECT_EQ(interrupted("trap '' INT TERM").signal, SIGKILL);
 }
 
 TEST(Guard, KillNowDoesNotWaitForTheGrace) {

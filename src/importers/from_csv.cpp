@@ -42,6 +42,7 @@ void put_distributions(DraftRun& draft) {
     const auto times = sample_times(series.key.name);
     if (!times || series.points.size() < 2 || !series.key.labels.empty()) continue;
     std::vector<double> seconds;
+    seconds.reserve(series.points.size());
     for (auto& point : series.points) seconds.push_back(point.value *= times->seconds);
     series.key.name = fmt::format("sample.{}_seconds", times->prefix);
     series.unit = "s";

@@ -17,9 +17,8 @@ constexpr std::string_view kMillisToSeconds = "ms → s";
 
 constexpr std::array<bool, 256> kNameCharacters = [] {
   std::array<bool, 256> table{};
-  for (int c = 0; c < 26; ++c)
-    table[static_cast<std::size_t>('a' + c)] = table[static_cast<std::size_t>('A' + c)] = true;
-  for (int c = 0; c < 10; ++c) table[static_cast<std::size_t>('0' + c)] = true;
+  for (std::size_t i = 0; i < 26; ++i) table['a' + i] = table['A' + i] = true;
+  for (std::size_t i = 0; i < 10; ++i) table['0' + i] = true;
   for (const char c : {'_', '/', '.', '-', '@'}) table[static_cast<unsigned char>(c)] = true;
   return table;
 }();
@@ -31,14 +30,18 @@ std::size_t skip_blanks(std::string_view text, std::size_t at) {
   return at;
 }
 
-std::optional<std::int64_t> whole_number(const PrintedNumber& number) {
-  if (!number.whole || number.value < 0 || number.value > 9e15 || number.unit == Unit::percent) return std::nullopt;
+// More than any training has; their product fits into 64 bits.
+constexpr double kMostSteps = 1e12;
+constexpr double kMostEpochs = 1e6;
+
+std::optional<std::int64_t> whole_number(const PrintedNumber& number, double most) {
+  if (!number.whole || number.value < 0 || number.value > most || number.unit == Unit::percent) return std::nullopt;
   return static_cast<std::int64_t>(number.value);
 }
 
 TextMetrics::Counter counter_from(std::int64_t at, const PrintedNumber& number) {
   const double of = number.of.value_or(0);
-  return {at, of > 0 && of < 9e15 ? static_cast<std::int64_t>(of) : 0};
+  return {at, of > 0 && of <= kMostSteps ? static_cast<std::int64_t>(of) : 0};
 }
 
 bool equals_word(std::string_view word, std::string_view lower) {
@@ -243,7 +246,7 @@ bool TextMetrics::Scan::take_position(std::string_view word, std::size_t end) {
   if (at == end) return false;  // `epoch_loss`, `step-size`: not a place
   const auto number = printed_number_at(text_.substr(std::min(at, text_.size())));
   if (!number || number->unit == Unit::time) return false;
-  const auto whole = whole_number(*number);
+  const auto whole = whole_number(*number, position == Position::epoch ? kMostEpochs : kMostSteps);
   if (position == Position::epoch) {
     if (whole) line_.epoch = whole;
     fraction_of_epoch_ = fraction_of_epoch_ || !whole;
@@ -278,7 +281,7 @@ void TextMetrics::Scan::take_number() {
   at_ = start + std::max<std::size_t>(number->used, 1);
   const bool in_word = start > 0 && is_name_character(text_[start - 1]);
   if (in_word) return;
-  if (const auto whole = whole_number(*number); whole && number->of) {
+  if (const auto whole = whole_number(*number, kMostSteps); whole && number->of) {
     const std::size_t next = skip_blanks(text_, at_);
     const char following = next < text_.size() ? text_[next] : '\0';
     const bool tqdm = previous == '|' && following == '[';
