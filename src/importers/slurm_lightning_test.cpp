@@ -1,26 +1,9 @@
-#include "importers/import_fixtures.h"
-#include "importers/slurm_log.h"
+#include "importers/slurm_fixture.h"
 
 // Logs of PyTorch Lightning, and lines of several ranks.
 
 namespace assay {
 namespace {
-
-SlurmImport import_text(std::string_view text) {
-  const std::vector<NamedText> files = {{"slurm-7.out", text}};
-  auto import = import_slurm(files);
-  EXPECT_TRUE(import.ok());
-  return import ? std::move(import).value() : SlurmImport{};
-}
-
-SlurmJob job_in(std::string_view text) {
-  const auto import = import_text(text);
-  EXPECT_EQ(import.jobs.size(), 1u);
-  return import.jobs.empty() ? SlurmJob{} : import.jobs.front();
-}
-
-/// The end of a job that has nothing wrong.
-constexpr std::string_view kEnd = "Total training time: 10.00 seconds\n";
 
 TEST(SlurmLog, LightningsOwnEndIsAnEnd) {
   const std::string text =
@@ -32,7 +15,7 @@ TEST(SlurmLog, LightningsOwnEndIsAnEnd) {
   EXPECT_TRUE(finished(job));
   EXPECT_EQ(job.epochs_planned, 3);
   EXPECT_EQ(epochs_of(job), 3);
-  EXPECT_EQ(listed(import_text(text).flags), "");
+  EXPECT_EQ(listed(flags_of(text)), "");
   EXPECT_FALSE(finished(job_in("Epoch 0: loss=0.5\nTrainer was signaled to stop\n")));
 }
 

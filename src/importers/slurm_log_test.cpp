@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "importers/import_fixtures.h"
+#include "importers/slurm_fixture.h"
 #include "support/source_tree.h"
 
 namespace assay {
@@ -14,24 +14,6 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-
-SlurmImport import_texts(const std::vector<NamedText>& files) {
-  auto import = import_slurm(files);
-  EXPECT_TRUE(import.ok());
-  return import ? std::move(import).value() : SlurmImport{};
-}
-
-/// The one job of one text.
-SlurmJob job_in(std::string_view text, const std::string& name = "slurm-7.out") {
-  auto import = import_texts({{name, text}});
-  EXPECT_EQ(import.jobs.size(), 1u);
-  return import.jobs.empty() ? SlurmJob{} : import.jobs.front();
-}
-
-std::vector<Flag> flags_of(std::string_view text) { return import_texts({{"slurm-7.out", text}}).flags; }
-
-/// The end of a job that has nothing wrong.
-constexpr std::string_view kEnd = "Total training time: 10.00 seconds\n";
 
 TEST(SlurmLog, GoldenFiguresOfTheScalingGuide) {
   const std::string one = fixture("slurm/slurm-48211.out");
