@@ -60,8 +60,8 @@ TEST(Torchrun, ItsVariablesMakeOneRun) {
   // torchrun needs a PyTorch; what it does for its workers is to set these.
   AssayCli cli;
   const auto workers = run_command({"bash", "-c",
-                                    "for rank in 1 0; do RANK=$rank LOCAL_RANK=$rank " + AssayCli::program().string() +
-                                        " exec -q -- sh -c 'echo loss=0.5; sleep 0.5' & done; wait -n && wait -n"},
+                                    "for rank in 1 0; do RANK=$rank LOCAL_RANK=$rank '" + AssayCli::program().string() +
+                                        "' exec -q -- sh -c 'echo loss=0.5; sleep 0.5' & done; wait -n && wait -n"},
                                    {.deadline = std::chrono::seconds(90),
                                     .environment = {{"ASSAY_DATA", cli.data().string()},
                                                     {"WORLD_SIZE", "2"},

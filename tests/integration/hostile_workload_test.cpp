@@ -117,10 +117,10 @@ TEST_F(HostileWorkload, AFullDiskIsReportedAndWhatWasWrittenStays) {
   const auto script = cli_.write("flood.py", "for i in range(400): print('%06d' % i, 'y' * 5000)\nprint('loss=0.5')\n");
   const auto answer = cli_.run({"exec", "-q", "--", "python3", script});
   ASSERT_EQ(answer.exit_code, 0);
-  const auto limited =
-      run_command({"bash", "-c",
-                   "trap '' XFSZ; ulimit -f 256; exec " + AssayCli::program().string() + " exec -- python3 " + script},
-                  {.deadline = std::chrono::seconds(60), .environment = {{"ASSAY_DATA", cli_.data().string()}}});
+  const auto limited = run_command(
+      {"bash", "-c",
+       "trap '' XFSZ; ulimit -f 256; exec '" + AssayCli::program().string() + "' exec -- python3 " + script},
+      {.deadline = std::chrono::seconds(60), .environment = {{"ASSAY_DATA", cli_.data().string()}}});
   ASSERT_TRUE(limited.ok());
   EXPECT_EQ(limited->exit_code, 4) << limited->error;
   EXPECT_THAT(limited->error, HasSubstr("recording_incomplete"));
