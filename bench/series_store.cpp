@@ -20,9 +20,9 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "bytes/chunk.h"
 #include "net/url.h"
 #include "recorded_fleet.h"
-#include "store/disk/chunk.h"
 #include "store/series/series_store.h"
 #include "victoria.h"
 

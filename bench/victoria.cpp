@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/text.h"
+#include "bytes/varint.h"
 #include "recorded_fleet.h"
-#include "store/disk/varint.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 

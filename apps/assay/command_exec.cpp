@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "live_view.h"
 #include "machine/job.h"
-#include "machine/redact.h"
+#include "redact/redact.h"
 #include "run_services.h"
 #include "stop_signals.h"
 

@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "live_view.h"
 #include "machine/doctor.h"
-#include "machine/redact.h"
+#include "redact/redact.h"
 #include "run_services.h"
 #include "run_view.h"
 #include "spec/spec.h"

@@ -9,9 +9,9 @@
 #include <mutex>
 
 #include "access/book_state.h"
+#include "base/file_lock.h"
 #include "base/ids.h"
 #include "base/text.h"
-#include "store/disk/file_lock.h"
 
 namespace assay {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "store/disk/frame.h"
-#include "store/disk/varint.h"
+#include "bytes/frame.h"
+#include "bytes/varint.h"
 
 namespace assay {
 namespace {

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// A segment of the spool is a file of frames (store/disk/frame.h) with batches of one stream. It begins with all that
+// A segment of the spool is a file of frames (bytes/frame.h) with batches of one stream. It begins with all that
 // somebody who has never heard of the stream needs: its id and every series named so far. The place that a frame's
 // checksum covers is the number of the segment and the frame's offset in it.
 enum class SpoolFrame : std::uint8_t {

@@ -9,7 +9,7 @@
 #include <map>
 #include <utility>
 
-#include "store/disk/scaled.h"
+#include "bytes/scaled.h"
 
 namespace assay {
 namespace {

@@ -12,7 +12,7 @@
 #include "analysis/statistics.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "machine/redact.h"
+#include "redact/redact.h"
 
 namespace assay {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "importers/draft_study.h"
-#include "machine/redact.h"
+#include "redact/redact.h"
 
 namespace assay {
 

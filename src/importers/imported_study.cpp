@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/text.h"
-#include "machine/redact.h"
+#include "redact/redact.h"
 
 namespace assay {
 namespace {

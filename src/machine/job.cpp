@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <string_view>
 
-#include "machine/redact.h"
+#include "redact/redact.h"
 
 namespace assay {
 namespace {

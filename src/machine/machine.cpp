@@ -11,7 +11,7 @@
 #include "machine/facts.h"
 #include "machine/job.h"
 #include "machine/nvidia.h"
-#include "machine/redact.h"
+#include "redact/redact.h"
 
 namespace assay {
 namespace {

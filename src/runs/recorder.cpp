@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "machine/redact.h"
 #include "model/metric.h"
+#include "redact/redact.h"
 
 namespace assay {
 namespace {

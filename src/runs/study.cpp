@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/log.h"
-#include "machine/redact.h"
+#include "redact/redact.h"
 #include "spec/spec.h"
 
 namespace assay {

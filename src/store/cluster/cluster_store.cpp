@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "store/disk/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "store/disk/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 namespace {

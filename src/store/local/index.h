@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "model/run.h"
-#include "store/disk/file_lock.h"
-#include "store/disk/sqlite.h"
 #include "store/local/local_store.h"
 #include "store/run_query.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "store/disk/varint.h"
+#include "bytes/varint.h"
 
 namespace assay {
 

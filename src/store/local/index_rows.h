@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "store/disk/sqlite.h"
 #include "store/run_query.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 

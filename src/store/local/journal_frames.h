@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <string>
 
-#include "store/disk/frame.h"
+#include "bytes/frame.h"
 
 namespace assay {
 
 /// What the frames of a run's journal hold.
 enum class FrameKind : std::uint8_t {
   series = 1,  ///< name, unit, number of labels, labels: each as varint length and text
-  points = 2,  ///< offset of the frame that defines the series (varint), chunk (store/disk/chunk.h)
+  points = 2,  ///< offset of the frame that defines the series (varint), chunk (bytes/chunk.h)
   event = 3,   ///< time in ns (8), JSON text
   output = 4,  ///< stream (1), time in ns (8), bytes
   end = 5,     ///< empty: the writer finished in good order

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "store/disk/chunk.h"
-#include "store/disk/varint.h"
+#include "bytes/chunk.h"
+#include "bytes/varint.h"
 #include "store/local/journal_frames.h"
 
 namespace assay {

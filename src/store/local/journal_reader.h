@@ -7,7 +7,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "store/disk/frame.h"
+#include "bytes/frame.h"
 #include "store/store.h"
 
 namespace assay {

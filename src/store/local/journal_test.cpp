@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "store/disk/crc32c.h"
+#include "bytes/crc32c.h"
 #include "store/journal_recording.h"
 #include "store/local/journal_frames.h"
 #include "store/local/journal_reader.h"

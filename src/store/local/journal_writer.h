@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "store/disk/tally.h"
+#include "store/journal/series_tally.h"
 #include "store/store.h"
 
 namespace assay {

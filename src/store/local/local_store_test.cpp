@@ -1,7 +1,7 @@
 #include "store/local/local_store.h"
 
-#include "store/disk/sqlite.h"
 #include "store/local/local_store_fixture.h"
+#include "store/sqlite/sqlite.h"
 #include "store/store_contract.h"
 
 namespace assay {

@@ -3,10 +3,10 @@
 #include <string>
 #include <string_view>
 
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "model/run.h"
-#include "store/disk/file_lock.h"
 
 namespace assay {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "store/disk/tally.h"
+#include "store/journal/series_tally.h"
 #include "store/local/journal_reader.h"
 
 namespace assay {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/file_lock.h"
 #include "base/json.h"
-#include "store/disk/file_lock.h"
 #include "store/local/run_folder.h"
 
 namespace assay {

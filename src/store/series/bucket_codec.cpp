@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "store/disk/compress.h"
+#include "bytes/compress.h"
 
 // One byte of flags, the number of buckets, then columns (starts, counts, NaN counts, minima, maxima, sums), compressed
 // as a whole where that makes them smaller.

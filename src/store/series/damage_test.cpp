@@ -5,10 +5,10 @@
 #include <fstream>
 #include <set>
 
-#include "store/disk/sqlite.h"
 #include "store/series/head_log.h"
 #include "store/series/series_store.h"
 #include "store/series/store_fixture.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "store/disk/file_lock.h"
 #include "store/series/catalogue.h"
 #include "store/series/head_log.h"
 #include "store/series/packed_points.h"

@@ -10,9 +10,9 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "store/disk/frame.h"
-#include "store/disk/scaled.h"
-#include "store/disk/varint.h"
+#include "bytes/frame.h"
+#include "bytes/scaled.h"
+#include "bytes/varint.h"
 
 namespace assay {
 namespace {

@@ -13,7 +13,7 @@
 
 namespace assay {
 
-// The head log keeps what is not yet in chunks: files head-NNNNNNNN.log of frames (store/disk/frame.h), never changed
+// The head log keeps what is not yet in chunks: files head-NNNNNNNN.log of frames (bytes/frame.h), never changed
 // once the next one was begun, deleted from the oldest on. The place that a frame's checksum covers is the number of
 // its file and its offset in it.
 //

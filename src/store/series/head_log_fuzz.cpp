@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "store/disk/frame.h"
+#include "bytes/frame.h"
 #include "store/series/head_log.h"
 
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 #include <bit>
 
-#include "store/disk/crc32c.h"
-#include "store/disk/varint.h"
+#include "bytes/crc32c.h"
+#include "bytes/varint.h"
 
 namespace assay {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "store/disk/sqlite.h"
 #include "store/series/series_types.h"
 #include "store/series/tier_table.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 

@@ -7,8 +7,8 @@
 
 #include <limits>
 
-#include "store/disk/sqlite.h"
 #include "store/series/store_fixture.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 namespace {

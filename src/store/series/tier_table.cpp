@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "store/disk/crc32c.h"
+#include "bytes/crc32c.h"
 
 namespace assay {
 namespace {

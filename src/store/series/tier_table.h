@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/disk/chunk.h"
-#include "store/disk/sqlite.h"
+#include "bytes/chunk.h"
 #include "store/series/bucket.h"
 #include "store/series/bucket_codec.h"
 #include "store/series/series_types.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 

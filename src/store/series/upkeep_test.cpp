@@ -1,11 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/disk/sqlite.h"
 #include "store/series/head_log.h"
 #include "store/series/series_file.h"
 #include "store/series/series_store.h"
 #include "store/series/store_fixture.h"
+#include "store/sqlite/sqlite.h"
 
 namespace assay {
 namespace {

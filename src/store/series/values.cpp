@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "store/disk/scaled.h"
+#include "bytes/scaled.h"
 
 // A value is one varint: even, the zigzag difference of scaled numbers; 1, the XOR with the value before follows;
 // 3 + 2k, the scale becomes 10^k, differences begin at 0 again and a difference follows.

@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "store/disk/varint.h"
+#include "bytes/varint.h"
 
 namespace assay {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "base/assert.h"
-#include "store/disk/scaled.h"
-#include "store/disk/varint.h"
+#include "bytes/scaled.h"
+#include "bytes/varint.h"
 #include "telemetry/codec/reading_codec.h"
 
 namespace assay {

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "store/disk/varint.h"
+#include "bytes/varint.h"
 #include "telemetry/metric_source.h"
 
 namespace assay {
 
-// The parts of a reading as bytes, for the sensor's pipe and for recordings. Numbers as in store/disk/varint.h.
+// The parts of a reading as bytes, for the sensor's pipe and for recordings. Numbers as in bytes/varint.h.
 
 inline constexpr std::size_t kMaxText = 4096;         ///< longer texts are cut when written
 inline constexpr std::size_t kMaxLabels = 16;         ///< of one series, and values of one event

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "store/disk/frame.h"
+#include "bytes/frame.h"
 #include "telemetry/replay/recording.h"
 #include "telemetry/replay/recording_frames.h"
 #include "telemetry/replay/replay_source.h"

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "store/disk/chunk.h"
-#include "store/disk/frame.h"
-#include "store/disk/varint.h"
+#include "bytes/chunk.h"
+#include "bytes/frame.h"
+#include "bytes/varint.h"
 #include "telemetry/codec/reading_codec.h"
 #include "telemetry/replay/recording.h"
 #include "telemetry/replay/recording_frames.h"

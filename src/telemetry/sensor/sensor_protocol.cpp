@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "store/disk/varint.h"
+#include "bytes/varint.h"
 #include "telemetry/codec/reading_codec.h"
 
 namespace assay {

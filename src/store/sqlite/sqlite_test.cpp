@@ -1,4 +1,4 @@
-#include "store/disk/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

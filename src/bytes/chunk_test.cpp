@@ -1,4 +1,4 @@
-#include "store/disk/chunk.h"
+#include "bytes/chunk.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
-#include "store/disk/frame.h"
+#include "bytes/frame.h"
 
 #include <algorithm>
 
 #include "base/assert.h"
-#include "store/disk/crc32c.h"
-#include "store/disk/varint.h"
+#include "bytes/crc32c.h"
+#include "bytes/varint.h"
 
 namespace assay {
 namespace {

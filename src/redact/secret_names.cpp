@@ -1,4 +1,4 @@
-#include "machine/secret_names.h"
+#include "redact/secret_names.h"
 
 #include <algorithm>
 #include <array>

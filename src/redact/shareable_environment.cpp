@@ -2,8 +2,8 @@
 #include <array>
 
 #include "base/text.h"
-#include "machine/redact.h"
-#include "machine/secret_names.h"
+#include "redact/redact.h"
+#include "redact/secret_names.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/disk/chunk.h"
+#include "bytes/chunk.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <bit>
 #include <cmath>
 
-#include "store/disk/compress.h"
-#include "store/disk/scaled.h"
-#include "store/disk/varint.h"
+#include "bytes/compress.h"
+#include "bytes/scaled.h"
+#include "bytes/varint.h"
 
 // Layout: one byte of flags, the number of points, then the body (columns of times, steps and values), which is
 // compressed as a whole where that makes it smaller.

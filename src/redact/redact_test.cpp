@@ -1,4 +1,4 @@
-#include "machine/redact.h"
+#include "redact/redact.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "store/disk/sqlite.h"
+#include "store/sqlite/sqlite.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "store/disk/compress.h"
+#include "bytes/compress.h"
 
 #include <zstd.h>
 

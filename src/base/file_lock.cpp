@@ -1,4 +1,4 @@
-#include "store/disk/file_lock.h"
+#include "base/file_lock.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "store/disk/crc32c.h"
+#include "bytes/crc32c.h"
 
 #include <array>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "machine/token_shapes.h"
+#include "redact/token_shapes.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "machine/redact.h"
+#include "redact/redact.h"
 
 /// Whatever the bytes are: redacting twice is redacting once. Otherwise a recording would change each time it is
 /// copied, and a secret could come out from between two replaced ones.

@@ -1,4 +1,4 @@
-#include "machine/redact.h"
+#include "redact/redact.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
-#include "machine/secret_names.h"
-#include "machine/token_shapes.h"
+#include "redact/secret_names.h"
+#include "redact/token_shapes.h"
 
 namespace assay {
 namespace {
