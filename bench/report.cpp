@@ -32,7 +32,7 @@ double since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-Result<void> record_one(Store& store, const Study& study, int index, Random& random) {
+Result<void> record_one(RunStore& store, const Study& study, int index, Random& random) {
   const PlannedRun& planned = study.plan[static_cast<std::size_t>(index)];
   Run run;
   run.id = planned.run;
@@ -64,7 +64,7 @@ Result<void> record_one(Store& store, const Study& study, int index, Random& ran
   return writer->finish(run);
 }
 
-Result<std::string> record_study(Store& store, int count) {
+Result<std::string> record_study(RunStore& store, int count) {
   Random random(1, "bench");
   Study study{.name = "sweep"};
   for (int i = 0; i < count; ++i) {

@@ -21,8 +21,8 @@ assay_dependency(yaml yaml-cpp/yaml.h yaml-cpp)
 assay_dependency(cli11 CLI/CLI.hpp)
 assay_dependency(fmt fmt/format.h)
 assay_dependency(spdlog spdlog/spdlog.h)
-# Debian 13's static libcrypto compresses with zlib.
-assay_dependency(openssl openssl/ssl.h ssl crypto z)
+# Debian 13's static libcrypto compresses with zlib and zstd.
+assay_dependency(openssl openssl/ssl.h ssl crypto z zstd)
 target_compile_definitions(assay::boost_json INTERFACE BOOST_JSON_NO_LIB BOOST_CONTAINER_NO_LIB)
 # Distributions ship no static libfmt. Used as headers alone it is compiled again in every file, which is a third of the
 # whole build; so it is compiled once, here, in the version whose parts fmt_library.cpp names.

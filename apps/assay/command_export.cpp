@@ -76,11 +76,11 @@ class ExportCommand {
     return format_ == "csv" ? write_runs_csv(runs_) : write_runs_json(runs_);
   }
 
-  Result<void> collect(Store& store, const std::string& id) {
+  Result<void> collect(RunStore& store, const std::string& id) {
     ASSAY_TRY(auto run, store.find_run(id));
     SeriesCollector collector;
     ASSAY_CHECK([&]() -> Result<void> {
-      ASSAY_TRY(const auto position, store.read_journal(id, collector));
+      ASSAY_TRY(const auto position, read_journal(store, id, collector));
       static_cast<void>(position);
       return {};
     }());

@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 /// Ids of all runs that the references name, each once.
-Result<std::vector<std::string>> resolve_all(Store& store, const std::vector<std::string>& references) {
+Result<std::vector<std::string>> resolve_all(RunStore& store, const std::vector<std::string>& references) {
   std::vector<std::string> ids;
   for (const auto& reference : references) {
     ASSAY_TRY(const auto found, resolve_runs(store, reference));
@@ -46,7 +46,7 @@ struct TagOptions {
 
 /// Whether a word behind the first one is a further run. A tag may read like a run's name or the beginning of an id;
 /// those are tags.
-bool names_run(Store& store, const std::string& word) {
+bool names_run(RunStore& store, const std::string& word) {
   return word.starts_with('@') || word.starts_with("tag:") || word.starts_with("study:") || store.find_run(word).ok();
 }
 
@@ -91,7 +91,7 @@ int tag(const Context& context, const TagOptions& options) {
   return context.succeed({{"runs", std::move(changed)}});
 }
 
-int remove_runs(const Context& context, Store& store, const std::vector<std::string>& ids) {
+int remove_runs(const Context& context, RunStore& store, const std::vector<std::string>& ids) {
   json::array removed;
   for (const auto& id : ids) {
     if (auto result = store.remove_run(id); !result) return context.fail(result.error());
@@ -125,7 +125,7 @@ struct PruneOptions {
   bool yes = false;
 };
 
-Result<std::vector<RunRow>> find_prunable(const Context& context, Store& store, const PruneOptions& options) {
+Result<std::vector<RunRow>> find_prunable(const Context& context, RunStore& store, const PruneOptions& options) {
   RunQuery query;
   ASSAY_TRY(query.conditions, parse_conditions(join(options.filter, " "), context.clock.wall()));
   ASSAY_CHECK(resolve_studies(store, query.conditions));

@@ -32,7 +32,7 @@ int report(const Context& context, const ReportCommand& command) {
 }
 
 /// Each reference is a side; a single study has its configurations as sides.
-Result<std::vector<CompareSide>> gather_sides(Store& store, const std::vector<std::string>& references) {
+Result<std::vector<CompareSide>> gather_sides(RunStore& store, const std::vector<std::string>& references) {
   std::vector<CompareSide> sides;
   for (const auto& reference : references) {
     ASSAY_TRY(const auto found, resolve_results(store, reference));
@@ -78,7 +78,7 @@ struct PlotCommand {
 };
 
 /// Curves of one metric, a line for every run.
-Result<ChartBlock> metric_chart(Store& store, const PlotCommand& command) {
+Result<ChartBlock> metric_chart(RunStore& store, const PlotCommand& command) {
   std::vector<std::string> ids;
   for (const auto& reference : command.references) {
     ASSAY_TRY(auto found, resolve_results(store, reference));
@@ -106,7 +106,7 @@ Result<ChartBlock> metric_chart(Store& store, const PlotCommand& command) {
 }
 
 /// One of the charts of the report on these runs; the first where none is asked for.
-Result<ChartBlock> report_chart(Store& store, const PlotCommand& command) {
+Result<ChartBlock> report_chart(RunStore& store, const PlotCommand& command) {
   ASSAY_TRY(const auto input, gather(store, command.references));
   const Document document = report_on(input);
   std::vector<std::string> ids;

@@ -93,7 +93,7 @@ class RunCommand {
     }
     preflight_ = json::serialize(findings);
   }
-  void attach_preflight(const std::string& run) { (void)store_->attach(run, "preflight.json", preflight_).ok(); }
+  void attach_preflight(const std::string& run) { (void)attach_text(*store_, run, "preflight.json", preflight_).ok(); }
 
   StudyOptions study_options(LiveView& view, std::size_t planned) const {
     StudyOptions options;
@@ -119,7 +119,7 @@ class RunCommand {
     const auto services = make_services(context_, *store_, view, signals_.fd());
     auto run = run_single(planned, name, all_tags(spec, options_), study_options(view, 1), services);
     if (!run) return context_.fail(run.error());
-    (void)store_->attach(run->id, "spec.yaml", redact(spec.source)).ok();
+    (void)attach_text(*store_, run->id, "spec.yaml", redact(spec.source)).ok();
     attach_preflight(run->id);
     return report_run(context_, *run, *store_);
   }
@@ -161,7 +161,7 @@ class RunCommand {
   Context& context_;
   const RunOptions& options_;
   StopSignals signals_;
-  std::unique_ptr<Store> store_;
+  std::unique_ptr<RunStore> store_;
   std::string preflight_;
 };
 

@@ -82,7 +82,7 @@ Table make_table(const RunPage& page, const std::vector<std::string>& metrics, c
   return table;
 }
 
-Result<RunQuery> make_query(const Context& context, Store& store, const ListOptions& options) {
+Result<RunQuery> make_query(const Context& context, RunStore& store, const ListOptions& options) {
   RunQuery query;
   ASSAY_TRY(query.conditions, parse_conditions(join(options.filter, " "), context.clock.wall()));
   ASSAY_CHECK(resolve_studies(store, query.conditions));
@@ -92,7 +92,7 @@ Result<RunQuery> make_query(const Context& context, Store& store, const ListOpti
 }
 
 /// Metrics that the user asked for and no run has: a spelling mistake, mostly.
-void tell_unknown_metrics(Store& store, const RunQuery& query, std::vector<std::string> asked) {
+void tell_unknown_metrics(RunStore& store, const RunQuery& query, std::vector<std::string> asked) {
   for (const auto& condition : query.conditions) {
     if (run_field_kind(condition.field) == RunFieldKind::metric) asked.push_back(metric_of(condition.field));
   }

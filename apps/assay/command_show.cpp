@@ -52,9 +52,9 @@ class EventPrinter final : public JournalVisitor {
   std::string text_;
 };
 
-int show_series(const Context& context, const Run& run, const std::string& name, Store& store) {
+int show_series(const Context& context, const Run& run, const std::string& name, RunStore& store) {
   PointCollector collector(name);
-  if (auto read = store.read_journal(run.id, collector); !read) return context.fail(read.error());
+  if (auto read = read_journal(store, run.id, collector); !read) return context.fail(read.error());
   if (collector.points().empty()) {
     std::vector<std::string> names;
     names.reserve(run.series.size());
@@ -103,7 +103,7 @@ int show(const Context& context, const ShowOptions& options) {
   if (!options.series.empty()) return show_series(context, *run, options.series, **store);
   if (options.events) {
     EventPrinter printer;
-    if (auto read = (*store)->read_journal(*id, printer); !read) return context.fail(read.error());
+    if (auto read = read_journal(**store, *id, printer); !read) return context.fail(read.error());
     print(printer.text());
     return 0;
   }
@@ -157,7 +157,7 @@ int logs(const Context& context, const LogOptions& options) {
     // The state is asked for first: what was written before the end is then read in any case.
     auto run = (*store)->find_run(*id);
     if (!run) return context.fail(run.error());
-    auto next = (*store)->read_journal(*id, printer, position);
+    auto next = read_journal(**store, *id, printer, position);
     if (!next) return context.fail(next.error());
     position = *next;
     if (!options.follow || run->state == RunState::ended || signals.requested()) return 0;

@@ -28,7 +28,7 @@ std::filesystem::path Context::data_folder() const {
   return ".assay";
 }
 
-Result<std::unique_ptr<Store>> Context::open_store() const {
+Result<std::unique_ptr<RunStore>> Context::open_store() const {
   if (!leader_option.empty()) {
     return Error{.kind = ErrorKind::unsupported,
                  .message = "runs are not kept by leaders yet",

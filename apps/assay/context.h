@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "report/style.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace assay {
 
@@ -31,7 +31,7 @@ struct Context {
   /// --data, ASSAY_DATA, $XDG_DATA_HOME/assay, ~/.local/share/assay.
   std::filesystem::path data_folder() const;
   /// Opens the store in the data folder, making it if needed.
-  Result<std::unique_ptr<Store>> open_store() const;
+  Result<std::unique_ptr<RunStore>> open_store() const;
 
   // Each answers the user, as text or in the JSON envelope, and returns the exit code.
 

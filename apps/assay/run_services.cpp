@@ -36,7 +36,7 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
                 : ""};
 }
 
-RunServices make_services(const Context& context, Store& store, RunObserver& observer, int stop_fd, bool with_gpus) {
+RunServices make_services(const Context& context, RunStore& store, RunObserver& observer, int stop_fd, bool with_gpus) {
   return RunServices{.store = store,
                      .clock = context.clock,
                      .observer = observer,
@@ -67,7 +67,7 @@ Provenance describe_this_machine() {
   return provenance;
 }
 
-int report_run(const Context& context, const Run& run, Store& store, bool to_error) {
+int report_run(const Context& context, const Run& run, RunStore& store, bool to_error) {
   if (!context.json && !context.quiet) {
     const std::string text = describe_run(run, store, context.data_folder().string(),
                                           to_error ? context.error_style() : context.out_style());

@@ -19,7 +19,7 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
 
 /// Everything that a run on this machine needs: the store, the host's metric sources, the clock. `with_gpus`: false for
 /// all but one process of a job on this machine, since one reads them all.
-RunServices make_services(const Context& context, Store& store, RunObserver& observer, int stop_fd,
+RunServices make_services(const Context& context, RunStore& store, RunObserver& observer, int stop_fd,
                           bool with_gpus = true);
 
 Programs find_programs();
@@ -28,6 +28,6 @@ Programs find_programs();
 Provenance describe_this_machine();
 
 /// Prints the finished run, as text or JSON, and returns the exit code. `to_error`: the text goes to standard error.
-int report_run(const Context& context, const Run& run, Store& store, bool to_error = false);
+int report_run(const Context& context, const Run& run, RunStore& store, bool to_error = false);
 
 }  // namespace assay

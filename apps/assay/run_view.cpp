@@ -246,10 +246,10 @@ std::string describe_run(const Run& run, const Courses& courses, const TerminalS
 
 }  // namespace
 
-std::string describe_run(const Run& run, Store& store, const std::string& data_folder, const TerminalStyle& style) {
+std::string describe_run(const Run& run, RunStore& store, const std::string& data_folder, const TerminalStyle& style) {
   Courses courses;
   // Without its points the rest is still worth showing.
-  (void)store.read_journal(run.id, courses).ok();
+  (void)read_journal(store, run.id, courses).ok();
   const std::string folder = fmt::format("{}/runs/{}", data_folder, run.id);
   return fmt::format("{}\n  {}\n\n", describe_run(run, courses, style), style.paint(Colour::dim, folder));
 }

@@ -6,7 +6,7 @@
 #include "model/run.h"
 #include "report/style.h"
 #include "runs/study.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace assay {
 
@@ -16,7 +16,7 @@ Colour verdict_colour(Verdict verdict, RunState state);
 
 /// Everything about a run that fits on a screen: verdict, flags, metrics with their course, machine, where the data is.
 /// `store` is read for the course of the series.
-std::string describe_run(const Run& run, Store& store, const std::string& data_folder, const TerminalStyle& style);
+std::string describe_run(const Run& run, RunStore& store, const std::string& data_folder, const TerminalStyle& style);
 /// The same of a run that was recorded elsewhere: without the course of its series.
 std::string describe_run(const Run& run, const TerminalStyle& style);
 

@@ -9,9 +9,9 @@
 namespace assay {
 namespace {
 
-Result<void> store_run(Store& store, RunWithSeries& recorded) {
+Result<void> store_run(RunStore& store, RunWithSeries& recorded) {
   Run& run = recorded.run;
-  ASSAY_TRY(const auto writer, store.create_run(run));
+  ASSAY_TRY(const auto writer, begin_run(store, run));
   for (const auto& series : recorded.series) {
     const SeriesHandle handle = writer->open_series(series.key, series.unit);
     ASSAY_CHECK(writer->append_points(handle, series.points));
@@ -21,7 +21,7 @@ Result<void> store_run(Store& store, RunWithSeries& recorded) {
   return writer->finish(run);
 }
 
-Result<void> store_all(Store& store, ImportedStudy& imported) {
+Result<void> store_all(RunStore& store, ImportedStudy& imported) {
   for (std::size_t i = 0; i < imported.runs.size(); ++i) {
     Run& run = imported.runs[i].run;
     run.study = imported.study.id;
@@ -33,7 +33,7 @@ Result<void> store_all(Store& store, ImportedStudy& imported) {
 
 }  // namespace
 
-Result<void> store_import(Store& store, ImportedStudy& imported) {
+Result<void> store_import(RunStore& store, ImportedStudy& imported) {
   imported.study.id = new_id();
   auto stored = store_all(store, imported);
   if (stored) return stored;
@@ -44,7 +44,7 @@ Result<void> store_import(Store& store, ImportedStudy& imported) {
   return stored;
 }
 
-Result<std::optional<ImportedStudy>> find_import(Store& store, const std::string& spec_hash) {
+Result<std::optional<ImportedStudy>> find_import(RunStore& store, const std::string& spec_hash) {
   ASSAY_TRY(auto studies, store.list_studies());
   for (auto& study : studies) {
     const bool same =

@@ -15,6 +15,7 @@ struct Named {
 
 constexpr std::array kStates = {
     Named<RunState>{RunState::queued, "queued"},
+    Named<RunState>{RunState::starting, "starting"},
     Named<RunState>{RunState::running, "running"},
     Named<RunState>{RunState::ended, "ended"},
 };
@@ -56,6 +57,14 @@ SeriesSummary series_from_json(const json::value& value, JsonFields& outer) {
   series.mean = fields.number_or("mean", 0);
   if (auto result = fields.finish(); !result) outer.fail("series", "has a bad entry: " + result.error().message);
   return series;
+}
+
+Placement placement_from_json(const json::value& value, JsonFields& outer) {
+  JsonFields fields(value, "placement");
+  Placement placement{.node = fields.text_or("node", ""), .gpus = {}};
+  if (fields.find("gpus")) placement.gpus = fields.texts_or_empty("gpus");
+  if (auto result = fields.finish(); !result) outer.fail("placement", "is bad: " + result.error().message);
+  return placement;
 }
 
 WallTime time_from(JsonFields& fields, std::string_view key) {
@@ -113,6 +122,13 @@ json::object to_json(const SeriesSummary& series) {
   return object;
 }
 
+json::object to_json(const Placement& placement) {
+  json::object object;
+  if (!placement.node.empty()) object["node"] = placement.node;
+  if (placement.gpus) object["gpus"] = json::value_from(*placement.gpus);
+  return object;
+}
+
 json::object to_json(const RunError& error) {
   return {{"kind", name_of(error.kind)}, {"message", error.message}, {"hint", error.hint}};
 }
@@ -134,6 +150,7 @@ json::object to_json(const Run& run) {
   }
   object["ranks"] = run.ranks;
   object["nodes"] = run.nodes;
+  if (run.placement != Placement{}) object["placement"] = to_json(run.placement);
   auto& flags = object["flags"].emplace_array();
   for (const auto& flag : run.flags) flags.push_back(to_json(flag));
   if (run.error) object["error"] = to_json(*run.error);
@@ -164,7 +181,7 @@ Result<Run> run_from_json(const json::value& value) {
   if (const auto state = run_state_from(fields.text("state"))) {
     run.state = *state;
   } else {
-    fields.fail("state", "is not queued, running or ended");
+    fields.fail("state", "is not queued, starting, running or ended");
   }
   if (const auto verdict = verdict_from(fields.text("verdict"))) {
     run.verdict = *verdict;
@@ -176,6 +193,7 @@ Result<Run> run_from_json(const json::value& value) {
   run.repeat = fields.small_integer_or("repeat", 0);
   run.ranks = fields.small_integer_or("ranks", 1);
   run.nodes = fields.small_integer_or("nodes", 1);
+  if (const auto* placement = fields.find("placement")) run.placement = placement_from_json(*placement, fields);
   for (const auto& flag : fields.array_or_empty("flags")) run.flags.push_back(flag_from_json(flag, fields));
   if (const auto* error = fields.find("error")) {
     JsonFields inner(*error, "error");

@@ -13,7 +13,20 @@
 
 namespace assay {
 
-enum class RunState { queued, running, ended };
+/// In this order; a run never goes back.
+enum class RunState {
+  queued,    ///< asked for; nobody has begun
+  starting,  ///< somebody has taken it
+  running,   ///< the workload is there
+  ended,
+};
+
+/// Where a run is to be done, or was.
+struct Placement {
+  std::string node;                              ///< of a cluster; empty: wherever it was started
+  std::optional<std::vector<std::string>> gpus;  ///< UUIDs; absent: all that the node has
+  bool operator==(const Placement&) const = default;
+};
 
 /// What the figures of an ended run are worth. `none` until it has ended.
 enum class Verdict {
@@ -74,6 +87,8 @@ struct Run {
   int ranks = 1;
   int nodes = 1;
 
+  Placement placement;
+
   RunState state = RunState::queued;
   Verdict verdict = Verdict::none;
   std::vector<Flag> flags;
@@ -103,6 +118,7 @@ json::object to_json(const Flag& flag);
 /// One entry of a list "flags"; what is wrong with it becomes a problem of `outer`, the object with that list.
 Flag flag_from_json(const json::value& value, JsonFields& outer);
 json::object to_json(const SeriesSummary& series);
+json::object to_json(const Placement& placement);
 json::object to_json(const RunError& error);
 
 }  // namespace assay

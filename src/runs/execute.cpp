@@ -15,7 +15,6 @@ namespace {
 /// How long a further rank waits for rank 0 to begin recording.
 constexpr Nanos kJoinPatience = std::chrono::seconds(30);
 constexpr Nanos kJoinPause = std::chrono::milliseconds(100);
-constexpr std::size_t kLargestArtifact = std::size_t{256} << 20;
 constexpr int kMostAttempts = 10'000;
 
 void take_versions(Run& run, const RunFacts& facts) {
@@ -30,17 +29,17 @@ void take_versions(Run& run, const RunFacts& facts) {
   take("python", run.provenance.python_version);
 }
 
-Result<void> keep_artifact(const std::string& run, const std::filesystem::directory_entry& entry, Store& store) {
+Result<void> keep_artifact(const std::string& run, const std::filesystem::directory_entry& entry, RunStore& store) {
   std::error_code code;
   if (!entry.is_regular_file(code)) {
     return Error{.kind = ErrorKind::unsupported, .message = "only files are kept, not folders and what is in them"};
   }
-  ASSAY_TRY(const auto content, read_file(entry.path(), kLargestArtifact));
+  ASSAY_TRY(auto content, FileSource::open(entry.path()));
   return store.attach(run, entry.path().filename().string(), content);
 }
 
 /// Keeps the files that the workload left for its run. One that cannot be kept is counted, for the judge to see.
-void keep_artifacts(const Run& run, const Workload& workload, Store& store, RunFacts& facts) {
+void keep_artifacts(const Run& run, const Workload& workload, RunStore& store, RunFacts& facts) {
   if (workload.artifacts.empty()) return;
   const auto lost = [&](const std::string& name, const std::string& why) {
     if (facts.artifacts_lost++ == 0) facts.first_artifact_lost = fmt::format("'{}' ({})", printable(name), why);
@@ -86,7 +85,7 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, RecorderOptions rec
 Result<Run> execute_run(Run run, const Workload& workload, const RunServices& services) {
   run.created = run.started = services.clock.wall();
   run.state = RunState::running;
-  ASSAY_TRY(auto writer, services.store.create_run(run));
+  ASSAY_TRY(auto writer, begin_run(services.store, run));
   auto outcome = record_workload(run, *writer, {}, workload, services);
   if (!outcome) {
     // Nothing was measured: a mistyped program name should not litter the list of runs.
@@ -113,7 +112,7 @@ std::string job_run_id(const JobPlace& place, int attempt) {
   return id_from(fmt::format("{}/{}/{}", place.launcher, place.job, attempt));
 }
 
-Result<std::string> id_for_job(Store& store, const JobPlace& place) {
+Result<std::string> id_for_job(RunStore& store, const JobPlace& place) {
   for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
     auto id = job_run_id(place, attempt);
     const auto found = store.find_run(id);
@@ -137,7 +136,7 @@ Result<Run> join_run(Run run, const JobPlace& place, const Workload& workload, c
       continue;
     }
     if (found) {
-      auto joined = services.store.join_run(id, name);
+      auto joined = join_run(services.store, id, name);
       if (joined) {
         writer = std::move(joined).value();
         break;

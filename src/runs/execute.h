@@ -10,13 +10,14 @@
 #include "model/run.h"
 #include "runs/follow.h"
 #include "runs/workload.h"
-#include "store/store.h"
+#include "store/run_store.h"
+#include "store/run_writer.h"
 
 namespace assay {
 
 /// What it takes to do a run: handed in by the program, so that tests can hand in others.
 struct RunServices {
-  Store& store;
+  RunStore& store;
   const Clock& clock;
   RunObserver& observer;
   /// The metric sources to read during a run; the argument is the workload's first process.
@@ -36,6 +37,6 @@ Result<Run> join_run(Run run, const JobPlace& place, const Workload& workload, c
 /// The id that all processes of a job agree on without talking: the `attempt`-th run of that job.
 std::string job_run_id(const JobPlace& place, int attempt);
 /// For rank 0: the id under which to record. The first attempt that no run has yet.
-Result<std::string> id_for_job(Store& store, const JobPlace& place);
+Result<std::string> id_for_job(RunStore& store, const JobPlace& place);
 
 }  // namespace assay

@@ -15,7 +15,7 @@
 #include "runs/protocol.h"
 #include "runs/text_metrics.h"
 #include "runs/text_steps.h"
-#include "store/store.h"
+#include "store/run_writer.h"
 #include "telemetry/metric_source.h"
 
 namespace assay {

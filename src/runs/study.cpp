@@ -55,7 +55,7 @@ Run prepare_run(const PlannedRun& planned, std::string name, std::vector<std::st
 Result<Run> store_failed_run(Run run, const Error& error, const RunServices& services) {
   run.created = run.started = run.ended = services.clock.wall();
   run.state = RunState::running;
-  ASSAY_TRY(auto writer, services.store.create_run(run));
+  ASSAY_TRY(auto writer, begin_run(services.store, run));
   run.state = RunState::ended;
   run.verdict = Verdict::failed;
   run.error = RunError{.kind = error.kind, .message = error.text(), .hint = error.hint};
@@ -83,7 +83,7 @@ void count(StudyOutcome& outcome, Run run) {
 }
 
 /// The run that did this entry of the plan already, unless it has to be done again.
-std::optional<Run> done_already(Store& store, const PlannedRun& planned) {
+std::optional<Run> done_already(RunStore& store, const PlannedRun& planned) {
   if (planned.run.empty()) return std::nullopt;
   auto run = store.find_run(planned.run);
   if (!run || run->state != RunState::ended || run->verdict == Verdict::interrupted) return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<Run> done_already(Store& store, const PlannedRun& planned) {
 
 /// A study that somebody is doing right now must not be done a second time beside it. Runs whose process is gone are
 /// closed by looking at them.
-Result<void> check_idle(Store& store, const Study& study) {
+Result<void> check_idle(RunStore& store, const Study& study) {
   for (const auto& planned : study.plan) {
     if (planned.run.empty()) continue;
     const auto run = store.find_run(planned.run);
@@ -142,10 +142,7 @@ Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& 
     run.study = study.id;
     run.id = new_id();
     // Written down before the run begins, so that a killed study knows its unfinished run.
-    ASSAY_CHECK(services.store.change_study(study.id, [&](Study& stored) -> Result<void> {
-      stored.plan.at(i).run = run.id;
-      return {};
-    }));
+    ASSAY_CHECK(services.store.note_planned_run(study.id, i, run.id));
     auto result = start_planned(planned, run, options, services);
     if (!result) result = store_failed_run(std::move(run), result.error(), services);
     if (!result) return std::move(result).error();

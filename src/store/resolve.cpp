@@ -48,11 +48,11 @@ Result<std::int64_t> places_back(std::string_view reference) {
                .message = fmt::format("'{}' is not understood. Write '@last' or '@last-1'", printable(reference))};
 }
 
-Result<RunPage> list(Store& store, std::vector<Condition> conditions, std::int64_t limit, bool newest_first = true) {
+Result<RunPage> list(RunStore& store, std::vector<Condition> conditions, std::int64_t limit, bool newest_first = true) {
   return store.list_runs({.conditions = std::move(conditions), .descending = newest_first, .limit = limit});
 }
 
-Result<std::vector<std::string>> with_tag(Store& store, std::string_view reference) {
+Result<std::vector<std::string>> with_tag(RunStore& store, std::string_view reference) {
   const std::string tag(reference.substr(kTagPrefix.size()));
   ASSAY_TRY(const auto page, list(store, {{.field = "tag", .op = Condition::Op::equal, .text = tag}}, -1, false));
   std::vector<std::string> ids;
@@ -64,7 +64,7 @@ Result<std::vector<std::string>> with_tag(Store& store, std::string_view referen
   return no_such("run with the tag", tag, std::move(tags));
 }
 
-Result<std::vector<std::string>> of_study(Store& store, std::string_view reference) {
+Result<std::vector<std::string>> of_study(RunStore& store, std::string_view reference) {
   ASSAY_TRY(const auto study, resolve_study(store, reference.substr(kStudyPrefix.size())));
   ASSAY_TRY(const auto page, list(store, {{.field = "study", .op = Condition::Op::equal, .text = study}}, -1, false));
   std::vector<std::string> ids;
@@ -73,7 +73,7 @@ Result<std::vector<std::string>> of_study(Store& store, std::string_view referen
   return Error{.kind = ErrorKind::not_found, .message = fmt::format("the study '{}' has no runs", study)};
 }
 
-Result<std::vector<std::string>> nth_last(Store& store, std::string_view reference) {
+Result<std::vector<std::string>> nth_last(RunStore& store, std::string_view reference) {
   ASSAY_TRY(const auto back, places_back(reference));
   ASSAY_TRY(const auto page, store.list_runs({.limit = 1, .offset = back}));
   if (!page.rows.empty()) return std::vector{page.rows.front().id};
@@ -84,7 +84,7 @@ Result<std::vector<std::string>> nth_last(Store& store, std::string_view referen
 
 }  // namespace
 
-Result<std::vector<std::string>> resolve_runs(Store& store, std::string_view reference) {
+Result<std::vector<std::string>> resolve_runs(RunStore& store, std::string_view reference) {
   if (reference.starts_with(kTagPrefix)) return with_tag(store, reference);
   if (reference.starts_with(kStudyPrefix)) return of_study(store, reference);
   if (reference.starts_with('@')) return nth_last(store, reference);
@@ -116,13 +116,13 @@ Result<std::vector<std::string>> resolve_runs(Store& store, std::string_view ref
   return no_such("run", reference, std::move(names));
 }
 
-Result<std::string> resolve_run(Store& store, std::string_view reference) {
+Result<std::string> resolve_run(RunStore& store, std::string_view reference) {
   ASSAY_TRY(auto ids, resolve_runs(store, reference));
   if (ids.size() == 1) return std::move(ids.front());
   return several(reference, "stands for several runs, but one is needed", ids);
 }
 
-Result<void> resolve_studies(Store& store, std::vector<Condition>& conditions) {
+Result<void> resolve_studies(RunStore& store, std::vector<Condition>& conditions) {
   using Op = Condition::Op;
   std::vector<Condition> added;
   for (auto& condition : conditions) {
@@ -151,7 +151,7 @@ Result<void> resolve_studies(Store& store, std::vector<Condition>& conditions) {
   return {};
 }
 
-Result<std::string> resolve_study(Store& store, std::string_view reference) {
+Result<std::string> resolve_study(RunStore& store, std::string_view reference) {
   ASSAY_TRY(const auto studies, store.list_studies());
   if (reference.starts_with('@')) {
     ASSAY_TRY(const auto back, places_back(reference));

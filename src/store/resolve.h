@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace assay {
 
@@ -18,15 +18,15 @@ namespace assay {
 // suggests the nearest name; a prefix of several is an error of kind `usage` that lists them.
 
 /// The ids of all runs that `reference` stands for, at least one, oldest first.
-Result<std::vector<std::string>> resolve_runs(Store& store, std::string_view reference);
+Result<std::vector<std::string>> resolve_runs(RunStore& store, std::string_view reference);
 
 /// The one run that it stands for; several are an error of kind `usage`.
-Result<std::string> resolve_run(Store& store, std::string_view reference);
+Result<std::string> resolve_run(RunStore& store, std::string_view reference);
 
 /// Conditions on a study may name it: `study=lr-sweep` becomes its id or, since several may bear a name, a condition on
 /// the name that its runs have from it. A name that no study has is an error of kind `not_found` with a suggestion.
-Result<void> resolve_studies(Store& store, std::vector<Condition>& conditions);
+Result<void> resolve_studies(RunStore& store, std::vector<Condition>& conditions);
 
-Result<std::string> resolve_study(Store& store, std::string_view reference);
+Result<std::string> resolve_study(RunStore& store, std::string_view reference);
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "store/local/local_store.h"
+#include "store/run_writer.h"
 
 namespace assay {
 namespace {
@@ -28,7 +29,7 @@ class ResolveTest : public testing::Test {
     run.tags = std::move(tags);
     run.kind = "command";
     run.created = WallTime(std::chrono::seconds(1'700'000'000 + count_++));
-    auto writer = store_->create_run(run);
+    auto writer = begin_run(*store_, run);
     ASSERT_TRUE(writer.ok());
     ASSERT_TRUE((*writer)->finish(run).ok());
   }
@@ -49,7 +50,7 @@ class ResolveTest : public testing::Test {
   }
 
   TemporaryFolder folder_;
-  std::unique_ptr<Store> store_ = open_local_store(folder_.path()).value();
+  std::unique_ptr<RunStore> store_ = open_local_store(folder_.path()).value();
   int count_ = 0;
 };
 

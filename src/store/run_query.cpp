@@ -208,6 +208,24 @@ Result<Condition> read_condition(const Word& word, WallTime now) {
 
 }  // namespace
 
+RunRow row_of(const Run& run) {
+  return {.id = run.id,
+          .name = run.name,
+          .kind = run.kind,
+          .state = run.state,
+          .verdict = run.verdict,
+          .tags = run.tags,
+          .study = run.study,
+          .variant = run.variant,
+          .repeat = run.repeat,
+          .ranks = run.ranks,
+          .nodes = run.nodes,
+          .host = run.provenance.hostname,
+          .created = run.created,
+          .duration = run.duration,
+          .metrics = run.metrics};
+}
+
 std::optional<RunFieldKind> run_field_kind(std::string_view field) {
   for (const auto& known : kFields) {
     if (known.name == field) return known.kind;

@@ -66,6 +66,8 @@ struct RunRow {
   std::map<std::string, double> metrics;
 };
 
+RunRow row_of(const Run& run);
+
 struct RunPage {
   std::vector<RunRow> rows;
   std::int64_t total = 0;  ///< that match, on all pages

@@ -76,7 +76,7 @@ class CurveReader final : public JournalVisitor {
   std::map<SeriesKey, Curve> curves_;
 };
 
-Result<std::optional<Study>> study_called(Store& store, const std::string& name) {
+Result<std::optional<Study>> study_called(RunStore& store, const std::string& name) {
   ASSAY_TRY(auto studies, store.list_studies());
   for (auto& study : studies) {
     if (study.id == name || study.name == name) return std::optional(std::move(study));
@@ -104,8 +104,8 @@ std::string text_in(const json::object& object, std::string_view key) {
 }
 
 /// What `assay run` left with a run. A report does without it where it is missing or damaged.
-std::vector<PreflightCheck> preflight_of(Store& store, const Run& run) {
-  const auto text = store.read_artifact(run.id, "preflight.json");
+std::vector<PreflightCheck> preflight_of(RunStore& store, const Run& run) {
+  const auto text = read_artifact(store, run.id, "preflight.json");
   const auto parsed = text ? parse_json(*text) : Result<json::value>(text.error());
   std::vector<PreflightCheck> checks;
   if (!parsed || !parsed->is_array()) return checks;
@@ -119,7 +119,7 @@ std::vector<PreflightCheck> preflight_of(Store& store, const Run& run) {
 }
 
 /// Of the first run on each host that has one.
-std::vector<PreflightCheck> preflight_of(Store& store, std::span<const RecordedRun> runs) {
+std::vector<PreflightCheck> preflight_of(RunStore& store, std::span<const RecordedRun> runs) {
   constexpr std::size_t kMostLooked = 64;
   std::vector<PreflightCheck> checks;
   std::set<std::string> hosts;
@@ -135,7 +135,7 @@ std::vector<PreflightCheck> preflight_of(Store& store, std::span<const RecordedR
 
 }  // namespace
 
-Result<Referenced> resolve_results(Store& store, const std::string& reference) {
+Result<Referenced> resolve_results(RunStore& store, const std::string& reference) {
   constexpr std::string_view kStudy = "study:";
   if (reference.starts_with(kStudy)) {
     ASSAY_TRY(const auto id, resolve_study(store, reference.substr(kStudy.size())));
@@ -155,20 +155,20 @@ Result<Referenced> resolve_results(Store& store, const std::string& reference) {
   return runs.error();
 }
 
-Result<std::vector<RecordedRun>> read_runs(Store& store, std::span<const std::string> ids, std::string_view series) {
+Result<std::vector<RecordedRun>> read_runs(RunStore& store, std::span<const std::string> ids, std::string_view series) {
   std::vector<RecordedRun> runs;
   for (const auto& id : ids) {
     ASSAY_TRY(auto run, store.find_run(id));
     CurveReader reader(series);
     const bool curves =
         std::any_of(run.series.begin(), run.series.end(), [&](const auto& one) { return drawn(one.name, series); });
-    if (curves) ASSAY_CHECK(store.read_journal(id, reader));
+    if (curves) ASSAY_CHECK(read_journal(store, id, reader));
     runs.push_back({std::move(run), reader.take()});
   }
   return runs;
 }
 
-Result<ReportInput> gather(Store& store, std::span<const std::string> references, ReportOptions options) {
+Result<ReportInput> gather(RunStore& store, std::span<const std::string> references, ReportOptions options) {
   ReportInput input{.options = std::move(options)};
   std::vector<std::string> ids;
   std::set<std::string> known;

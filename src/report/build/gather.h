@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "report/build/recorded.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace assay {
 
@@ -19,15 +19,15 @@ struct Referenced {
   std::optional<Study> study;  ///< where it is one
   std::vector<std::string> runs;
 };
-Result<Referenced> resolve_results(Store& store, const std::string& reference);
+Result<Referenced> resolve_results(RunStore& store, const std::string& reference);
 
 /// Reads the runs and the course of the series that reports draw, or of the one that is asked for, thinned out to some
 /// hundred points each. Blocks.
-Result<std::vector<RecordedRun>> read_runs(Store& store, std::span<const std::string> ids,
+Result<std::vector<RecordedRun>> read_runs(RunStore& store, std::span<const std::string> ids,
                                            std::string_view series = {});
 
 /// All of the references as one report. A run that is named twice is there once. A baseline that is none of the
 /// configurations is an error.
-Result<ReportInput> gather(Store& store, std::span<const std::string> references, ReportOptions options = {});
+Result<ReportInput> gather(RunStore& store, std::span<const std::string> references, ReportOptions options = {});
 
 }  // namespace assay

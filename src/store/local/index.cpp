@@ -21,24 +21,6 @@ Error damaged_index(std::string message) { return Error{.kind = ErrorKind::bad_f
 
 }  // namespace
 
-RunRow row_of(const Run& run) {
-  return {.id = run.id,
-          .name = run.name,
-          .kind = run.kind,
-          .state = run.state,
-          .verdict = run.verdict,
-          .tags = run.tags,
-          .study = run.study,
-          .variant = run.variant,
-          .repeat = run.repeat,
-          .ranks = run.ranks,
-          .nodes = run.nodes,
-          .host = run.provenance.hostname,
-          .created = run.created,
-          .duration = run.duration,
-          .metrics = run.metrics};
-}
-
 Result<std::unique_ptr<Index>> Index::open(fs::path folder, Sharing sharing, Scan scan) {
   std::unique_ptr<Index> index(new Index(std::move(folder), sharing, std::move(scan)));
   ASSAY_CHECK(index->connect());
@@ -170,6 +152,9 @@ Result<void> Index::forget(std::string_view id) {
   ASSAY_TRY(const bool known, guarded(is_known));
   if (!known) return {};
   return write([&]() -> Result<void> {
+    ASSAY_TRY(const auto change, database_->number(kCountChange));
+    ASSAY_TRY(auto tombstone, database_->prepare("INSERT OR REPLACE INTO removed_runs(id, change) VALUES(?, ?)"));
+    ASSAY_CHECK(tombstone.bind(1, id).bind(2, change).run());
     for (const char* sql :
          {"DELETE FROM run_metrics WHERE run = (SELECT key FROM runs WHERE id = ?)",
           "DELETE FROM run_tags WHERE run = (SELECT key FROM runs WHERE id = ?)", "DELETE FROM runs WHERE id = ?"}) {
@@ -186,13 +171,38 @@ Result<RunPage> Index::list(const RunQuery& query) {
 
 Result<std::vector<std::string>> Index::running() {
   return guarded([&]() -> Result<std::vector<std::string>> {
-    ASSAY_TRY(auto statement, database_->prepare("SELECT id FROM runs WHERE state = 'running'"));
+    ASSAY_TRY(auto statement, database_->prepare("SELECT id FROM runs WHERE state IN ('starting', 'running')"));
     std::vector<std::string> ids;
     for (;;) {
       ASSAY_TRY(const bool more, statement.step());
       if (!more) return ids;
       ids.push_back(statement.text(0));
     }
+  });
+}
+
+Result<std::vector<RunChange>> Index::changes(std::uint64_t since, std::size_t limit) {
+  return guarded([&]() -> Result<std::vector<RunChange>> {
+    ASSAY_TRY(auto statement,
+              database_->prepare("SELECT change, id, 0 FROM runs WHERE change > ?1 UNION ALL "
+                                 "SELECT change, id, 1 FROM removed_runs WHERE change > ?1 ORDER BY change LIMIT ?2"));
+    statement.bind(1, static_cast<std::int64_t>(std::min<std::uint64_t>(since, INT64_MAX)));
+    statement.bind(2, static_cast<std::int64_t>(limit));
+    std::vector<RunChange> changes;
+    for (;;) {
+      ASSAY_TRY(const bool more, statement.step());
+      if (!more) return changes;
+      changes.push_back({.sequence = static_cast<std::uint64_t>(statement.integer(0)),
+                         .run = statement.text(1),
+                         .removed = statement.integer(2) != 0});
+    }
+  });
+}
+
+Result<std::uint64_t> Index::newest_change() {
+  return guarded([&]() -> Result<std::uint64_t> {
+    ASSAY_TRY(const auto newest, database_->number("SELECT newest FROM changes"));
+    return static_cast<std::uint64_t>(newest);
   });
 }
 

@@ -16,11 +16,10 @@
 #include "model/run.h"
 #include "store/local/local_store.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 #include "store/sqlite/sqlite.h"
 
 namespace assay {
-
-RunRow row_of(const Run& run);
 
 /// The SQLite index beside the run folders. It holds nothing that is not in the folders: damaged, deleted or written
 /// by another version, it is moved aside and made again from what `scan` finds. Where it cannot be written at all
@@ -36,8 +35,11 @@ class Index {
   Result<void> put(const RunRow& row);
   Result<void> forget(std::string_view id);
   Result<RunPage> list(const RunQuery& query);
-  /// Ids of all runs in state `running`.
+  /// Ids of all runs in state `starting` or `running`.
   Result<std::vector<std::string>> running();
+  /// See `RunStore`.
+  Result<std::vector<RunChange>> changes(std::uint64_t since, std::size_t limit);
+  Result<std::uint64_t> newest_change();
   /// Puts all rows and forgets every other run that `still_there` denies.
   Result<void> replace(const std::vector<RunRow>& rows, const std::function<bool(const std::string&)>& still_there);
 

@@ -16,15 +16,23 @@ namespace assay {
 const char* const kIndexTables = R"(
 CREATE TABLE runs(
   key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, kind TEXT, state TEXT, verdict TEXT, study TEXT,
-  variant TEXT, repeat INTEGER, ranks INTEGER, nodes INTEGER, host TEXT, created REAL, duration REAL, packed BLOB);
+  variant TEXT, repeat INTEGER, ranks INTEGER, nodes INTEGER, host TEXT, created REAL, duration REAL, packed BLOB,
+  change INTEGER);
 CREATE INDEX runs_by_created ON runs(created);
 CREATE INDEX runs_by_name ON runs(name);
 CREATE INDEX runs_by_study ON runs(study);
-CREATE INDEX runs_going_on ON runs(id) WHERE state = 'running';
+CREATE INDEX runs_going_on ON runs(id) WHERE state IN ('starting', 'running');
+CREATE INDEX runs_by_change ON runs(change);
+CREATE TABLE removed_runs(id TEXT PRIMARY KEY, change INTEGER) WITHOUT ROWID;
+CREATE INDEX removed_by_change ON removed_runs(change);
+CREATE TABLE changes(newest INTEGER);
+INSERT INTO changes VALUES(CAST((julianday('now') - 2440587.5) * 86400e6 AS INTEGER));
 CREATE TABLE run_metrics(run INTEGER, name TEXT, value REAL, PRIMARY KEY(run, name)) WITHOUT ROWID;
 CREATE TABLE run_tags(run INTEGER, tag TEXT, PRIMARY KEY(run, tag)) WITHOUT ROWID;
 CREATE INDEX run_tags_by_tag ON run_tags(tag);
 )";
+
+const char* const kCountChange = "UPDATE changes SET newest = newest + 1 RETURNING newest";
 
 namespace {
 
@@ -168,24 +176,28 @@ Result<RunRow> row_from(const Statement& statement) {
 }  // namespace
 
 Result<RowWriter> RowWriter::prepare(Database& database) {
+  ASSAY_TRY(auto count_change, database.prepare(kCountChange));
   ASSAY_TRY(auto put_run, database.prepare(R"(
     INSERT INTO runs(id, name, kind, state, verdict, study, variant, repeat, ranks, nodes, host, created, duration,
-      packed)
-    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      packed, change)
+    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(id) DO UPDATE SET name = excluded.name, kind = excluded.kind, state = excluded.state,
       verdict = excluded.verdict, study = excluded.study, variant = excluded.variant, repeat = excluded.repeat,
       ranks = excluded.ranks, nodes = excluded.nodes, host = excluded.host, created = excluded.created,
-      duration = excluded.duration, packed = excluded.packed
+      duration = excluded.duration, packed = excluded.packed, change = excluded.change
     RETURNING key)"));
   ASSAY_TRY(auto drop_metrics, database.prepare("DELETE FROM run_metrics WHERE run = ?"));
   ASSAY_TRY(auto drop_tags, database.prepare("DELETE FROM run_tags WHERE run = ?"));
   ASSAY_TRY(auto put_metric, database.prepare("INSERT INTO run_metrics(run, name, value) VALUES(?, ?, ?)"));
   ASSAY_TRY(auto put_tag, database.prepare("INSERT OR IGNORE INTO run_tags(run, tag) VALUES(?, ?)"));
-  return RowWriter(std::move(put_run), std::move(drop_metrics), std::move(drop_tags), std::move(put_metric),
-                   std::move(put_tag));
+  return RowWriter(std::move(count_change), std::move(put_run), std::move(drop_metrics), std::move(drop_tags),
+                   std::move(put_metric), std::move(put_tag));
 }
 
 Result<void> RowWriter::put(const RunRow& row) {
+  ASSAY_CHECK(count_change_.step());
+  const auto change = count_change_.integer(0);
+  count_change_.reset();
   put_run_.bind(1, row.id)
       .bind(2, row.name)
       .bind(3, row.kind)
@@ -193,7 +205,7 @@ Result<void> RowWriter::put(const RunRow& row) {
       .bind(5, name_of(row.verdict));
   put_run_.bind(6, row.study).bind(7, row.variant).bind(8, std::int64_t{row.repeat}).bind(9, std::int64_t{row.ranks});
   put_run_.bind(10, std::int64_t{row.nodes}).bind(11, row.host).bind(12, unix_seconds(row.created));
-  put_run_.bind(13, seconds_of(row.duration)).bind_bytes(14, pack(row));
+  put_run_.bind(13, seconds_of(row.duration)).bind_bytes(14, pack(row)).bind(15, change);
   ASSAY_CHECK(put_run_.step());
   const auto key = put_run_.integer(0);
   put_run_.reset();

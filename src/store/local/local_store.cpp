@@ -1,5 +1,6 @@
 #include "store/local/local_store.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -10,9 +11,9 @@
 #include "base/log.h"
 #include "store/local/reindex.h"
 #include "store/local/run_catalogue.h"
-#include "store/local/run_journals.h"
-#include "store/local/run_writers.h"
+#include "store/local/run_leases.h"
 #include "store/local/study_folder.h"
+#include "store/run_points.h"
 
 namespace assay {
 namespace {
@@ -23,7 +24,8 @@ constexpr std::string_view kReadme = R"(This folder belongs to assay, the benchm
   runs/<id>/journal       everything it recorded: events, series, output (read it with `assay logs`, `assay show`)
   runs/<id>/ranks/        the same from further processes of the same job
   runs/<id>/artifacts/    files that belong to the run
-  studies/<id>.json       several runs that answer one question
+  runs/<id>/lease.json    who records it just now
+  studies/<id>.json       several runs that answer one question; <id>.runs: which run did which entry of its plan
   index.db                a list of the runs, made from the folders; `assay reindex` makes it again
 
 A run's folder can be copied, moved to another data folder or deleted as a whole. Run `assay reindex` afterwards.
@@ -31,7 +33,8 @@ A run's folder can be copied, moved to another data folder or deleted as a whole
 
 /// write_file_atomically's temporary files end like this.
 constexpr std::string_view kTemporarySuffix = ".tmp";
-constexpr std::size_t kArtifactLimit = std::size_t{1} << 30;
+/// For charts: the points of some ten runs of a million each.
+constexpr std::size_t kPointBudget = std::size_t{256} << 20;
 
 Result<void> check_file_name(std::string_view what, std::string_view name) {
   if (is_file_name(name)) return {};
@@ -47,33 +50,53 @@ Error no_run(std::string_view id) {
 
 bool is_artifact_name(std::string_view name) { return is_file_name(name) && !name.ends_with(kTemporarySuffix); }
 
-class LocalStore final : public Store {
+class LocalStore final : public RunStore {
  public:
-  LocalStore(const fs::path& data, std::shared_ptr<RunCatalogue> runs)
-      : runs_(std::move(runs)), studies_(data / "studies") {}
+  LocalStore(const fs::path& data, std::shared_ptr<RunCatalogue> runs, const Clock& clock)
+      : runs_(std::move(runs)), leases_(runs_, clock), studies_(data / "studies"), clock_(clock) {}
 
-  Result<std::unique_ptr<RunWriter>> create_run(Run& run) override;
-  Result<std::unique_ptr<RunWriter>> join_run(std::string_view id, std::string_view name) override;
+  Result<void> add_run(Run& run) override;
+  Result<Lease> create_run(Run& run, const LeaseTerms& terms) override;
+  Result<Lease> take_run(std::string_view id, const LeaseTerms& terms) override { return leases_.take(id, terms); }
+  Result<Lease> renew_lease(const Lease& lease, Nanos length) override { return leases_.renew(lease, length); }
+  void give_up(const Lease& lease) override { leases_.give_up(lease); }
+  Result<std::optional<Lease>> find_lease(std::string_view id) override;
+  Result<Run> change_owned(const Lease& lease, const std::function<Result<void>(Run&)>& change) override {
+    return leases_.change_owned(lease, change);
+  }
+  Result<Lease> join_run(std::string_view id, std::string_view name) override;
+
+  Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) override {
+    return leases_.append(lease, offset, frames);
+  }
+  Result<std::vector<JournalState>> journals(std::string_view id) override;
+  Result<std::string> read_frames(std::string_view id, std::string_view journal, std::uint64_t offset,
+                                  std::size_t length) override;
+  Result<std::vector<RunCurve>> read_curves(std::string_view id, const CurveQuestion& question) override {
+    return points_.answer(*this, id, question);
+  }
+
   Result<Run> find_run(std::string_view id) override { return runs_->find(id); }
   Result<RunPage> list_runs(const RunQuery& query) override {
     runs_->close_abandoned();
     return runs_->index().list(query);
   }
-  Result<Run> change_run(std::string_view id, const std::function<Result<void>(Run&)>& change) override {
-    return runs_->change(id, change);
-  }
+  Result<Run> change_run(std::string_view id, const std::function<Result<void>(Run&)>& change) override;
   Result<void> remove_run(std::string_view id) override;
-  Result<JournalPosition> read_journal(std::string_view id, JournalVisitor& visitor, JournalPosition from) override;
+  Result<std::vector<RunChange>> changes(std::uint64_t since, std::size_t limit) override {
+    return runs_->index().changes(since, limit);
+  }
+  Result<std::uint64_t> newest_change() override { return runs_->index().newest_change(); }
 
-  Result<void> attach(std::string_view run, std::string_view name, std::string_view content) override;
+  Result<void> attach(std::string_view run, std::string_view name, ByteSource& content) override;
   Result<std::vector<Artifact>> artifacts(std::string_view run) override;
-  Result<std::string> read_artifact(std::string_view run, std::string_view name) override;
+  Result<std::unique_ptr<ByteSource>> open_artifact(std::string_view run, std::string_view name) override;
 
   Result<void> create_study(Study& study) override;
   Result<Study> find_study(std::string_view id) override { return studies_.find(id); }
   Result<std::vector<Study>> list_studies() override;
-  Result<Study> change_study(std::string_view id, const std::function<Result<void>(Study&)>& change) override {
-    return studies_.change(id, change);
+  Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) override {
+    return studies_.note_run(study, entry, run);
   }
   Result<void> remove_study(std::string_view id) override { return studies_.remove(id); }
 
@@ -82,9 +105,14 @@ class LocalStore final : public Store {
  private:
   /// The folder of a run that exists, readable or not.
   Result<RunFolder> existing(std::string_view id) const;
+  /// Makes the folder of a new run; with `terms`, this is its owner.
+  Result<std::optional<RunLeases::Claim>> make_run(Run& run, const LeaseTerms* terms);
 
   std::shared_ptr<RunCatalogue> runs_;
+  RunLeases leases_;
   StudyFolder studies_;
+  PointCache points_{kPointBudget};
+  const Clock& clock_;
 };
 
 Result<RunFolder> LocalStore::existing(std::string_view id) const {
@@ -94,19 +122,22 @@ Result<RunFolder> LocalStore::existing(std::string_view id) const {
   return folder;
 }
 
-Result<std::unique_ptr<RunWriter>> LocalStore::create_run(Run& run) {
+Result<std::optional<RunLeases::Claim>> LocalStore::make_run(Run& run, const LeaseTerms* terms) {
   if (run.id.empty()) run.id = new_id();
   ASSAY_CHECK(check_file_name("id of a run", run.id));
-  run.state = RunState::running;
-  if (run.created == WallTime{}) run.created = SystemClock().wall();
+  run.state = terms ? RunState::running : RunState::queued;
+  if (run.created == WallTime{}) run.created = clock_.wall();
 
   // Made beside its place and moved there when it is complete: nobody ever sees half a run.
   const auto final = runs_->folder(run.id);
   const RunFolder staged(runs_->runs() / fmt::format("{}{}", kStagingPrefix, new_id()), run.id);
-  const auto make = [&]() -> Result<std::unique_ptr<RunWriter>> {
+  const auto make = [&]() -> Result<std::optional<RunLeases::Claim>> {
+    std::optional<RunLeases::Claim> claim;
     ASSAY_CHECK(make_folders(staged.path()));
-    ASSAY_TRY(auto owner, take_ownership(staged));
-    ASSAY_TRY(auto journal, JournalWriter::create(staged.journal()));
+    ASSAY_CHECK(open_file(staged.journal(), O_WRONLY | O_CREAT | O_EXCL));
+    if (terms) {
+      ASSAY_TRY(claim, leases_.claim_new(staged, *terms));
+    }
     ASSAY_CHECK(staged.save(run));
     if (::rename(staged.path().c_str(), final.path().c_str()) != 0) {
       if (errno == EEXIST || errno == ENOTEMPTY) {
@@ -114,29 +145,60 @@ Result<std::unique_ptr<RunWriter>> LocalStore::create_run(Run& run) {
       }
       return system_error(errno, "cannot move it to its place");
     }
-    return std::unique_ptr<RunWriter>(
-        std::make_unique<OwnerRunWriter>(runs_, run, std::move(journal), std::move(owner)));
+    return claim;
   };
-  auto writer = make();
-  if (writer.ok()) {
+  auto claim = make();
+  if (claim.ok()) {
     runs_->note(run);
   } else {
     std::error_code ignored;
     fs::remove_all(staged.path(), ignored);
   }
-  return std::move(writer).within(fmt::format("creating run '{}'", run.id));
+  return std::move(claim).within(fmt::format("creating run '{}'", run.id));
 }
 
-Result<std::unique_ptr<RunWriter>> LocalStore::join_run(std::string_view id, std::string_view name) {
+Result<void> LocalStore::add_run(Run& run) {
+  ASSAY_CHECK(make_run(run, nullptr));
+  return {};
+}
+
+Result<Lease> LocalStore::create_run(Run& run, const LeaseTerms& terms) {
+  ASSAY_TRY(auto claim, make_run(run, &terms));
+  return leases_.hold(std::move(*claim));
+}
+
+Result<std::optional<Lease>> LocalStore::find_lease(std::string_view id) {
+  ASSAY_TRY(const auto folder, existing(id));
+  return folder.load_lease();
+}
+
+Result<Lease> LocalStore::join_run(std::string_view id, std::string_view name) {
   ASSAY_CHECK(check_file_name("name of a rank", name));
   ASSAY_TRY(const auto folder, existing(id));
   ASSAY_CHECK(folder.load());
-  ASSAY_CHECK(make_folders(folder.ranks()));
-  ASSAY_TRY(auto journal,
-            JournalWriter::create(rank_journal(folder, name)).within(fmt::format("joining run '{}'", id)));
-  // Tells readers that more may come.
-  ASSAY_CHECK(FileLock::lock(journal.descriptor()));
-  return std::unique_ptr<RunWriter>(std::make_unique<RankRunWriter>(std::string(id), std::move(journal)));
+  return leases_.join(folder, name).within(fmt::format("joining run '{}'", id));
+}
+
+Result<std::vector<JournalState>> LocalStore::journals(std::string_view id) {
+  ASSAY_TRY(const auto folder, existing(id));
+  return runs_->journals(folder);
+}
+
+Result<std::string> LocalStore::read_frames(std::string_view id, std::string_view journal, std::uint64_t offset,
+                                            std::size_t length) {
+  ASSAY_TRY(const auto folder, existing(id));
+  return folder.read_journal(journal, offset, length);
+}
+
+Result<Run> LocalStore::change_run(std::string_view id, const std::function<Result<void>(Run&)>& change) {
+  return runs_->change(id, [&](Run& run) -> Result<void> {
+    const auto state = run.state;
+    const auto verdict = run.verdict;
+    ASSAY_CHECK(change(run));
+    run.state = state;
+    run.verdict = verdict;
+    return {};
+  });
 }
 
 Result<void> LocalStore::remove_run(std::string_view id) {
@@ -149,8 +211,10 @@ Result<void> LocalStore::remove_run(std::string_view id) {
   {
     ASSAY_TRY(const auto lock, FileLock::acquire(folder->change_lock()));
     const auto run = folder->load();
-    const bool may_be_running = !run.ok() || run->state == RunState::running;
-    if (may_be_running && folder->owner() != LockState::free) {
+    const bool may_be_running = !run.ok() || run->state == RunState::starting || run->state == RunState::running;
+    const auto lease = folder->load_lease();
+    const bool leased = lease.ok() && *lease && (*lease)->expires && clock_.wall() < *(*lease)->expires;
+    if (may_be_running && (leased || folder->owner() != LockState::free)) {
       return Error{.kind = ErrorKind::busy,
                    .message = fmt::format("run '{}' is still going on", id),
                    .hint = "Stop it first, or wait until it has ended."};
@@ -162,26 +226,35 @@ Result<void> LocalStore::remove_run(std::string_view id) {
     }
   }
   runs_->forget(id);
+  points_.forget(id);
   std::error_code code;
   fs::remove_all(trash, code);
   if (code) return system_error(code.value(), fmt::format("cannot delete '{}'", trash.string()));
   return {};
 }
 
-Result<JournalPosition> LocalStore::read_journal(std::string_view id, JournalVisitor& visitor, JournalPosition from) {
-  ASSAY_TRY(const auto folder, existing(id));
-  return read_run_journals(folder, visitor, std::move(from)).within(fmt::format("reading the journal of run '{}'", id));
-}
-
-Result<void> LocalStore::attach(std::string_view run, std::string_view name, std::string_view content) {
+Result<void> LocalStore::attach(std::string_view run, std::string_view name, ByteSource& content) {
   ASSAY_CHECK(check_file_name("name of an artifact", name));
   if (!is_artifact_name(name)) {
     return Error{.kind = ErrorKind::usage, .message = "the name of an artifact must not end with '.tmp'"};
   }
   ASSAY_TRY(const auto folder, existing(run));
-  ASSAY_TRY(const auto lock, FileLock::acquire(folder.change_lock()));
   ASSAY_CHECK(make_folders(folder.artifacts()));
-  return write_file_atomically(folder.artifacts() / name, content);
+  // Nobody waits for a long one: it is written beside its place, and the last to be complete counts.
+  const auto staged = folder.artifacts() / fmt::format("{}{}", new_id(), kTemporarySuffix);
+  const auto write = [&]() -> Result<void> {
+    ASSAY_TRY(const auto file, open_file(staged, O_WRONLY | O_CREAT | O_EXCL));
+    ASSAY_CHECK(copy_all(content, [&](std::string_view piece) { return write_all(file.get(), piece); }));
+    if (::fsync(file.get()) != 0) return system_error(errno, "cannot sync it");
+    if (::rename(staged.c_str(), (folder.artifacts() / name).c_str()) != 0) {
+      return system_error(errno, "cannot move it to its place");
+    }
+    return {};
+  };
+  auto written = write();
+  std::error_code ignored;
+  if (!written.ok()) fs::remove(staged, ignored);
+  return std::move(written).within(fmt::format("keeping '{}'", name));
 }
 
 Result<std::vector<Artifact>> LocalStore::artifacts(std::string_view run) {
@@ -198,19 +271,19 @@ Result<std::vector<Artifact>> LocalStore::artifacts(std::string_view run) {
   return all;
 }
 
-Result<std::string> LocalStore::read_artifact(std::string_view run, std::string_view name) {
+Result<std::unique_ptr<ByteSource>> LocalStore::open_artifact(std::string_view run, std::string_view name) {
   ASSAY_TRY(const auto folder, existing(run));
   const Error missing{.kind = ErrorKind::not_found, .message = fmt::format("run '{}' has no artifact '{}'", run, name)};
   if (!is_artifact_name(name)) return missing;
-  auto content = read_file(folder.artifacts() / name, kArtifactLimit);
-  if (!content.ok() && content.error().kind == ErrorKind::missing_file) return missing;
-  return content;
+  auto file = FileSource::open(folder.artifacts() / name);
+  if (!file) return file.error().kind == ErrorKind::missing_file ? missing : file.error();
+  return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(std::move(file).value()));
 }
 
 Result<void> LocalStore::create_study(Study& study) {
   if (study.id.empty()) study.id = new_id();
   ASSAY_CHECK(check_file_name("id of a study", study.id));
-  if (study.created == WallTime{}) study.created = SystemClock().wall();
+  if (study.created == WallTime{}) study.created = clock_.wall();
   return studies_.create(study).within(fmt::format("creating study '{}'", study.id));
 }
 
@@ -231,7 +304,7 @@ Result<std::vector<Study>> LocalStore::list_studies() {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> open_local_store(const fs::path& folder, const LocalStoreOptions& options) {
+Result<std::unique_ptr<RunStore>> open_local_store(const fs::path& folder, const LocalStoreOptions& options) {
   std::error_code code;
   const bool existed = fs::is_directory(folder, code);
   if (auto made = make_folders(folder / "runs"); !made.ok()) {
@@ -253,8 +326,10 @@ Result<std::unique_ptr<Store>> open_local_store(const fs::path& folder, const Lo
                kind.name);
     }
   }
-  ASSAY_TRY(auto runs, RunCatalogue::open(folder, *sharing));
-  return std::unique_ptr<Store>(std::make_unique<LocalStore>(folder, std::move(runs)));
+  static const SystemClock kSystemClock;
+  const Clock& clock = options.clock ? *options.clock : kSystemClock;
+  ASSAY_TRY(auto runs, RunCatalogue::open(folder, *sharing, clock));
+  return std::unique_ptr<RunStore>(std::make_unique<LocalStore>(folder, std::move(runs), clock));
 }
 
 }  // namespace assay

@@ -3,9 +3,10 @@
 #include <memory>
 #include <optional>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace assay {
 
@@ -17,11 +18,12 @@ enum class Sharing {
 
 struct LocalStoreOptions {
   std::optional<Sharing> sharing;  ///< by the kind of file system unless it is given
+  const Clock* clock = nullptr;    ///< that leases run by; the machine's unless it is given
 };
 
 /// The store in a folder of this machine (or of a network file system): one folder per run, an SQLite index beside
 /// them. Makes the folder if it is missing. A folder that cannot be written can still be read. README.md of src/store
 /// shows the layout.
-Result<std::unique_ptr<Store>> open_local_store(const fs::path& folder, const LocalStoreOptions& options = {});
+Result<std::unique_ptr<RunStore>> open_local_store(const fs::path& folder, const LocalStoreOptions& options = {});
 
 }  // namespace assay

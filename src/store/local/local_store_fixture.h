@@ -12,7 +12,8 @@
 
 #include "base/files.h"
 #include "store/local/local_store.h"
-#include "store/store_contract_fixture.h"
+#include "store/run_contract_fixture.h"
+#include "store/run_writer.h"
 
 namespace assay {
 
@@ -20,17 +21,17 @@ class LocalStoreTest : public testing::Test {
  protected:
   using Run = assay::Run;  // gtest has a function of that name
 
-  std::unique_ptr<Store> open() {
+  std::unique_ptr<RunStore> open() {
     auto store = open_local_store(data_);
     EXPECT_TRUE(store.ok()) << store.error().text();
     return std::move(store).value();
   }
 
-  std::string ended_run(Store& store, const std::string& name) {
+  std::string ended_run(RunStore& store, const std::string& name) {
     Run run;
     run.name = name;
     run.kind = "command";
-    auto writer = store.create_run(run);
+    auto writer = begin_run(store, run);
     EXPECT_TRUE(writer.ok()) << writer.error().text();
     EXPECT_TRUE((*writer)->append_event(run.created, R"({"type":"hello"})").ok());
     EXPECT_TRUE((*writer)->append_output(OutputStream::out, run.created, name).ok());
@@ -39,7 +40,7 @@ class LocalStoreTest : public testing::Test {
     return run.id;
   }
 
-  static std::vector<std::string> names(Store& store) {
+  static std::vector<std::string> names(RunStore& store) {
     const auto page = store.list_runs({.sort = "name", .descending = false});
     EXPECT_TRUE(page.ok()) << page.error().text();
     std::vector<std::string> names;

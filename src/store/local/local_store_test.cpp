@@ -1,8 +1,8 @@
 #include "store/local/local_store.h"
 
 #include "store/local/local_store_fixture.h"
+#include "store/run_contract.h"
 #include "store/sqlite/sqlite.h"
-#include "store/store_contract.h"
 
 namespace assay {
 namespace {
@@ -13,28 +13,31 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class LocalPlace final : public StorePlace {
+class LocalPlace final : public RunStorePlace {
  public:
   explicit LocalPlace(Sharing sharing) : sharing_(sharing) {}
-  std::unique_ptr<Store> open() override {
-    auto store = open_local_store(folder_.path() / "data", {.sharing = sharing_});
+  std::unique_ptr<RunStore> open() override {
+    auto store = open_local_store(folder_.path() / "data", {.sharing = sharing_, .clock = &clock_});
     EXPECT_TRUE(store.ok());
     return std::move(store).value();
   }
+  void pass(Nanos time) override { clock_.advance(time); }
 
  private:
   TemporaryFolder folder_;
   Sharing sharing_;
+  ManualClock clock_;
 };
 
-StoreFactory local_factory(std::string name, Sharing sharing) {
+RunStoreFactory local_factory(std::string name, Sharing sharing) {
   return {std::move(name), [sharing] { return std::make_unique<LocalPlace>(sharing); }};
 }
 
 const auto kLocalStores =
     testing::Values(local_factory("Local", Sharing::local), local_factory("NetworkFileSystem", Sharing::network));
-INSTANTIATE_TEST_SUITE_P(RunFolders, StoreContract, kLocalStores, store_factory_name);
-INSTANTIATE_TEST_SUITE_P(RunFolders, ListedStoreContract, kLocalStores, store_factory_name);
+INSTANTIATE_TEST_SUITE_P(RunFolders, RunStoreContract, kLocalStores, run_store_factory_name);
+INSTANTIATE_TEST_SUITE_P(RunFolders, LeaseContract, kLocalStores, run_store_factory_name);
+INSTANTIATE_TEST_SUITE_P(RunFolders, ListedRunStoreContract, kLocalStores, run_store_factory_name);
 
 TEST_F(LocalStoreTest, AFolderSaysWhatItIs) {
   const auto store = open();
@@ -52,7 +55,7 @@ TEST_F(LocalStoreTest, ADamagedJournalKeepsTheRest) {
   bytes[20] = '!';
   put(run_file(id, "journal"), bytes);
   JournalRecording recording;
-  ASSERT_OK(store->read_journal(id, recording));
+  ASSERT_OK(read_journal(*store, id, recording));
   EXPECT_THAT(recording.damage, SizeIs(1));
   EXPECT_THAT(recording.events, IsEmpty());
   EXPECT_EQ(recording.output[OutputStream::out], "output text");
@@ -63,11 +66,11 @@ TEST_F(LocalStoreTest, ATruncatedJournalOfAnEndedRunIsDamage) {
   const auto id = ended_run(*store, "x");
   fs::resize_file(run_file(id, "journal"), 5);
   JournalRecording recording;
-  ASSERT_OK(store->read_journal(id, recording));
+  ASSERT_OK(read_journal(*store, id, recording));
   EXPECT_THAT(recording.damage, testing::Not(IsEmpty()));
   fs::remove(run_file(id, "journal"));
   JournalRecording missing;
-  ASSERT_OK(store->read_journal(id, missing));
+  ASSERT_OK(read_journal(*store, id, missing));
   EXPECT_THAT(missing.damage, ElementsAre(HasSubstr("missing")));
 }
 
@@ -173,7 +176,7 @@ TEST_F(LocalStoreTest, ADamagedRunIsNamedAndTheOthersAreNotAffected) {
   EXPECT_THAT(store->find_run(empty).error().text(), HasSubstr("missing"));
   EXPECT_THAT(store->find_run("copied").error().text(), HasSubstr("another run"));
   JournalRecording recording;
-  ASSERT_OK(store->read_journal(broken, recording));
+  ASSERT_OK(read_journal(*store, broken, recording));
   EXPECT_THAT(recording.events, SizeIs(1));
 
   const auto report = store->reindex();
@@ -207,7 +210,7 @@ TEST_F(LocalStoreTest, ReindexingClosesAbandonedRunsAndRemovesLeftovers) {
   Run run;
   run.kind = "command";
   {
-    auto writer = *store->create_run(run);
+    auto writer = *begin_run(*store, run);
   }
   fs::create_directories(data_ / "trash-abc" / "artifacts");
   fs::create_directories(data_ / "runs" / ".new-abc");
@@ -224,7 +227,7 @@ TEST_F(LocalStoreTest, ReindexingClosesAbandonedRunsAndRemovesLeftovers) {
 TEST_F(LocalStoreTest, RemovingLeavesNothingBehind) {
   const auto store = open();
   const auto id = ended_run(*store, "x");
-  ASSERT_OK(store->attach(id, "a", "b"));
+  ASSERT_OK(attach_text(*store, id, "a", "b"));
   ASSERT_OK(store->remove_run(id));
   EXPECT_TRUE(fs::is_empty(data_ / "runs"));
   EXPECT_THAT(top_level(), testing::Not(Contains(HasSubstr("trash"))));

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "store/journal_recording.h"
+#include "store/journal/journal_recording.h"
 #include "store/local/local_store_fixture.h"
 
 namespace assay {
@@ -23,7 +23,7 @@ TEST_F(LocalStoreTest, AKilledRecorderLeavesItsData) {
     run.id = "victim";
     run.kind = "train";
     run.started = SystemClock().wall();
-    auto writer = store->create_run(run);
+    auto writer = begin_run(*store, run);
     const auto handle = (*writer)->open_series({"loss", {}}, "");
     for (int i = 0; i < 3000; ++i) {
       const SeriesPoint point{i, i, 1.0 / (1 + i)};
@@ -50,7 +50,7 @@ TEST_F(LocalStoreTest, AKilledRecorderLeavesItsData) {
   EXPECT_EQ(run->metrics.at("loss"), 1.0 / 3000);
   EXPECT_GE(run->duration, Nanos(0));
   JournalRecording recording;
-  ASSERT_OK(store->read_journal("victim", recording));
+  ASSERT_OK(read_journal(*store, "victim", recording));
   EXPECT_EQ(recording.values({"loss", {}}).size(), 3000U);
   EXPECT_THAT(recording.damage, IsEmpty());
 }
@@ -78,7 +78,7 @@ TEST_F(LocalStoreTest, AReaderFollowsAnotherProcess) {
     Run run;
     run.id = "followed";
     run.kind = "train";
-    auto writer = store->create_run(run);
+    auto writer = begin_run(*store, run);
     for (int i = 0; i < 5000; ++i) {
       if (!(*writer)->append_output(OutputStream::out, run.created, std::to_string(i) + "\n").ok()) return 1;
       if (i % 7 == 0 && !(*writer)->flush().ok()) return 1;
@@ -94,7 +94,7 @@ TEST_F(LocalStoreTest, AReaderFollowsAnotherProcess) {
   JournalPosition position;
   for (bool ended = false; !ended;) {
     ended = store->find_run("followed")->state == RunState::ended;
-    auto next = store->read_journal("followed", recording, position);
+    auto next = read_journal(*store, "followed", recording, position);
     ASSERT_OK(next);
     position = *next;
   }
@@ -128,7 +128,7 @@ TEST_F(LocalStoreTest, AFullDiskStopsTheJournalButNotTheVerdict) {
                              Run run;
                              run.id = "full";
                              run.kind = "command";
-                             auto writer = store->create_run(run);
+                             auto writer = begin_run(*store, run);
                              if (!writer.ok()) return 1;
                              const std::string kilobyte(1000, 'x');
                              Result<void> appended;
@@ -146,7 +146,7 @@ TEST_F(LocalStoreTest, AFullDiskStopsTheJournalButNotTheVerdict) {
   ASSERT_OK(run);
   EXPECT_EQ(run->verdict, Verdict::invalid);
   JournalRecording recording;
-  ASSERT_OK(store->read_journal("full", recording));
+  ASSERT_OK(read_journal(*store, "full", recording));
   EXPECT_GT(recording.output[OutputStream::out].size(), 150'000U);
   EXPECT_EQ(recording.output[OutputStream::out].size() % 1000, 0U);
   EXPECT_THAT(recording.damage, ElementsAre(HasSubstr("without its end mark")));
@@ -180,12 +180,12 @@ TEST_F(LocalStoreTest, AReadOnlyFolderCanBeRead) {
   {
     const auto store = open();
     id = ended_run(*store, "readable");
-    ASSERT_OK(store->attach(id, "a.txt", "content"));
+    ASSERT_OK(attach_text(*store, id, "a.txt", "content"));
     Run run;
     run.name = "was running";
     run.kind = "command";
     {
-      auto writer = *store->create_run(run);
+      auto writer = *begin_run(*store, run);
     }
     abandoned = run.id;
   }
@@ -207,15 +207,15 @@ TEST_F(LocalStoreTest, AReadOnlyFolderCanBeRead) {
     if (names(store) != std::vector<std::string>{"readable", "was running"}) return 2;
     if (!store.find_run(id).ok()) return 3;
     JournalRecording recording;
-    if (!store.read_journal(id, recording).ok() || recording.events.size() != 1) return 4;
-    if (store.read_artifact(id, "a.txt").value_or("") != "content") return 5;
+    if (!read_journal(store, id, recording).ok() || recording.events.size() != 1) return 4;
+    if (read_artifact(store, id, "a.txt").value_or("") != "content") return 5;
     const auto closed = store.find_run(abandoned);
     if (!closed.ok() || closed->verdict != Verdict::interrupted) return 6;
     const auto listed = store.list_runs({.conditions = {{"verdict", Condition::Op::equal, "interrupted"}}});
     if (!listed.ok() || listed->total != 1) return 7;
     Run run;
     run.kind = "command";
-    const auto refused = store.create_run(run);
+    const auto refused = store.create_run(run, {});
     if (refused.ok() || refused.error().kind != ErrorKind::denied) return 8;
     return 0;
   }));

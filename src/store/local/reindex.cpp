@@ -37,7 +37,7 @@ Result<ReindexReport> reindex_data_folder(RunCatalogue& runs, const StudyFolder&
     const auto before = runs.load(runs.folder(id));
     auto run = before.ok() ? runs.find(id) : before;
     if (run.ok()) {
-      if (before->state == RunState::running && run->verdict == Verdict::interrupted) ++report.interrupted;
+      if (before->state != RunState::ended && run->verdict == Verdict::interrupted) ++report.interrupted;
       rows.push_back(row_of(*run));
     } else if (run.error().kind != ErrorKind::not_found) {
       report.problems.push_back({"run " + id, std::move(run).error()});

@@ -4,7 +4,7 @@
 
 #include "store/local/run_catalogue.h"
 #include "store/local/study_folder.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace assay {
 

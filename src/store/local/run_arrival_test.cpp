@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "store/local/local_store.h"
-#include "store/store.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -1,11 +1,12 @@
 #include "store/local/run_catalogue.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
 #include "base/log.h"
-#include "store/local/run_journals.h"
+#include "store/journal/salvage.h"
 
 namespace assay {
 namespace {
@@ -31,10 +32,34 @@ std::vector<RunRow> rows_of_folders(const RunCatalogue& catalogue) {
   return rows;
 }
 
+WallTime last_write(const fs::path& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  return WallTime(std::chrono::seconds(info.st_mtim.tv_sec) + Nanos(info.st_mtim.tv_nsec));
+}
+
+bool is_going_on(const Run& run) { return run.state == RunState::starting || run.state == RunState::running; }
+
+/// What is known of a run's owner by its folder alone.
+JournalOwner owner_state(const RunFolder& folder) {
+  // The lock first: it is given up after run.json has its final form.
+  const auto lock = folder.owner();
+  if (lock == LockState::held) return JournalOwner::live;
+  const auto run = folder.load();
+  if (!run.ok()) return JournalOwner::gone;
+  if (run->state == RunState::queued) return JournalOwner::live;
+  if (run->state == RunState::ended) {
+    return run->verdict == Verdict::interrupted ? JournalOwner::gone : JournalOwner::finished;
+  }
+  const auto lease = folder.load_lease();
+  const bool elsewhere = lease.ok() && *lease && (*lease)->expires;
+  return elsewhere || lock == LockState::unknown ? JournalOwner::live : JournalOwner::gone;
+}
+
 }  // namespace
 
-Result<std::shared_ptr<RunCatalogue>> RunCatalogue::open(const fs::path& data, Sharing sharing) {
-  std::shared_ptr<RunCatalogue> catalogue(new RunCatalogue(data));
+Result<std::shared_ptr<RunCatalogue>> RunCatalogue::open(const fs::path& data, Sharing sharing, const Clock& clock) {
+  std::shared_ptr<RunCatalogue> catalogue(new RunCatalogue(data, clock));
   ASSAY_TRY(catalogue->index_, Index::open(data, sharing, [raw = catalogue.get()] { return rows_of_folders(*raw); }));
   return catalogue;
 }
@@ -43,8 +68,7 @@ Result<Run> RunCatalogue::load(const RunFolder& folder) const {
   auto run = folder.load();
   if (run.ok() || run.error().kind != ErrorKind::bad_file) return run;
   Counter counter;
-  if (const auto read = read_run_journals(folder, counter, {});
-      read.ok() && counter.events + counter.points + counter.output) {
+  if (const auto read = this->read(folder, counter); read.ok() && counter.events + counter.points + counter.output) {
     run.error().message += fmt::format("; its journal is still readable: {} events, {} points, {} bytes of output",
                                        counter.events, counter.points, counter.output);
   }
@@ -72,22 +96,60 @@ Result<Run> RunCatalogue::change(std::string_view id, const std::function<Result
   return run;
 }
 
+std::vector<JournalState> RunCatalogue::journals(const RunFolder& folder) const {
+  std::vector<JournalState> all;
+  for (auto& name : folder.journals()) {
+    const auto path = folder.journal(name);
+    const auto owner = name == kOwnersJournal                     ? owner_state(folder)
+                       : FileLock::state(path) == LockState::held ? JournalOwner::live
+                                                                  : JournalOwner::gone;
+    // The size last: what it says then is whole.
+    std::error_code code;
+    const auto size = fs::file_size(path, code);
+    all.push_back({std::move(name), code ? 0 : size, owner});
+  }
+  return all;
+}
+
+Result<void> RunCatalogue::read(const RunFolder& folder, JournalVisitor& visitor) const {
+  const auto read = [&](std::string_view journal, std::uint64_t offset, std::size_t length) {
+    return folder.read_journal(journal, offset, length);
+  };
+  ASSAY_CHECK(read_journals(journals(folder), read, visitor));
+  return {};
+}
+
+bool RunCatalogue::is_abandoned(const RunFolder& folder, const Run& run) const {
+  if (!is_going_on(run) || folder.owner() != LockState::free) return false;
+  const auto lease = folder.load_lease();
+  if (!lease.ok() || !*lease || !(*lease)->expires) return true;
+  return clock_.wall() > *(*lease)->expires + kLongestSilence;
+}
+
 Run RunCatalogue::close_if_abandoned(const RunFolder& folder, Run run) {
-  if (run.state != RunState::running || folder.owner() != LockState::free) return run;
+  if (!is_abandoned(folder, run)) return run;
   // In a folder that cannot be written the run is closed only in what we hand out.
   const auto lock = FileLock::acquire(folder.change_lock());
   if (lock.ok()) {
     // Somebody may have closed it meanwhile; then only the index is behind.
-    if (auto now = folder.load(); now.ok() && now->state != RunState::running) {
+    if (auto now = folder.load(); now.ok() && !is_abandoned(folder, *now)) {
       note(*now);
       return std::move(now).value();
     }
   }
-  run = salvage(folder, std::move(run));
+  Salvager salvager;
+  if (const auto read = this->read(folder, salvager); !read.ok()) {
+    log_warning("run '{}': {}", run.id, read.error().text());
+  }
+  WallTime last_sign{};
+  for (const auto& name : folder.journals()) last_sign = std::max(last_sign, last_write(folder.journal(name)));
+  run = salvager.close(std::move(run), last_sign, folder.owner_name());
   if (lock.ok()) {
     if (const auto saved = folder.save(run); !saved.ok()) {
       log_warning("run '{}' could not be closed as interrupted: {}", run.id, saved.error().text());
     }
+    std::error_code ignored;
+    fs::remove(folder.lease(), ignored);
   }
   note(run);
   return run;
@@ -100,7 +162,7 @@ void RunCatalogue::close_abandoned() {
     const auto folder = this->folder(id);
     if (folder.owner() != LockState::free) continue;
     auto run = folder.load();
-    if (run.ok() && run->state == RunState::running) {
+    if (run.ok() && is_going_on(*run)) {
       close_if_abandoned(folder, std::move(run).value());
     } else if (run.ok()) {
       note(*run);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "model/run.h"
@@ -19,7 +20,7 @@ namespace assay {
 /// warning, never a run. Any thread.
 class RunCatalogue {
  public:
-  static Result<std::shared_ptr<RunCatalogue>> open(const fs::path& data, Sharing sharing);
+  static Result<std::shared_ptr<RunCatalogue>> open(const fs::path& data, Sharing sharing, const Clock& clock);
 
   const fs::path& data() const { return data_; }
   fs::path runs() const { return data_ / "runs"; }
@@ -32,22 +33,32 @@ class RunCatalogue {
   Result<Run> find(std::string_view id);
   /// Reads, changes and stores a run under its lock.
   Result<Run> change(std::string_view id, const std::function<Result<void>(Run&)>& change);
-  /// Closes every run that the index shows as running and whose owner is gone.
+  /// The journals as they are now, and what is known of who writes them.
+  std::vector<JournalState> journals(const RunFolder& folder) const;
+  /// Closes every run that the index shows as going on and whose owner is gone.
   void close_abandoned();
 
   /// Brings the index up to date.
   void note(const Run& run);
   void forget(std::string_view id);
 
+  /// How long an owner elsewhere may be silent after its lease has run out before whoever looks closes its run. A
+  /// leader that is there decides sooner.
+  static constexpr Nanos kLongestSilence = std::chrono::hours(24);
+
   /// Ids of all run folders, readable or not.
   std::vector<std::string> folders() const;
 
  private:
-  explicit RunCatalogue(fs::path data) : data_(std::move(data)) {}
+  RunCatalogue(fs::path data, const Clock& clock) : data_(std::move(data)), clock_(clock) {}
+  /// Everything in the journals; needs no readable run.json.
+  Result<void> read(const RunFolder& folder, JournalVisitor& visitor) const;
+  bool is_abandoned(const RunFolder& folder, const Run& run) const;
   Run close_if_abandoned(const RunFolder& folder, Run run);
   void warn_once(const Result<void>& result);
 
   const fs::path data_;
+  const Clock& clock_;
   std::unique_ptr<Index> index_;
   std::atomic<bool> warned_ = false;
 };

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "model/run.h"
+#include "store/run_store.h"
 
 namespace assay {
 
@@ -18,8 +21,14 @@ class RunFolder {
   const std::string& id() const { return id_; }
   const fs::path& path() const { return path_; }
   fs::path record() const { return path_ / "run.json"; }
-  fs::path journal() const { return path_ / "journal"; }
+  /// Of the owner, or of a further rank.
+  fs::path journal(std::string_view name = kOwnersJournal) const;
+  /// The names of all journals that there are, the owner's first, then by the numbers of the ranks.
+  std::vector<std::string> journals() const;
+  /// Up to `length` bytes of a journal at `offset`; fewer where the file ends. `not_found` without such a journal.
+  Result<std::string> read_journal(std::string_view name, std::uint64_t offset, std::size_t length) const;
   fs::path owner_lock() const { return path_ / "owner.lock"; }
+  fs::path lease() const { return path_ / "lease.json"; }
   fs::path change_lock() const { return path_ / "change.lock"; }
   fs::path ranks() const { return path_ / "ranks"; }
   fs::path artifacts() const { return path_ / "artifacts"; }
@@ -35,12 +44,16 @@ class RunFolder {
   /// Who recorded it: "pid 4711 on gpu03"; empty if that cannot be read.
   std::string owner_name() const;
 
+  /// The last lease; nothing where there never was one (as before there were leases) or the run has ended.
+  Result<std::optional<Lease>> load_lease() const;
+  Result<void> save_lease(const Lease& lease) const;
+
+  /// Makes what is in the folder survive a power cut, where the file system can.
+  void sync() const;
+
  private:
   fs::path path_;
   std::string id_;
 };
-
-/// Makes this process the owner of the run in `folder`.
-Result<FileLock> take_ownership(const RunFolder& folder);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #include "store/local/study_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,16 +14,13 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kSuffix = ".json";
+constexpr std::size_t kLongestProgress = std::size_t{256} << 20;
 
 Error no_study(std::string_view id) {
   return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no study '{}'", id)};
 }
 
 }  // namespace
-
-Result<void> StudyFolder::save(const Study& study) const {
-  return write_file_atomically(file(study.id), pretty_json(to_json(study)));
-}
 
 Result<void> StudyFolder::create(const Study& study) {
   ASSAY_CHECK(make_folders(path_));
@@ -31,7 +29,7 @@ Result<void> StudyFolder::create(const Study& study) {
   if (fs::exists(file(study.id), code)) {
     return Error{.kind = ErrorKind::busy, .message = fmt::format("there is a study '{}' already", study.id)};
   }
-  return save(study);
+  return write_file_atomically(file(study.id), pretty_json(to_json(study)));
 }
 
 Result<Study> StudyFolder::find(std::string_view id) const {
@@ -43,6 +41,7 @@ Result<Study> StudyFolder::find(std::string_view id) const {
     if (study.id != id) {
       return Error{.kind = ErrorKind::bad_file, .message = fmt::format("it belongs to another study, '{}'", study.id)};
     }
+    ASSAY_CHECK(read_progress(study));
     return study;
   };
   auto study = load();
@@ -52,14 +51,31 @@ Result<Study> StudyFolder::find(std::string_view id) const {
   return std::move(study).within(fmt::format("study '{}'", id));
 }
 
-Result<Study> StudyFolder::change(std::string_view id, const std::function<Result<void>(Study&)>& change) {
-  if (auto study = find(id); !study.ok()) return study;
-  ASSAY_TRY(const auto hold, FileLock::acquire(lock()));
-  ASSAY_TRY(auto study, find(id));
-  ASSAY_CHECK(change(study));
-  study.id = id;
-  ASSAY_CHECK(save(study));
-  return study;
+/// A line that is no line yet, or no more, is skipped: its run is found by the study's id and done again otherwise.
+Result<void> StudyFolder::read_progress(Study& study) const {
+  const auto text = read_file(progress(study.id), kLongestProgress);
+  if (!text) return text.error().kind == ErrorKind::missing_file ? Result<void>() : Result<void>(text.error());
+  std::string_view rest = *text;
+  while (!rest.empty()) {
+    const auto line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+    const auto value = parse_json(line);
+    if (!value) continue;
+    JsonFields fields(*value, "progress");
+    const auto entry = fields.integer("entry");
+    auto run = fields.text("run");
+    if (!fields.finish().ok() || entry < 0 || static_cast<std::size_t>(entry) >= study.plan.size()) continue;
+    study.plan[static_cast<std::size_t>(entry)].run = std::move(run);
+  }
+  return {};
+}
+
+Result<void> StudyFolder::note_run(std::string_view id, std::size_t entry, std::string_view run) {
+  std::error_code code;
+  if (!is_file_name(id) || !fs::exists(file(id), code)) return no_study(id);
+  ASSAY_TRY(const auto log, open_file(progress(id), O_WRONLY | O_CREAT | O_APPEND));
+  // A line of its own even where somebody was killed in the middle of the one before.
+  return write_all(log.get(), fmt::format("\n{}\n", json::serialize(json::object{{"entry", entry}, {"run", run}})));
 }
 
 Result<void> StudyFolder::remove(std::string_view id) {
@@ -67,6 +83,8 @@ Result<void> StudyFolder::remove(std::string_view id) {
   std::error_code code;
   if (!fs::exists(file(id), code)) return no_study(id);
   ASSAY_TRY(const auto hold, FileLock::acquire(lock()));
+  std::error_code ignored;
+  fs::remove(progress(id), ignored);
   if (fs::remove(file(id), code)) return {};
   if (!code) return no_study(id);
   return system_error(code.value(), fmt::format("cannot remove the study '{}'", id));

@@ -1,16 +1,12 @@
-#include "store/local/journal_reader.h"
+#include "store/journal/journal_reader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "bytes/chunk.h"
 #include "bytes/varint.h"
-#include "store/local/journal_frames.h"
+#include "store/journal/journal_frames.h"
 
 namespace assay {
 namespace {
@@ -25,15 +21,8 @@ Error unreadable(std::string_view what) { return Error{.kind = ErrorKind::bad_fi
 
 }  // namespace
 
-Result<JournalReader> JournalReader::open(const fs::path& path, std::string name) {
-  ASSAY_TRY(auto file, open_file(path, O_RDONLY));
-  return JournalReader(std::move(file), std::move(name));
-}
-
 Result<std::uint64_t> JournalReader::read(std::uint64_t from, JournalOwner owner, JournalVisitor& visitor) {
-  struct stat info{};
-  if (::fstat(file_.get(), &info) != 0) return system_error(errno, "cannot read the journal");
-  end_ = static_cast<std::uint64_t>(info.st_size);
+  ASSAY_TRY(end_, bytes_.size());
   std::uint64_t offset = from;
   bool ended = false;
   while (offset < end_) {
@@ -59,21 +48,6 @@ Result<std::uint64_t> JournalReader::read(std::uint64_t from, JournalOwner owner
   return offset;
 }
 
-Result<std::string> JournalReader::read_at(std::uint64_t offset, std::size_t length) {
-  std::string bytes(length, '\0');
-  std::size_t filled = 0;
-  while (filled < length) {
-    const ssize_t count =
-        ::pread(file_.get(), bytes.data() + filled, length - filled, static_cast<off_t>(offset + filled));
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return system_error(errno, "cannot read the journal");
-    if (count == 0) break;
-    filled += static_cast<std::size_t>(count);
-  }
-  bytes.resize(filled);
-  return bytes;
-}
-
 /// Up to `length` bytes at `offset`; fewer where the file ends. Valid until the next call.
 Result<std::string_view> JournalReader::peek(std::uint64_t offset, std::size_t length) {
   if (offset >= end_) return std::string_view();
@@ -87,7 +61,7 @@ Result<std::string_view> JournalReader::peek(std::uint64_t offset, std::size_t l
     }
     window_offset_ = offset;
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(std::max(length, kWindow), end_ - offset));
-    ASSAY_TRY(const auto more, read_at(offset + window_.size(), wanted - window_.size()));
+    ASSAY_TRY(const auto more, bytes_.read_at(offset + window_.size(), wanted - window_.size()));
     window_ += more;
     // Shorter than at the start: a writer that ran out of disk has cut it back.
     if (window_.size() < wanted) end_ = window_offset_ + window_.size();
@@ -177,15 +151,25 @@ Result<void> JournalReader::define_series(std::uint64_t offset, std::string_view
 
 /// For a reading that began after the definition. It has bytes of its own: the window stays where it is.
 Result<void> JournalReader::look_up_series(std::uint64_t offset) {
-  ASSAY_TRY(std::string bytes, read_at(offset, kTypicalDefinition));
+  ASSAY_TRY(std::string bytes, bytes_.read_at(offset, kTypicalDefinition));
   if (const auto header = look_at_header(bytes); header.length > bytes.size()) {
-    ASSAY_TRY(bytes, read_at(offset, kFrameHeader + header.length));
+    ASSAY_TRY(bytes, bytes_.read_at(offset, kFrameHeader + header.length));
   }
   const auto frame = look_at_frame(bytes, offset);
   if (frame.status != FrameView::Status::whole || kind_of(frame) != FrameKind::series) {
     return unreadable(fmt::format("the definition of its series at offset {} is damaged", offset));
   }
   return define_series(offset, frame.payload);
+}
+
+std::size_t whole_frames(std::string_view piece, std::uint64_t offset) {
+  std::size_t end = 0;
+  while (end < piece.size()) {
+    const auto frame = look_at_frame(piece.substr(end), offset + end);
+    if (frame.status != FrameView::Status::whole) break;
+    end += frame.size();
+  }
+  return end;
 }
 
 }  // namespace assay

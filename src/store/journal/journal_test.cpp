@@ -1,18 +1,13 @@
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <fstream>
 #include <random>
 
 #include "bytes/crc32c.h"
-#include "store/journal_recording.h"
-#include "store/local/journal_frames.h"
-#include "store/local/journal_reader.h"
-#include "store/local/journal_writer.h"
+#include "store/journal/journal_encoder.h"
+#include "store/journal/journal_frames.h"
+#include "store/journal/journal_reader.h"
+#include "store/journal/journal_recording.h"
 
 namespace assay {
 namespace {
@@ -44,42 +39,41 @@ class JournalTest : public testing::Test {
  protected:
   /// Event "e1", points 1 and 2, output "out", event "e2".
   void write_small_journal() {
-    auto writer = JournalWriter::create(path_);
-    ASSERT_TRUE(writer.ok());
-    ASSERT_TRUE(writer->append_event(kTime, "e1").ok());
+    JournalEncoder encoder;
+    ASSERT_TRUE(encoder.add_event(kTime, "e1").ok());
     const std::vector<SeriesPoint> points = {{1, 1, 0.5}, {2, 2, 0.25}};
-    ASSERT_TRUE(writer->append_points(writer->open_series(kLoss, ""), points).ok());
-    ASSERT_TRUE(writer->flush().ok());
-    boundaries_.push_back(fs::file_size(path_));
-    ASSERT_TRUE(writer->append_output(OutputStream::out, kTime, "out").ok());
-    ASSERT_TRUE(writer->flush().ok());
-    boundaries_.push_back(fs::file_size(path_));
-    ASSERT_TRUE(writer->append_event(kTime, "e2").ok());
-    ASSERT_TRUE(writer->flush().ok());
-    boundaries_.push_back(fs::file_size(path_));
-    ASSERT_TRUE(writer->finish().ok());
-    bytes_ = read_file(path_).value_or("");
+    encoder.add_points(encoder.open_series(kLoss, ""), points);
+    take(encoder);
+    encoder.add_output(OutputStream::out, kTime, "out");
+    take(encoder);
+    ASSERT_TRUE(encoder.add_event(kTime, "e2").ok());
+    take(encoder);
+    encoder.add_end_mark();
+    take(encoder);
+    bytes_ = journal_;
   }
 
-  void put(std::string_view bytes) {
-    // A file that is overwritten goes to the disk at once on some file systems, a new one does not.
-    fs::remove(path_);
-    std::ofstream(path_, std::ios::binary) << bytes;
+  void take(JournalEncoder& encoder) {
+    encoder.close_chunks();
+    EXPECT_EQ(encoder.offset(), journal_.size());
+    journal_ += encoder.frames();
+    encoder.drop_frames();
+    boundaries_.push_back(journal_.size());
   }
+
+  void put(std::string_view bytes) { journal_ = bytes; }
 
   JournalRecording read(JournalOwner owner = JournalOwner::finished, std::uint64_t from = 0) {
     JournalRecording recording;
-    auto reader = JournalReader::open(path_, "journal");
-    EXPECT_TRUE(reader.ok());
-    const auto end = reader->read(from, owner, recording);
+    JournalInMemory bytes(journal_);
+    const auto end = JournalReader(bytes, "journal").read(from, owner, recording);
     EXPECT_TRUE(end.ok());
     stopped_at_ = *end;
     return recording;
   }
 
-  TemporaryFolder folder_;
-  fs::path path_ = folder_.path() / "journal";
-  std::string bytes_;
+  std::string journal_;
+  std::string bytes_;  ///< the small one, whole
   std::vector<std::uint64_t> boundaries_;
   std::uint64_t stopped_at_ = 0;
 };
@@ -93,13 +87,6 @@ TEST_F(JournalTest, WhatWasWrittenIsRead) {
   EXPECT_EQ(recording.output.at(OutputStream::out), "out");
   EXPECT_THAT(recording.damage, IsEmpty());
   EXPECT_EQ(stopped_at_, bytes_.size());
-}
-
-TEST_F(JournalTest, AnExistingJournalIsNotOverwritten) {
-  write_small_journal();
-  const auto again = JournalWriter::create(path_);
-  ASSERT_FALSE(again.ok());
-  EXPECT_EQ(again.error().kind, ErrorKind::busy);
 }
 
 TEST_F(JournalTest, EveryTruncationKeepsTheWholeFramesBefore) {
@@ -189,13 +176,11 @@ TEST_F(JournalTest, AMissingPartIsNoticed) {
 
 TEST_F(JournalTest, AJournalInTheOutputPlantsNoFrames) {
   write_small_journal();
-  const auto other = folder_.path() / "other";
-  auto writer = JournalWriter::create(other);
-  ASSERT_TRUE(writer.ok());
-  ASSERT_TRUE(writer->append_output(OutputStream::out, kTime, bytes_).ok());
-  ASSERT_TRUE(writer->finish().ok());
+  JournalEncoder other;
+  other.add_output(OutputStream::out, kTime, bytes_);
+  other.add_end_mark();
   // The frame around the printed journal is damaged, so that the reader searches inside it.
-  auto text = read_file(other).value_or("");
+  auto text = other.frames();
   text[4] = static_cast<char>(text[4] ^ 1);
   put(text);
   const auto recording = read(JournalOwner::gone);
@@ -234,20 +219,20 @@ TEST_F(JournalTest, AFrameOfANewerVersionIsNamedAndSkipped) {
 }
 
 TEST_F(JournalTest, LongOutputAndManySeriesComeBackWhole) {
-  auto writer = JournalWriter::create(path_);
-  ASSERT_TRUE(writer.ok());
+  JournalEncoder encoder;
   std::string output(5'000'000, 'x');
   for (std::size_t i = 0; i < output.size(); i += 100) output[i] = '\n';
-  ASSERT_TRUE(writer->append_output(OutputStream::error, kTime, output).ok());
+  encoder.add_output(OutputStream::error, kTime, output);
   for (int round = 0; round < 3; ++round) {
     for (int n = 0; n < 300; ++n) {
-      const auto handle = writer->open_series({"s" + std::to_string(n), {{"gpu", std::string(600, 'g')}}}, "W");
+      const auto handle = encoder.open_series({"s" + std::to_string(n), {{"gpu", std::string(600, 'g')}}}, "W");
       const SeriesPoint point{round, kNoStep, static_cast<double>(n)};
-      ASSERT_TRUE(writer->append_points(handle, {&point, 1}).ok());
+      encoder.add_points(handle, {&point, 1});
     }
-    ASSERT_TRUE(writer->flush().ok());
+    take(encoder);
   }
-  ASSERT_TRUE(writer->finish().ok());
+  encoder.add_end_mark();
+  take(encoder);
   auto recording = read();
   EXPECT_EQ(recording.output.at(OutputStream::error), output);
   EXPECT_EQ(recording.series.size(), 300U);
@@ -256,61 +241,27 @@ TEST_F(JournalTest, LongOutputAndManySeriesComeBackWhole) {
 }
 
 TEST_F(JournalTest, AnEventThatIsTooLongDoesNotStopTheJournal) {
-  auto writer = JournalWriter::create(path_);
-  ASSERT_TRUE(writer.ok());
-  const auto refused = writer->append_event(kTime, std::string(kMaxPayload, 'x'));
+  JournalEncoder encoder;
+  const auto refused = encoder.add_event(kTime, std::string(kMaxPayload, 'x'));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::usage);
-  ASSERT_TRUE(writer->append_event(kTime, std::string(kMaxPayload - 8, 'x')).ok());
-  ASSERT_TRUE(writer->finish().ok());
+  ASSERT_TRUE(encoder.add_event(kTime, std::string(kMaxPayload - 8, 'x')).ok());
+  encoder.add_end_mark();
+  take(encoder);
   const auto recording = read();
   ASSERT_EQ(recording.events.size(), 1U);
   EXPECT_EQ(recording.events[0].text.size(), kMaxPayload - 8);
   EXPECT_THAT(recording.damage, IsEmpty());
 }
 
-/// Files of this process cannot grow beyond `bytes` while it lives: what a full disk looks like to a writer.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    handler_ = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int) = nullptr;
-};
-
-TEST_F(JournalTest, AFullDiskKeepsWholeFramesAndTheErrorSticks) {
-  auto writer = JournalWriter::create(path_);
-  ASSERT_TRUE(writer.ok());
-  std::size_t appended = 0;
-  {
-    const FileSizeLimit limit(1000);
-    Result<void> result;
-    while (result.ok() && appended < 1000) {
-      ++appended;
-      result = writer->append_event(kTime, "event");
-      if (result.ok() && appended % 30 == 0) result = writer->flush();
-    }
-    ASSERT_FALSE(result.ok());
-    EXPECT_THAT(result.error().text(), HasSubstr("cannot write the journal"));
-  }
-  // There is room again, but what came in between is lost: the error stays.
-  EXPECT_FALSE(writer->append_event(kTime, "later").ok());
-  EXPECT_FALSE(writer->flush().ok());
-  EXPECT_FALSE(writer->finish().ok());
-  const auto recording = read(JournalOwner::gone);
-  EXPECT_EQ(recording.events.size(), 1000 / 26);  // header 13, time 8, text 5
-  EXPECT_THAT(recording.damage, IsEmpty());
-  EXPECT_EQ(fs::file_size(path_), recording.events.size() * 26);
+TEST_F(JournalTest, OnlyWholeFramesAtTheirPlaceCount) {
+  write_small_journal();
+  EXPECT_EQ(whole_frames(bytes_, 0), bytes_.size());
+  EXPECT_EQ(whole_frames(std::string_view(bytes_).substr(boundaries_[0]), boundaries_[0]),
+            bytes_.size() - boundaries_[0]);
+  EXPECT_EQ(whole_frames(std::string_view(bytes_).substr(0, boundaries_[1] - 1), 0), boundaries_[0]);
+  EXPECT_EQ(whole_frames(bytes_, 1), 0U);
+  EXPECT_EQ(whole_frames("", 0), 0U);
 }
 
 }  // namespace

@@ -8,27 +8,33 @@
 #include <string>
 #include <vector>
 
-#include "store/journal_recording.h"
-#include "store/store.h"
+#include "base/clock.h"
+#include "store/journal/journal_recording.h"
+#include "store/run_store.h"
+#include "store/run_writer.h"
 
 namespace assay {
 
 /// One place where runs are kept, empty at first, that can be opened any number of times.
-class StorePlace {
+class RunStorePlace {
  public:
-  virtual ~StorePlace() = default;
-  virtual std::unique_ptr<Store> open() = 0;
+  virtual ~RunStorePlace() = default;
+  virtual std::unique_ptr<RunStore> open() = 0;
+  /// Time passes for whoever decides about leases.
+  virtual void pass(Nanos time) = 0;
 };
 
-struct StoreFactory {
+struct RunStoreFactory {
   std::string name;
-  std::function<std::unique_ptr<StorePlace>()> make_place;
+  std::function<std::unique_ptr<RunStorePlace>()> make_place;
 };
 
-inline std::string store_factory_name(const testing::TestParamInfo<StoreFactory>& info) { return info.param.name; }
-inline void PrintTo(const StoreFactory& factory, std::ostream* out) { *out << factory.name; }
+inline std::string run_store_factory_name(const testing::TestParamInfo<RunStoreFactory>& info) {
+  return info.param.name;
+}
+inline void PrintTo(const RunStoreFactory& factory, std::ostream* out) { *out << factory.name; }
 
-class StoreContract : public testing::TestWithParam<StoreFactory> {
+class RunStoreContract : public testing::TestWithParam<RunStoreFactory> {
  protected:
   using Run = assay::Run;  // gtest has a function of that name
 
@@ -52,7 +58,7 @@ class StoreContract : public testing::TestWithParam<StoreFactory> {
 
   /// Creates and finishes a run.
   Run ended_run(Run run, Verdict verdict = Verdict::valid) {
-    auto writer = store_->create_run(run);
+    auto writer = begin_run(*store_, run);
     EXPECT_TRUE(writer.ok()) << writer.error().text();
     run.verdict = verdict;
     run.state = RunState::ended;
@@ -62,14 +68,14 @@ class StoreContract : public testing::TestWithParam<StoreFactory> {
   }
 
   std::unique_ptr<RunWriter> writer_of(Run& run) {
-    auto writer = store_->create_run(run);
+    auto writer = begin_run(*store_, run);
     EXPECT_TRUE(writer.ok()) << writer.error().text();
     return std::move(writer).value();
   }
 
   JournalRecording recorded(const std::string& id) {
     JournalRecording recording;
-    const auto read = store_->read_journal(id, recording);
+    const auto read = read_journal(*store_, id, recording);
     EXPECT_TRUE(read.ok()) << read.error().text();
     return recording;
   }
@@ -82,8 +88,8 @@ class StoreContract : public testing::TestWithParam<StoreFactory> {
     return names;
   }
 
-  std::unique_ptr<StorePlace> place_ = GetParam().make_place();
-  std::unique_ptr<Store> store_ = place_->open();
+  std::unique_ptr<RunStorePlace> place_ = GetParam().make_place();
+  std::unique_ptr<RunStore> store_ = place_->open();
 };
 
 #define ASSERT_OK(...)                                       \

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "store/store_contract_fixture.h"
+#include "store/run_contract_fixture.h"
 
 namespace assay {
 
-TEST_P(StoreContract, ANewRunIsRunningAndHasAnId) {
+TEST_P(RunStoreContract, ANewRunIsRunningAndHasAnId) {
   Run run = a_run();
   const auto writer = writer_of(run);
   EXPECT_FALSE(run.id.empty());
@@ -23,17 +23,18 @@ TEST_P(StoreContract, ANewRunIsRunningAndHasAnId) {
   EXPECT_EQ(found->provenance, run.provenance);
 }
 
-TEST_P(StoreContract, AnIdIsGivenOnce) {
+TEST_P(RunStoreContract, AnIdIsGivenOnce) {
   Run run = a_run();
   run.id = "mine";
   const auto writer = writer_of(run);
   Run same = a_run("other");
   same.id = "mine";
-  EXPECT_ERROR(ErrorKind::busy, store_->create_run(same));
+  EXPECT_ERROR(ErrorKind::busy, store_->create_run(same, {}));
+  EXPECT_ERROR(ErrorKind::busy, store_->add_run(same));
   EXPECT_EQ(store_->find_run("mine")->name, "mnist");
 }
 
-TEST_P(StoreContract, TheJournalGivesBackWhatWasAppended) {
+TEST_P(RunStoreContract, TheJournalGivesBackWhatWasAppended) {
   Run run = a_run();
   const auto writer = writer_of(run);
   const SeriesKey loss{"loss", {}};
@@ -70,7 +71,7 @@ TEST_P(StoreContract, TheJournalGivesBackWhatWasAppended) {
   EXPECT_THAT(recording.damage, testing::IsEmpty());
 }
 
-TEST_P(StoreContract, ReadingGoesOnWhereItStopped) {
+TEST_P(RunStoreContract, ReadingGoesOnWhereItStopped) {
   Run run = a_run();
   const auto writer = writer_of(run);
   const SeriesKey loss{"loss", {}};
@@ -80,12 +81,12 @@ TEST_P(StoreContract, ReadingGoesOnWhereItStopped) {
   ASSERT_OK(writer->flush());
 
   JournalRecording first;
-  const auto position = store_->read_journal(run.id, first);
+  const auto position = read_journal(*store_, run.id, first);
   ASSERT_OK(position);
   EXPECT_THAT(first.values(loss), testing::ElementsAre(1.0));
 
   JournalRecording nothing;
-  const auto same = store_->read_journal(run.id, nothing, *position);
+  const auto same = read_journal(*store_, run.id, nothing, *position);
   ASSERT_OK(same);
   EXPECT_TRUE(nothing.events.empty() && nothing.series.empty());
 
@@ -93,14 +94,14 @@ TEST_P(StoreContract, ReadingGoesOnWhereItStopped) {
   ASSERT_OK(writer->append_output(OutputStream::out, at(2), "x"));
   ASSERT_OK(writer->finish(run));
   JournalRecording rest;
-  ASSERT_OK(store_->read_journal(run.id, rest, *same));
+  ASSERT_OK(read_journal(*store_, run.id, rest, *same));
   EXPECT_TRUE(rest.events.empty());
   EXPECT_THAT(rest.values(loss), testing::ElementsAre(2.0));
   EXPECT_EQ(rest.output.at(OutputStream::out), "x");
   EXPECT_THAT(rest.damage, testing::IsEmpty());
 }
 
-TEST_P(StoreContract, SummariesLeaveOutWhatIsNotFinite) {
+TEST_P(RunStoreContract, SummariesLeaveOutWhatIsNotFinite) {
   Run run = a_run();
   const auto writer = writer_of(run);
   const auto handle = writer->open_series({"loss", {}}, "");
@@ -114,7 +115,7 @@ TEST_P(StoreContract, SummariesLeaveOutWhatIsNotFinite) {
                 .name = "loss", .points = 5, .non_finite = 2, .first = 4, .last = 1, .min = -2, .max = 4, .mean = 1}));
 }
 
-TEST_P(StoreContract, UpdateAndFinishReplaceTheRun) {
+TEST_P(RunStoreContract, UpdateAndFinishReplaceTheRun) {
   Run run = a_run();
   const auto writer = writer_of(run);
   run.provenance.torch_version = "2.11";
@@ -137,7 +138,7 @@ TEST_P(StoreContract, UpdateAndFinishReplaceTheRun) {
   EXPECT_FALSE(writer->finish(run).ok());
 }
 
-TEST_P(StoreContract, ARunWithoutItsWriterIsInterrupted) {
+TEST_P(RunStoreContract, ARunWithoutItsWriterIsInterrupted) {
   Run run = a_run();
   auto writer = writer_of(run);
   ASSERT_OK(writer->append_points(writer->open_series({"loss", {}}, ""),
@@ -160,37 +161,37 @@ TEST_P(StoreContract, ARunWithoutItsWriterIsInterrupted) {
   EXPECT_EQ(recorded(run.id).output.at(OutputStream::out), "so far");
 }
 
-TEST_P(StoreContract, AnUnknownRunIsNotFound) {
+TEST_P(RunStoreContract, AnUnknownRunIsNotFound) {
   JournalRecording recording;
   EXPECT_ERROR(ErrorKind::not_found, store_->find_run("nobody"));
   EXPECT_ERROR(ErrorKind::not_found, store_->remove_run("nobody"));
   EXPECT_ERROR(ErrorKind::not_found, store_->join_run("nobody", "rank-1"));
   EXPECT_ERROR(ErrorKind::not_found, store_->change_run("nobody", [](Run&) { return Result<void>(); }));
-  EXPECT_ERROR(ErrorKind::not_found, store_->read_journal("nobody", recording));
-  EXPECT_ERROR(ErrorKind::not_found, store_->attach("nobody", "a.txt", ""));
+  EXPECT_ERROR(ErrorKind::not_found, read_journal(*store_, "nobody", recording));
+  EXPECT_ERROR(ErrorKind::not_found, attach_text(*store_, "nobody", "a.txt", ""));
   EXPECT_ERROR(ErrorKind::not_found, store_->artifacts("nobody"));
-  EXPECT_ERROR(ErrorKind::not_found, store_->read_artifact("nobody", "a.txt"));
+  EXPECT_ERROR(ErrorKind::not_found, read_artifact(*store_, "nobody", "a.txt"));
   EXPECT_THAT(names({}), testing::IsEmpty());
 }
 
-TEST_P(StoreContract, RemovingTakesEverythingAway) {
+TEST_P(RunStoreContract, RemovingTakesEverythingAway) {
   Run run = a_run();
   auto writer = writer_of(run);
   EXPECT_ERROR(ErrorKind::busy, store_->remove_run(run.id));
   ASSERT_OK(writer->finish(run));
-  ASSERT_OK(store_->attach(run.id, "trace.json", "{}"));
+  ASSERT_OK(attach_text(*store_, run.id, "trace.json", "{}"));
   const Run kept = ended_run(a_run("kept"));
   ASSERT_OK(store_->remove_run(run.id));
   EXPECT_ERROR(ErrorKind::not_found, store_->find_run(run.id));
-  EXPECT_ERROR(ErrorKind::not_found, store_->read_artifact(run.id, "trace.json"));
+  EXPECT_ERROR(ErrorKind::not_found, read_artifact(*store_, run.id, "trace.json"));
   EXPECT_ERROR(ErrorKind::not_found, store_->remove_run(run.id));
   EXPECT_THAT(names({}), testing::ElementsAre("kept"));
 }
 
-TEST_P(StoreContract, FurtherRanksAddTheirSeries) {
+TEST_P(RunStoreContract, FurtherRanksAddTheirSeries) {
   Run run = a_run();
   const auto writer = writer_of(run);
-  const auto rank = store_->join_run(run.id, "rank-3");
+  const auto rank = join_run(*store_, run.id, "rank-3");
   ASSERT_OK(rank);
   EXPECT_EQ((*rank)->run_id(), run.id);
   EXPECT_ERROR(ErrorKind::busy, store_->join_run(run.id, "rank-3"));
@@ -212,27 +213,27 @@ TEST_P(StoreContract, FurtherRanksAddTheirSeries) {
   EXPECT_THAT(recording.damage, testing::IsEmpty());
 }
 
-TEST_P(StoreContract, ArtifactsAreKeptByteForByte) {
+TEST_P(RunStoreContract, ArtifactsAreKeptByteForByte) {
   const Run run = ended_run(a_run());
   EXPECT_TRUE(store_->artifacts(run.id)->empty());
   const std::string binary("\0\x01\xFF", 3);
-  ASSERT_OK(store_->attach(run.id, "b.bin", binary));
-  ASSERT_OK(store_->attach(run.id, "a.txt", "first"));
-  ASSERT_OK(store_->attach(run.id, "a.txt", "second"));
+  ASSERT_OK(attach_text(*store_, run.id, "b.bin", binary));
+  ASSERT_OK(attach_text(*store_, run.id, "a.txt", "first"));
+  ASSERT_OK(attach_text(*store_, run.id, "a.txt", "second"));
   const auto all = store_->artifacts(run.id);
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 2U);
   EXPECT_EQ((*all)[0].name, "a.txt");
   EXPECT_EQ((*all)[0].bytes, 6);
-  EXPECT_EQ(*store_->read_artifact(run.id, "b.bin"), binary);
-  EXPECT_EQ(*store_->read_artifact(run.id, "a.txt"), "second");
-  EXPECT_ERROR(ErrorKind::not_found, store_->read_artifact(run.id, "c"));
+  EXPECT_EQ(*read_artifact(*store_, run.id, "b.bin"), binary);
+  EXPECT_EQ(*read_artifact(*store_, run.id, "a.txt"), "second");
+  EXPECT_ERROR(ErrorKind::not_found, read_artifact(*store_, run.id, "c"));
 }
 
-TEST_P(StoreContract, HostileNamesAreRefused) {
+TEST_P(RunStoreContract, HostileNamesAreRefused) {
   Run run = a_run();
   const auto writer = writer_of(run);
-  ASSERT_OK(store_->attach(run.id, "fine", "x"));
+  ASSERT_OK(attach_text(*store_, run.id, "fine", "x"));
   for (const std::string& name :
        {std::string(), std::string("."), std::string(".."), std::string("../escape"), std::string("a/b"),
         std::string("/etc/passwd"), std::string(".hidden"), std::string("a\0b", 3), std::string("a\nb"),
@@ -241,16 +242,16 @@ TEST_P(StoreContract, HostileNamesAreRefused) {
     JournalRecording recording;
     EXPECT_ERROR(ErrorKind::not_found, store_->find_run(name));
     EXPECT_ERROR(ErrorKind::not_found, store_->remove_run(name));
-    EXPECT_ERROR(ErrorKind::not_found, store_->read_journal(name, recording));
+    EXPECT_ERROR(ErrorKind::not_found, read_journal(*store_, name, recording));
     EXPECT_ERROR(ErrorKind::not_found, store_->find_study(name));
     EXPECT_ERROR(ErrorKind::not_found, store_->remove_study(name));
-    EXPECT_ERROR(ErrorKind::usage, store_->attach(run.id, name, "x"));
-    EXPECT_ERROR(ErrorKind::not_found, store_->read_artifact(run.id, name));
+    EXPECT_ERROR(ErrorKind::usage, attach_text(*store_, run.id, name, "x"));
+    EXPECT_ERROR(ErrorKind::not_found, read_artifact(*store_, run.id, name));
     EXPECT_ERROR(ErrorKind::usage, store_->join_run(run.id, name));
     if (name.empty()) continue;  // means: make one
     Run hostile = a_run();
     hostile.id = name;
-    EXPECT_ERROR(ErrorKind::usage, store_->create_run(hostile));
+    EXPECT_ERROR(ErrorKind::usage, store_->create_run(hostile, {}));
     Study study{.id = name};
     EXPECT_ERROR(ErrorKind::usage, store_->create_study(study));
   }

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/store.h"
+#include "store/journal/journal.h"
 
 namespace assay {
 

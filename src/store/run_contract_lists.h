@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "store/store_contract_fixture.h"
+#include "store/run_contract_fixture.h"
 
 namespace assay {
 
-TEST_P(StoreContract, AListShowsAbandonedRunsAsInterrupted) {
+TEST_P(RunStoreContract, AListShowsAbandonedRunsAsInterrupted) {
   Run abandoned = a_run("abandoned");
   Run going_on = a_run("going on");
   auto first = writer_of(abandoned);
@@ -23,7 +23,7 @@ TEST_P(StoreContract, AListShowsAbandonedRunsAsInterrupted) {
   EXPECT_EQ(page->rows[1].state, RunState::running);
 }
 
-TEST_P(StoreContract, AListRowShowsWhatTheRunHas) {
+TEST_P(RunStoreContract, AListRowShowsWhatTheRunHas) {
   Run run = a_run();
   run.study = "s1";
   run.variant = "batch_size=64";
@@ -55,7 +55,7 @@ TEST_P(StoreContract, AListRowShowsWhatTheRunHas) {
   EXPECT_TRUE(std::isnan(row.metrics.at("broken")));
 }
 
-class ListedStoreContract : public StoreContract {
+class ListedRunStoreContract : public RunStoreContract {
  protected:
   void SetUp() override {
     const auto add = [&](std::string name, int created, std::vector<std::string> tags, std::optional<double> loss,
@@ -78,7 +78,7 @@ class ListedStoreContract : public StoreContract {
   }
 };
 
-TEST_P(ListedStoreContract, Sorts) {
+TEST_P(ListedRunStoreContract, Sorts) {
   using testing::ElementsAre;
   EXPECT_THAT(names({}), ElementsAre("Alphabet", "beta", "gamma", "alpha"));
   EXPECT_THAT(names({.sort = "created", .descending = false}), ElementsAre("alpha", "gamma", "beta", "Alphabet"));
@@ -88,7 +88,7 @@ TEST_P(ListedStoreContract, Sorts) {
   EXPECT_ERROR(ErrorKind::usage, store_->list_runs({.sort = "nonsense"}));
 }
 
-TEST_P(ListedStoreContract, Filters) {
+TEST_P(ListedRunStoreContract, Filters) {
   using testing::ElementsAre;
   using Op = Condition::Op;
   EXPECT_THAT(matching({{"verdict", Op::equal, "valid"}}), ElementsAre("alpha", "gamma"));
@@ -109,7 +109,7 @@ TEST_P(ListedStoreContract, Filters) {
   EXPECT_ERROR(ErrorKind::usage, store_->list_runs({.conditions = {{"no such", Op::equal, ""}}}));
 }
 
-TEST_P(ListedStoreContract, Pages) {
+TEST_P(ListedRunStoreContract, Pages) {
   const auto page = store_->list_runs({.limit = 2, .offset = 1});
   ASSERT_OK(page);
   EXPECT_EQ(page->total, 4);
@@ -121,7 +121,7 @@ TEST_P(ListedStoreContract, Pages) {
   EXPECT_TRUE(beyond->rows.empty());
 }
 
-TEST_P(ListedStoreContract, ReindexingChangesNothing) {
+TEST_P(ListedRunStoreContract, ReindexingChangesNothing) {
   const auto before = names({});
   const auto report = store_->reindex();
   ASSERT_OK(report);

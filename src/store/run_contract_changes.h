@@ -4,11 +4,11 @@
 #include <thread>
 #include <vector>
 
-#include "store/store_contract_fixture.h"
+#include "store/run_contract_fixture.h"
 
 namespace assay {
 
-TEST_P(StoreContract, AChangeIsStoredAndListed) {
+TEST_P(RunStoreContract, AChangeIsStoredAndListed) {
   const Run run = ended_run(a_run());
   const auto changed = store_->change_run(run.id, [](Run& one) -> Result<void> {
     one.name = "renamed";
@@ -21,7 +21,7 @@ TEST_P(StoreContract, AChangeIsStoredAndListed) {
   EXPECT_THAT(names({.conditions = {{"tag", Condition::Op::equal, "best"}}}), testing::ElementsAre("renamed"));
 }
 
-TEST_P(StoreContract, AFailedChangeLeavesTheRunAsItWas) {
+TEST_P(RunStoreContract, AFailedChangeLeavesTheRunAsItWas) {
   const Run run = ended_run(a_run());
   EXPECT_ERROR(ErrorKind::denied, store_->change_run(run.id, [](Run& one) -> Result<void> {
     one.name = "half";
@@ -31,7 +31,7 @@ TEST_P(StoreContract, AFailedChangeLeavesTheRunAsItWas) {
   EXPECT_THAT(names({}), testing::ElementsAre("mnist"));
 }
 
-TEST_P(StoreContract, ChangesByOthersSurviveTheWriter) {
+TEST_P(RunStoreContract, ChangesByOthersSurviveTheWriter) {
   Run run = a_run();
   const auto writer = writer_of(run);
   ASSERT_OK(store_->change_run(run.id, [](Run& one) -> Result<void> {
@@ -48,7 +48,7 @@ TEST_P(StoreContract, ChangesByOthersSurviveTheWriter) {
   EXPECT_EQ(store_->find_run(run.id)->name, "renamed by the writer");
 }
 
-TEST_P(StoreContract, ConcurrentChangesAllCount) {
+TEST_P(RunStoreContract, ConcurrentChangesAllCount) {
   constexpr int kThreads = 4;
   constexpr int kChanges = 10;
   const Run run = ended_run(a_run());
@@ -70,7 +70,7 @@ TEST_P(StoreContract, ConcurrentChangesAllCount) {
   EXPECT_EQ(store_->find_run(run.id)->repeat, kThreads * kChanges);
 }
 
-TEST_P(StoreContract, ManyWritersAtOnce) {
+TEST_P(RunStoreContract, ManyWritersAtOnce) {
   constexpr int kThreads = 4;
   constexpr int kRuns = 5;
   std::vector<std::jthread> threads;
@@ -78,10 +78,10 @@ TEST_P(StoreContract, ManyWritersAtOnce) {
     threads.emplace_back([&, i] {
       // Half of the threads share one store.
       const auto own = i % 2 == 0 ? nullptr : place_->open();
-      Store& store = own ? *own : *store_;
+      RunStore& store = own ? *own : *store_;
       for (int n = 0; n < kRuns; ++n) {
         Run run = a_run("run " + std::to_string(i));
-        auto writer = store.create_run(run);
+        auto writer = begin_run(store, run);
         ASSERT_TRUE(writer.ok()) << writer.error().text();
         const auto handle = (*writer)->open_series({"loss", {}}, "");
         EXPECT_TRUE((*writer)->append_points(handle, std::vector{point(n, i)}).ok());
@@ -97,7 +97,7 @@ TEST_P(StoreContract, ManyWritersAtOnce) {
   for (const auto& row : page->rows) EXPECT_EQ(recorded(row.id).values({"loss", {}}).size(), 1U);
 }
 
-TEST_P(StoreContract, TwoOpenedStoresSeeTheSameRuns) {
+TEST_P(RunStoreContract, TwoOpenedStoresSeeTheSameRuns) {
   const auto other = place_->open();
   Run run = a_run();
   const auto writer = writer_of(run);
@@ -109,7 +109,45 @@ TEST_P(StoreContract, TwoOpenedStoresSeeTheSameRuns) {
   EXPECT_EQ(store_->list_runs({})->total, 0);
 }
 
-TEST_P(StoreContract, StudiesAreKept) {
+TEST_P(RunStoreContract, AChangeLeavesTheStateAlone) {
+  const Run run = ended_run(a_run());
+  ASSERT_OK(store_->change_run(run.id, [](Run& one) -> Result<void> {
+    one.state = RunState::running;
+    one.verdict = Verdict::flagged;
+    return {};
+  }));
+  EXPECT_EQ(store_->find_run(run.id)->state, RunState::ended);
+  EXPECT_EQ(store_->find_run(run.id)->verdict, Verdict::valid);
+}
+
+TEST_P(RunStoreContract, WhoWatchesSeesWhatChanged) {
+  const auto runs_after = [&](std::uint64_t since) {
+    std::vector<std::string> runs;
+    const auto changes = store_->changes(since, 100);
+    EXPECT_TRUE(changes.ok());
+    for (const auto& change : *changes) runs.push_back(change.run + (change.removed ? " removed" : ""));
+    return runs;
+  };
+  const Run first = ended_run(a_run("first"));
+  const auto begin = store_->newest_change();
+  ASSERT_OK(begin);
+  EXPECT_THAT(runs_after(*begin), testing::IsEmpty());
+  Run second = a_run("second");
+  ASSERT_OK(store_->add_run(second));
+  ASSERT_OK(place_->open()->change_run(first.id, [](Run& run) -> Result<void> {
+    run.name = "renamed";
+    return {};
+  }));
+  EXPECT_THAT(runs_after(*begin), testing::ElementsAre(second.id, first.id));
+  const auto next = store_->changes(*begin, 1);
+  ASSERT_OK(next);
+  ASSERT_EQ(next->size(), 1U);
+  EXPECT_THAT(runs_after(next->front().sequence), testing::ElementsAre(first.id));
+  ASSERT_OK(store_->remove_run(first.id));
+  EXPECT_THAT(runs_after(next->front().sequence), testing::ElementsAre(first.id + " removed"));
+}
+
+TEST_P(RunStoreContract, StudiesAreKept) {
   Study first{.name = "sweep", .tags = {"t"}, .created = at(1), .source = "kind: null\n"};
   first.plan.push_back({.variant = "baseline", .repeat = 1, .spec = {{"epochs", 1}}});
   ASSERT_OK(store_->create_study(first));
@@ -126,15 +164,10 @@ TEST_P(StoreContract, StudiesAreKept) {
   ASSERT_EQ(found->plan.size(), 1U);
   EXPECT_EQ(found->plan[0].spec, first.plan[0].spec);
 
-  ASSERT_OK(store_->change_study(first.id, [](Study& study) -> Result<void> {
-    study.plan[0].run = "r1";
-    return {};
-  }));
+  ASSERT_OK(store_->note_planned_run(first.id, 0, "r1"));
   EXPECT_EQ(store_->find_study(first.id)->plan[0].run, "r1");
-  EXPECT_ERROR(ErrorKind::usage, store_->change_study(first.id, [](Study& study) -> Result<void> {
-    study.name = "half";
-    return Error{.kind = ErrorKind::usage, .message = "no"};
-  }));
+  ASSERT_OK(store_->note_planned_run(first.id, 0, "r2"));
+  EXPECT_EQ(store_->find_study(first.id)->plan[0].run, "r2");
   const auto all = store_->list_studies();
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 2U);
@@ -144,7 +177,7 @@ TEST_P(StoreContract, StudiesAreKept) {
   ASSERT_OK(store_->remove_study(first.id));
   EXPECT_ERROR(ErrorKind::not_found, store_->find_study(first.id));
   EXPECT_ERROR(ErrorKind::not_found, store_->remove_study(first.id));
-  EXPECT_ERROR(ErrorKind::not_found, store_->change_study(first.id, [](Study&) { return Result<void>(); }));
+  EXPECT_ERROR(ErrorKind::not_found, store_->note_planned_run(first.id, 0, "r3"));
   EXPECT_EQ(store_->list_studies()->size(), 1U);
 }
 

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+
+#include "base/clock.h"
+#include "store/run_store.h"
+
+namespace assay {
+
+/// What several opened stores share.
+struct RunMemory;
+std::shared_ptr<RunMemory> make_run_memory();
+
+/// A RunStore in memory. Leases run by `clock`, which must outlive it.
+std::unique_ptr<RunStore> open_run_memory(std::shared_ptr<RunMemory> memory, const Clock& clock);
+
+}  // namespace assay

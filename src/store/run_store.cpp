@@ -1,0 +1,80 @@
+#include "store/run_store.h"
+
+namespace assay {
+namespace {
+
+constexpr std::string_view kRankPrefix = "rank-";
+
+class StoredJournal final : public JournalBytes {
+ public:
+  StoredJournal(const JournalState& state, const ReadFrames& read) : state_(state), read_(read) {}
+  Result<std::uint64_t> size() override { return state_.size; }
+  Result<std::string> read_at(std::uint64_t offset, std::size_t length) override {
+    return read_(state_.name, offset, length);
+  }
+
+ private:
+  const JournalState& state_;
+  const ReadFrames& read_;
+};
+
+/// Adds to every series which rank it came from.
+class RankVisitor final : public JournalVisitor {
+ public:
+  RankVisitor(JournalVisitor& inner, std::string_view name) : inner_(inner) {
+    if (name.starts_with(kRankPrefix)) name.remove_prefix(kRankPrefix.size());
+    rank_ = name;
+  }
+  void on_event(WallTime time, std::string_view event) override { inner_.on_event(time, event); }
+  void on_points(const SeriesKey& key, std::string_view unit, std::span<const SeriesPoint> points) override {
+    auto labelled = key;
+    labelled.labels["rank"] = rank_;
+    inner_.on_points(labelled, unit, points);
+  }
+  void on_output(OutputStream stream, WallTime time, std::string_view bytes) override {
+    inner_.on_output(stream, time, bytes);
+  }
+  void on_damage(std::string_view what) override { inner_.on_damage(what); }
+
+ private:
+  JournalVisitor& inner_;
+  std::string rank_;
+};
+
+}  // namespace
+
+Result<JournalPosition> read_journals(const std::vector<JournalState>& journals, const ReadFrames& read,
+                                      JournalVisitor& visitor, JournalPosition from) {
+  if (journals.empty() || journals.front().name != kOwnersJournal) visitor.on_damage("journal: it is missing");
+  for (const auto& journal : journals) {
+    RankVisitor labelled(visitor, journal.name);
+    const bool is_owners = journal.name == kOwnersJournal;
+    StoredJournal bytes(journal, read);
+    JournalReader reader(bytes, journal.name);
+    auto& offset = from.offsets[journal.name];
+    ASSAY_TRY(offset, reader.read(offset, journal.owner, is_owners ? visitor : static_cast<JournalVisitor&>(labelled)));
+  }
+  return from;
+}
+
+Result<JournalPosition> read_journal(RunStore& store, std::string_view id, JournalVisitor& visitor,
+                                     JournalPosition from) {
+  ASSAY_TRY(const auto journals, store.journals(id));
+  const auto read = [&](std::string_view journal, std::uint64_t offset, std::size_t length) {
+    return store.read_frames(id, journal, offset, length);
+  };
+  return read_journals(journals, read, visitor, std::move(from))
+      .within("reading the journal of run '" + std::string(id) + "'");
+}
+
+Result<void> attach_text(RunStore& store, std::string_view run, std::string_view name, std::string_view content) {
+  TextSource source(content);
+  return store.attach(run, name, source);
+}
+
+Result<std::string> read_artifact(RunStore& store, std::string_view run, std::string_view name, std::size_t limit) {
+  ASSAY_TRY(const auto source, store.open_artifact(run, name));
+  return read_all(*source, limit);
+}
+
+}  // namespace assay

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/byte_stream.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "model/run.h"
+#include "model/study.h"
+#include "store/journal/journal.h"
+#include "store/journal/journal_reader.h"
+#include "store/run_curves.h"
+#include "store/run_query.h"
+
+namespace assay {
+
+/// The right to record a run and to change its state. Whoever takes a run after somebody else has a higher epoch, and
+/// from then on the earlier owner is refused, whatever it still believes.
+struct Lease {
+  std::string run;
+  std::string journal;  ///< the one it may append to; see `RunStore::journals`
+  std::string owner;    ///< "gpu03", "pid 4711 on laptop"
+  std::uint64_t epoch = 0;
+  std::optional<WallTime> expires;  ///< absent: good for as long as the process that holds it lives
+};
+
+/// For whom a lease is, and for how long.
+struct LeaseTerms {
+  std::string owner;            ///< empty: this process
+  std::optional<Nanos> length;  ///< absent: for as long as this process lives, or until it is given up
+};
+
+/// The name of the journal of a run's owner. Further processes of the same job have others: "rank-3".
+inline constexpr std::string_view kOwnersJournal = "journal";
+
+struct JournalState {
+  std::string name;
+  std::uint64_t size = 0;
+  JournalOwner owner = JournalOwner::finished;
+};
+
+/// How far a reader has come; opaque to its user. Default-made: the beginning.
+struct JournalPosition {
+  std::map<std::string, std::uint64_t> offsets;
+};
+
+struct Artifact {
+  std::string name;
+  std::int64_t bytes = 0;
+};
+
+/// A run that was added, changed or removed. What a run records is no change of it: its journals grow.
+struct RunChange {
+  std::uint64_t sequence = 0;
+  std::string run;
+  bool removed = false;
+};
+
+/// A run, a study or a folder that the store could not read, with the reason. The others are not affected.
+struct StoreProblem {
+  std::string about;
+  Error error;
+};
+
+struct ReindexReport {
+  int runs = 0;
+  int studies = 0;
+  int interrupted = 0;  ///< of `runs`: found without an owner and closed
+  std::vector<StoreProblem> problems;
+};
+
+/// Where runs and studies are kept. Every operation may block on the disk or the network; any thread may call,
+/// and several processes may use the same store at once.
+///
+/// The life of a run: `queued` → `starting` → `running` → `ended`, never back. From `starting` on it has an owner, who
+/// alone may change it (`change_owned`) and record (`append_frames`), as long as its lease is good. A lease that has
+/// run out or was superseded is answered with `denied`. When a run ends, its lease is over.
+class RunStore {
+ public:
+  virtual ~RunStore() = default;
+
+  // Runs that somebody asks for, and whose they are.
+  /// Stores a new run in state `queued`; gives it an id unless it has one. An id that exists already is `busy`.
+  virtual Result<void> add_run(Run& run) = 0;
+  /// Stores a new run in state `running` and takes it in one step.
+  virtual Result<Lease> create_run(Run& run, const LeaseTerms& terms) = 0;
+  /// Takes a run that is queued, or whose owner is gone or has let its lease run out. `busy`: it has an owner;
+  /// `usage`: it has ended.
+  virtual Result<Lease> take_run(std::string_view id, const LeaseTerms& terms) = 0;
+  /// The same lease, good for `length` from now on.
+  virtual Result<Lease> renew_lease(const Lease& lease, Nanos length) = 0;
+  /// Gives the run up as it stands; without effect where the lease is not good any more.
+  virtual void give_up(const Lease& lease) = 0;
+  /// Whose it is: the last lease, good or not; nothing where nobody ever had it, or it is over.
+  virtual Result<std::optional<Lease>> find_lease(std::string_view id) = 0;
+  /// Changes the run as its owner. A run that is `ended` is synced, and its lease is over.
+  /// Name and tags that others changed meanwhile are in the run that `change` sees.
+  virtual Result<Run> change_owned(const Lease& lease, const std::function<Result<void>(Run&)>& change) = 0;
+  /// A further process of the same job may append to a journal of its own, called `name` ("rank-3"), and to nothing
+  /// else. `busy` if it has been here already, `not_found` if there is no such run.
+  virtual Result<Lease> join_run(std::string_view id, std::string_view name) = 0;
+
+  // What a run records.
+  /// Appends whole frames to the lease's journal at `offset`, and returns how long that is now. What is there already
+  /// is not written again; where `offset` is beyond the end nothing is. `usage` for bytes that are no frames of that
+  /// place.
+  virtual Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) = 0;
+  /// The owner's first, then those of further ranks by their number.
+  virtual Result<std::vector<JournalState>> journals(std::string_view id) = 0;
+  /// Up to `length` bytes of a journal at `offset`; fewer only where it ends.
+  virtual Result<std::string> read_frames(std::string_view id, std::string_view journal, std::uint64_t offset,
+                                          std::size_t length) = 0;
+  /// Series of a run as a chart of a certain width shows them.
+  virtual Result<std::vector<RunCurve>> read_curves(std::string_view id, const CurveQuestion& question) = 0;
+
+  // Finding and changing.
+  /// The run, or `not_found`. A run whose owner is seen to be gone is closed as `interrupted` first.
+  virtual Result<Run> find_run(std::string_view id) = 0;
+  virtual Result<RunPage> list_runs(const RunQuery& query) = 0;
+  /// Reads, changes and stores a run in one step, for what is anybody's: its name, its tags. State and verdict stay as
+  /// they are. An error from `change` leaves the run as it was. `change` may be called several times.
+  virtual Result<Run> change_run(std::string_view id, const std::function<Result<void>(Run&)>& change) = 0;
+  /// Deletes the run and all it recorded. A run that is still going on is `busy`.
+  virtual Result<void> remove_run(std::string_view id) = 0;
+  /// What changed after `since`, oldest first, each run once at its newest change. A reader that begins asks for
+  /// `newest_change` first, then lists, then goes on from there.
+  virtual Result<std::vector<RunChange>> changes(std::uint64_t since, std::size_t limit) = 0;
+  virtual Result<std::uint64_t> newest_change() = 0;
+
+  // Files that belong to a run: traces, reports, the source of the specification.
+  virtual Result<void> attach(std::string_view run, std::string_view name, ByteSource& content) = 0;
+  virtual Result<std::vector<Artifact>> artifacts(std::string_view run) = 0;
+  virtual Result<std::unique_ptr<ByteSource>> open_artifact(std::string_view run, std::string_view name) = 0;
+
+  // Studies.
+  virtual Result<void> create_study(Study& study) = 0;
+  virtual Result<Study> find_study(std::string_view id) = 0;
+  /// Newest first. Those that cannot be read are left out; `reindex` names them.
+  virtual Result<std::vector<Study>> list_studies() = 0;
+  /// The run that does this entry of the plan from now on; costs the same however long the plan is.
+  virtual Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) = 0;
+  virtual Result<void> remove_study(std::string_view id) = 0;
+
+  /// Rebuilds whatever the store derives from its primary data, and closes runs whose owner is gone.
+  virtual Result<ReindexReport> reindex() = 0;
+};
+
+/// Bytes of a journal, as `RunStore::read_frames` gives them.
+using ReadFrames =
+    std::function<Result<std::string>(std::string_view journal, std::uint64_t offset, std::size_t length)>;
+/// Shows the visitor what is in these journals after `from`; series of the journal "rank-3" get the label rank=3.
+Result<JournalPosition> read_journals(const std::vector<JournalState>& journals, const ReadFrames& read,
+                                      JournalVisitor& visitor, JournalPosition from = {});
+/// Shows the visitor everything recorded after `from`, the owner's journal first; returns where it stopped, to go on
+/// from later.
+Result<JournalPosition> read_journal(RunStore& store, std::string_view id, JournalVisitor& visitor,
+                                     JournalPosition from = {});
+
+/// Small artifacts, as a whole.
+Result<void> attach_text(RunStore& store, std::string_view run, std::string_view name, std::string_view content);
+Result<std::string> read_artifact(RunStore& store, std::string_view run, std::string_view name,
+                                  std::size_t limit = std::size_t{64} << 20);
+
+}  // namespace assay

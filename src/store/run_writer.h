@@ -1,0 +1,53 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "store/journal/journal_encoder.h"
+#include "store/run_store.h"
+
+namespace assay {
+
+/// Records one run while it happens. One thread at a time.
+///
+/// What was appended and flushed survives `kill -9` of this process; what `finish` wrote survives a power cut.
+/// A writer that goes away without `finish` gives the run up: it is found `interrupted` later.
+/// A failed append is remembered and reported by every later call; what was written before stays readable.
+class RunWriter {
+ public:
+  virtual ~RunWriter() = default;
+
+  virtual const std::string& run_id() const = 0;
+
+  /// One event of the workload protocol, as the JSON object it came as.
+  virtual Result<void> append_event(WallTime time, std::string_view event) = 0;
+  /// Announces a series; the same key gives the same handle again.
+  virtual SeriesHandle open_series(const SeriesKey& key, std::string_view unit) = 0;
+  virtual Result<void> append_points(SeriesHandle series, std::span<const SeriesPoint> points) = 0;
+  /// What the workload printed, byte for byte.
+  virtual Result<void> append_output(OutputStream stream, WallTime time, std::string_view bytes) = 0;
+  /// Hands everything appended so far to the store.
+  virtual Result<void> flush() = 0;
+
+  /// Every series written so far, summed up.
+  virtual std::vector<SeriesSummary> summaries() const = 0;
+
+  /// Replaces what is stored about the run itself while it goes on (a `hello` brought versions, a rename …).
+  /// Name and tags that somebody else changed meanwhile stay, unless this writer changes them too; so with `finish`.
+  virtual Result<void> update(const Run& run) = 0;
+  /// The run has ended: stores its final form, syncs, gives up ownership. Nothing may be appended afterwards.
+  virtual Result<void> finish(const Run& run) = 0;
+};
+
+/// Stores a new run and records it, as this process. The store must outlive the writer.
+Result<std::unique_ptr<RunWriter>> begin_run(RunStore& store, Run& run);
+/// Records a run that this caller has taken. `run` is as the store has it.
+std::unique_ptr<RunWriter> write_run(RunStore& store, Lease lease, Run run);
+/// Adds the series and output of a further process to a run that another one records (see `RunStore::join_run`).
+/// Its `update` and `finish` leave the run itself alone.
+Result<std::unique_ptr<RunWriter>> join_run(RunStore& store, std::string_view id, std::string_view name);
+
+}  // namespace assay
