@@ -94,7 +94,8 @@ def read_events(text, done):
             metrics = event["metrics"]
     if done.returncode != 0 or metrics is None:
         raise Failed(error or f"exit code {done.returncode}: {last_line(done.stderr)}")
-    kept = ("samples_per_second", "tokens_per_second", "step_seconds", "final_loss", "gpu_memory_peak_bytes")
+    kept = ("samples_per_second", "tokens_per_second", "step_seconds", "final_loss", "gpu_memory_peak_bytes",
+            "loss_scale", "skipped_steps")
     return {**{name: metrics.get(name) for name in kept},
             "losses": losses,
             "steps": metrics["steps_done"],
@@ -109,7 +110,8 @@ def figure_of(measurement, metric):
 def summary(measurement):
     if "step_seconds" not in measurement:
         return "done"
-    return f"{1000 * measurement['step_seconds']:.4g} ms a step"
+    scale = measurement.get("loss_scale")
+    return f"{1000 * measurement['step_seconds']:.4g} ms a step" + (f", loss scale {scale:g}" if scale else "")
 
 
 def combined(measurements, metric):

@@ -11,7 +11,7 @@ from unittest import mock
 
 import compare
 import learning
-from workloads import Learning, WORKLOADS, workload_named
+from workloads import Learning, WORKLOADS, learning_rate, workload_named
 
 GPT2 = workload_named("gpt2")
 
@@ -85,6 +85,13 @@ class Engine(unittest.TestCase):
         self.assertEqual((found["steps"], found["parameters"], found["samples_per_second"]), (240, 7, 64))
         self.assertEqual(compare.combined([found], "steps_per_second")["figure"], 2)
 
+    def test_the_loss_scale_is_told(self):
+        found = self.run_fake(
+            "emit(type='hello', parameters=7, trainable_parameters=7)\n"
+            "emit(type='result', metrics=dict(steps_done=240, step_seconds=0.5, loss_scale=32768.0, skipped_steps=1))\n")
+        self.assertEqual((found["loss_scale"], found["skipped_steps"]), (32768, 1))
+        self.assertEqual(compare.summary(found), "500 ms a step, loss scale 32768")
+
     def test_its_error_is_told(self):
         with self.assertRaisesRegex(compare.Failed, "oom: too large"):
             self.run_fake("emit(type='error', kind='oom', message='too large')\nsys.exit(1)\n")
@@ -154,6 +161,20 @@ class Settings(unittest.TestCase):
         changed = GPT2.changed({"model": {"layers": 2}, "batch_size": 4})
         self.assertEqual(changed.spec["model"], {**GPT2.spec["model"], "layers": 2})
         self.assertEqual((changed.spec["batch_size"], GPT2.spec["batch_size"]), (4, 32))
+
+    def test_everything_is_compared_with_eager_and_compiled_code(self):
+        for workload in WORKLOADS:
+            self.assertIn("eager", workload.variants[0], workload.name)
+            self.assertIn("torch.compile", workload.variants, workload.name)
+
+    def test_every_way_of_mixing_precision_that_has_a_peer_is_compared(self):
+        compared = {workload.spec["precision"] for workload in WORKLOADS}
+        self.assertLessEqual({"fp32", "bf16", "bf16_all", "fp16"}, compared)
+
+    def test_the_learning_rate_rises_as_the_engines_does(self):  # pinned in engine/optim/optim_test.cpp
+        spec = {"learning_rate": 1.0, "warmup_steps": 10}
+        self.assertEqual([learning_rate(spec, step) for step in (0, 4, 9, 10, 500)], [0.1, 0.5, 1.0, 1.0, 1.0])
+        self.assertEqual(learning_rate({"learning_rate": 0.5}, 0), 0.5)
 
     def test_there_are_seeds_enough(self):
         for workload in WORKLOADS:

@@ -99,19 +99,21 @@ def train(torch, workload, options):
         "steps": len(losses),
         "parameters": sum(count for count, _ in counts),
         "trainable_parameters": sum(count for count, trained in counts if trained),
+        "loss_scale": job.loss_scale(),
     }
 
 
 def learn(torch, workload, options):
     """The losses of every step for several seeds. Before a seed's training its first weights are written."""
     job = make(workload, options, options.steps)
-    curves = {}
+    curves, scales = {}, {}
     for seed in map(int, options.learn.split(",")):
         job.restart(seed)
         if options.starts:
             write_start(job, Path(options.starts), workload.name, seed)
         curves[seed] = torch.stack([job.step(i) for i in range(options.steps)]).float().tolist()
-    return {"workload": workload.name, "variant": options.variant, "curves": curves}
+        scales[seed] = job.loss_scale()
+    return {"workload": workload.name, "variant": options.variant, "curves": curves, "loss_scales": scales}
 
 
 def write_start(job, folder, name, seed):

@@ -6,6 +6,10 @@ from torch import nn
 from torch.nn import functional
 
 import data
+from workloads import learning_rate
+
+
+GRAPHED_FROM = 3  # steps
 
 
 def make_job(workload, variant, steps, text):
@@ -13,8 +17,8 @@ def make_job(workload, variant, steps, text):
     return makers[workload.spec["model"]["name"]](workload.spec, variant, steps, text)
 
 
-def autocast():
-    return torch.autocast("cuda", dtype=torch.bfloat16)
+def autocast(dtype=torch.bfloat16):
+    return torch.autocast("cuda", dtype=dtype)
 
 
 class Job:
@@ -59,13 +63,23 @@ class Job:
         self.start = self.named_start()
         self.optimizer = self.make_optimizer([one for one in self.model.parameters() if one.requires_grad])
 
-    def make_optimizer(self, trained):
+    def make_optimizer(self, trained, **more):
         # None: PyTorch's own choice, one launch for many tensors.
         return torch.optim.AdamW(trained, lr=self.spec["learning_rate"], betas=(0.9, 0.999), eps=1e-8,
-                                 weight_decay=0.0, fused=True if self.fused_adam else None)
+                                 weight_decay=0.0, fused=True if self.fused_adam else None, **more)
+
+    def warm_up(self, i):
+        if i <= self.spec.get("warmup_steps", 0):
+            for group in self.optimizer.param_groups:
+                group["lr"] = learning_rate(self.spec, i)
+
+    def loss_scale(self):
+        """What the loss is multiplied by at last; None: nothing."""
+        return None
 
     def step(self, i):
         """Returns the loss, still on the GPU."""
+        self.warm_up(i)
         loss = self.loss(i)
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
@@ -76,7 +90,8 @@ class Job:
 class SpiralMlp(Job):
     def __init__(self, spec, variant, steps, _):
         super().__init__(spec, variant, steps)
-        self.fused_adam = variant == "fused Adam"
+        self.fused_adam = variant != "eager"
+        self.graph = None
 
     def build(self):
         widths = [2, *self.spec["model"]["hidden"], self.spec["dataset"]["arms"]]
@@ -96,9 +111,44 @@ class SpiralMlp(Job):
         self.order = torch.tensor(data.sample_order(seed, dataset["samples"], self.spec["batch_size"],
                                                     self.steps)).cuda()
 
+    def prepare(self):
+        def loss_of(points, classes):
+            return functional.cross_entropy(self.model(points), classes)
+
+        self.loss_of = torch.compile(loss_of) if self.variant == "torch.compile" else loss_of
+
+    def begin(self, seed):
+        super().begin(seed)
+        self.graph = None
+        self.rows = self.order[0].clone()
+
+    def make_optimizer(self, trained):
+        return super().make_optimizer(trained, capturable=self.variant == "CUDA graph")
+
     def loss(self, i):
-        rows = self.order[i]
-        return functional.cross_entropy(self.model(self.points[rows]), self.classes[rows])
+        rows = self.rows if self.variant == "CUDA graph" else self.order[i]
+        return self.loss_of(self.points[rows], self.classes[rows])
+
+    def step(self, i):
+        if self.variant != "CUDA graph":
+            return super().step(i)
+        self.rows.copy_(self.order[i])
+        if i < GRAPHED_FROM:  # lets the libraries set up what a recording must not
+            return self.step_on_another_stream(i)
+        if self.graph is None:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.graph_loss = super().step(i)
+        self.graph.replay()
+        return self.graph_loss.clone()
+
+    def step_on_another_stream(self, i):
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            loss = super().step(i)
+        torch.cuda.current_stream().wait_stream(stream)
+        return loss
 
 
 class LanguageJob(Job):
@@ -108,6 +158,7 @@ class LanguageJob(Job):
         super().__init__(spec, variant, steps)
         self.text = torch.frombuffer(bytearray(text), dtype=torch.uint8).cuda()
         self.offsets = torch.arange(spec["seq_length"] + 1, device="cuda")
+        self.products = torch.float16 if spec["precision"] == "fp16" else torch.bfloat16
 
     def load_data(self, seed):
         samples = (len(self.text) - 1) // self.spec["seq_length"]
@@ -125,8 +176,26 @@ class LanguageJob(Job):
         return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
 
     def loss(self, i):
-        with autocast():
+        with autocast(self.products):
             return self.loss_of(*self.batch(i))
+
+    def begin(self, seed):
+        super().begin(seed)
+        self.scaler = torch.amp.GradScaler("cuda") if self.products == torch.float16 else None
+
+    def loss_scale(self):
+        return self.scaler.get_scale() if self.scaler else None
+
+    def step(self, i):
+        if not self.scaler:
+            return super().step(i)
+        self.warm_up(i)
+        loss = self.loss(i)
+        self.optimizer.zero_grad(set_to_none=True)
+        self.scaler.scale(loss).backward()
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
+        return loss.detach()
 
 
 def language_model(config, dtype):
@@ -143,6 +212,7 @@ class Masters:
         self.parameters = parameters
         self.masters = exact
         self.optimizer = make_optimizer(exact)
+        self.param_groups = self.optimizer.param_groups
         self.round()
 
     @torch.no_grad()

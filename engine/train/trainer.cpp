@@ -434,7 +434,10 @@ void Trainer::report_result(std::int64_t done) {
     metrics["peak_flops_per_second"] = place_.peak_flops * group_.size();
     metrics["mfu"] = flops / (place_.peak_flops * group_.size());
   }
-  if (spec_.scales_loss()) metrics["skipped_steps"] = log_.overflows();
+  if (spec_.scales_loss()) {
+    metrics["skipped_steps"] = log_.overflows();
+    metrics["loss_scale"] = step_.ledger().loss_scale().item<double>();
+  }
   metrics["final_loss"] = number(log_.recent_loss(20));
   if (const auto floor = dataset_->loss_floor()) metrics["loss_floor"] = *floor;
   if (total > 0) {

@@ -50,6 +50,7 @@ constexpr std::array kMetrics = {
     MetricInfo{"samples_done", "", "Samples learnt from, all ranks together", neither},
     MetricInfo{"tokens_done", "", "Tokens learnt from, all ranks together", neither},
     MetricInfo{"skipped_steps", "", "Steps left out because a gradient overflowed (fp16)", lower},
+    MetricInfo{"loss_scale", "", "What the loss is multiplied by after the last step (fp16)", neither},
     MetricInfo{"warmup_steps_left_out", "", "Steps at the beginning that the throughput does not count", neither},
     MetricInfo{"train_seconds", "s", "Time in training steps, without start-up and evaluations", lower},
     MetricInfo{"flops_per_second", "FLOP/s", "Useful floating-point operations per second, all ranks together", higher},
