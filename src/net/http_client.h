@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "net/body_source.h"
 #include "net/http_message.h"
 #include "net/sse.h"
 #include "net/tls.h"
@@ -18,7 +19,8 @@ struct ClientOptions {
   std::string server = "the server";  ///< what messages call it: "the leader"
   TlsTrust trust;                     ///< for https
   Nanos connect_time = std::chrono::seconds(5);
-  Nanos request_time = std::chrono::seconds(30);  ///< from start to end, connecting included
+  /// From start to end, connecting included. Where a body is streamed: without a byte of it moving.
+  Nanos request_time = std::chrono::seconds(30);
   std::size_t header_bytes = std::size_t{64} << 10;
   std::size_t response_bytes = std::size_t{64} << 20;
   std::size_t idle_connections = 8;  ///< kept for the next request
@@ -30,6 +32,9 @@ struct ClientRequest {
   std::string target = "/";  ///< below the path of the client's URL; encoded, with the query
   Headers headers;           ///< Host, User-Agent, Content-Length and Connection are set by the client
   std::string body;
+  /// Instead of `body`: its bytes are sent as they come, on the thread that sends. A failure of it is that of the
+  /// request.
+  std::shared_ptr<BodySource> body_source;
   std::optional<Nanos> time;  ///< instead of `request_time`
 };
 
@@ -76,7 +81,11 @@ class HttpClient {
   ~HttpClient();
 
   /// A request that failed on a kept connection is repeated on a new one if its method allows that (not POST, PATCH).
+  /// What was taken from a `body_source` cannot be sent again.
   Result<ClientResponse> send(ClientRequest request);
+  /// The same for an answer of any size: the body of a 2xx goes to the sink as it arrives, that of any other status
+  /// is in the response. A failure of the sink is returned as it is.
+  Result<ClientResponse> receive(ClientRequest request, const BodySink& sink);
   /// Sends the request and waits for the head of the answer, which must be 200 and an event stream.
   Result<EventSource> open_events(ClientRequest request);
 

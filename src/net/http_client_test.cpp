@@ -193,6 +193,8 @@ TEST(HttpClient, SaysWhatWasWrongWithTheAnswer) {
   EXPECT_EQ(error_of("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), "lost_peer");
   EXPECT_EQ(error_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhel"), "lost_peer");
   EXPECT_EQ(error_of("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"), "io");
+  EXPECT_EQ(error_of("HTTP/1.1 200 OK\r\nContent-Length: 4000000000000000000\r\n\r\nsome"), "lost_peer")
+      << "no room is made for what a server claims";
   EXPECT_EQ(error_of("HTTP/1.1 101 Switching Protocols\r\n\r\n"), "io");
   EXPECT_EQ(error_of("HTTP/1.1 200 OK\r\n\r\nuntil the end"), "fine: until the end");
   EXPECT_EQ(error_of("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"), "fine: ok");

@@ -10,6 +10,7 @@
 
 namespace assay {
 
+class BodySource;
 class ResponseStream;
 
 /// Names and values in the order they were given; a name may come more than once.
@@ -43,7 +44,7 @@ struct PeerAddress {
   bool loopback = false;   ///< this very machine (a Unix socket always is)
 };
 
-/// A complete request as a handler sees it.
+/// A request as a handler sees it: complete, or with a body that is still arriving where the route says so.
 struct HttpRequest {
   std::string method;    ///< as sent: "GET"
   std::string target;    ///< as sent: "/runs/a%20b?limit=5"
@@ -52,6 +53,7 @@ struct HttpRequest {
   NamedValues captured;  ///< what the route's {names} stood for, decoded
   Headers headers;
   std::string body;
+  std::shared_ptr<BodySource> body_source;  ///< instead of `body`, for routes with `RouteOptions::stream_body` alone
   PeerAddress peer;
   bool tls = false;
 
@@ -61,15 +63,21 @@ struct HttpRequest {
   std::string_view capture(std::string_view name) const;
 };
 
-/// What a handler answers: a whole body, or a stream that is fed later by any thread.
+/// What a handler answers: a whole body, one that is made while it is sent, or a stream that is fed later by any
+/// thread.
 struct HttpResponse {
   int status = 200;
   Headers headers;
   std::string body;
+  /// If set, `body` is not sent but what this gives: on a worker, and only as fast as the client takes it. An error is
+  /// logged and breaks the connection off, so that the client sees that something is missing. Goes away on a worker.
+  std::shared_ptr<BodySource> body_source;
   std::shared_ptr<ResponseStream> stream;  ///< if set, `body` is not sent; see response_stream.h
 
   static HttpResponse text(int status, std::string body);
   static HttpResponse json(int status, std::string body);
+  /// 200 with a body that is pulled from the source while it is sent; see body_source.h.
+  static HttpResponse pulled(std::shared_ptr<BodySource> source, std::string content_type);
   /// 200 with the given stream. `content_type` as in `text/event-stream`.
   static HttpResponse streaming(std::shared_ptr<ResponseStream> stream, std::string content_type);
 };

@@ -19,10 +19,22 @@ using namespace assay;
 
 constexpr std::size_t kLongestInput = 4096;
 
+/// Gives a text and once more the same.
+class Twice : public BodySource {
+ public:
+  explicit Twice(std::string text) : text_(std::move(text)) {}
+  Result<std::optional<std::string>> next() override { return given_++ < 2 ? std::optional(text_) : std::nullopt; }
+
+ private:
+  std::string text_;
+  int given_ = 0;
+};
+
 /// Made once: routes and limits do not change, and a context costs more than an input.
 struct TestServer {
   TestServer();
   ServerShared shared;
+  WorkerPools workers{{.workers = 1, .stream_workers = 1}};  ///< who reads a body while it arrives needs a thread
   asio::io_context context{1};
 };
 
@@ -37,15 +49,34 @@ TestServer::TestServer() {
     if (request.body.size() > 256 || request.path.find('\0') != std::string::npos) std::abort();
     return HttpResponse::text(200, std::to_string(request.body.size()));
   };
-  shared.router.get("/", size_of_body);
-  shared.router.get("/a/{b}/{c...}", size_of_body);
-  shared.router.post("/p", size_of_body);
-  shared.router.get("/s", [](const HttpRequest&) {
-    auto stream = std::make_shared<ResponseStream>();
-    stream->write("piece");
-    stream->finish();
-    return HttpResponse::streaming(stream, "text/plain");
-  });
+  const RouteOptions at_once{.run_on = RunOn::io_thread};
+  shared.workers = &workers;
+  shared.router.get("/", size_of_body, at_once);
+  shared.router.get("/a/{b}/{c...}", size_of_body, at_once);
+  shared.router.post("/p", size_of_body, at_once);
+  shared.router.get(
+      "/s",
+      [](const HttpRequest&) {
+        auto stream = std::make_shared<ResponseStream>();
+        stream->write("piece");
+        stream->finish();
+        return HttpResponse::streaming(stream, "text/plain");
+      },
+      at_once);
+  const RouteOptions streamed{.body_bytes = 256, .stream_body = true};
+  shared.router.post("/r", [](const HttpRequest&) { return HttpResponse::text(403, "unread"); }, streamed);
+  shared.router.post(
+      "/u",
+      [](const HttpRequest& request) {
+        std::string body;
+        const auto taken = pour(*request.body_source, [&](std::string_view piece) {
+          body += piece;
+          return Result<void>();
+        });
+        if (body.size() > 256 || (taken && *taken != body.size())) std::abort();
+        return HttpResponse::pulled(std::make_shared<Twice>(std::move(body)), "text/plain");
+      },
+      streamed);
 }
 
 /// The statuses of all answers, in order; interim ones depend on timing and do not count.

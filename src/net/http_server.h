@@ -15,20 +15,26 @@ namespace assay {
 
 /// What a client may cost. A client beyond a limit gets the status in brackets where it can still be told.
 struct HttpLimits {
-  std::size_t header_bytes = std::size_t{16} << 10;     ///< start line and fields (431)
-  std::size_t target_bytes = std::size_t{8} << 10;      ///< path and query (414)
-  std::size_t body_bytes = std::size_t{1} << 20;        ///< unless the route says otherwise (413)
-  std::size_t all_body_bytes = std::size_t{256} << 20;  ///< of all bodies being received or handled (503)
-  std::size_t unsent_bytes = std::size_t{1} << 30;      ///< of all answers that clients have not taken yet (503)
-  std::size_t connections = 4096;                       ///< all together (503)
-  std::size_t connections_of_peer = 4096;               ///< of one address (503)
-  std::size_t waiting_requests = 512;                   ///< for a free worker (503)
+  std::size_t header_bytes = std::size_t{16} << 10;         ///< start line and fields (431)
+  std::size_t target_bytes = std::size_t{8} << 10;          ///< path and query (414)
+  std::size_t body_bytes = std::size_t{1} << 20;            ///< unless the route says otherwise (413)
+  std::size_t streamed_body_bytes = std::size_t{64} << 30;  ///< the same where the route streams it (413)
+  std::size_t all_body_bytes = std::size_t{256} << 20;      ///< of all bodies being received or handled (503)
+  std::size_t unsent_bytes = std::size_t{1} << 30;          ///< of all answers that clients have not taken yet (503)
+  std::size_t connections = 4096;                           ///< all together (503)
+  std::size_t connections_of_peer = 4096;                   ///< of one address (503)
+  std::size_t waiting_requests = 512;                       ///< for a free worker (503)
   std::size_t requests_of_caller = 4096;  ///< at a time, with one Authorization, or without one from one address (429)
+  /// Of those, the ones with a streamed body: half of the workers, so that nobody takes them all (429).
+  std::size_t streams_of_caller = 4;
+  /// What a client must send of a streamed body, or take of a pulled one, on average. `body_time` and `write_time` are
+  /// what it may be behind (408).
+  std::size_t stream_bytes_per_second = std::size_t{32} << 10;
   Nanos header_time = std::chrono::seconds(10);  ///< from the first byte to the end of the header, and TLS (408)
   Nanos idle_time = std::chrono::seconds(75);    ///< between two requests
-  Nanos body_time = std::chrono::seconds(60);    ///< for the whole body (408)
+  Nanos body_time = std::chrono::seconds(60);    ///< for the whole body, unless it is streamed (408)
   Nanos write_time = std::chrono::seconds(30);   ///< without the client taking any byte
-  Nanos answer_time = std::chrono::minutes(10);  ///< for the client to take a whole answer, unless it is a stream
+  Nanos answer_time = std::chrono::minutes(10);  ///< to take a whole answer, unless it is pulled or a stream
 };
 
 struct ServerOptions {
@@ -37,11 +43,14 @@ struct ServerOptions {
   HttpLimits limits;
   std::size_t workers = 4;         ///< threads for handlers that may block
   std::size_t urgent_workers = 1;  ///< more, for the urgent ones
+  /// More, for handlers that read a body while it arrives. Each waits for its own client most of the time: that costs a
+  /// stack, while a disk is busy with fewer. Who comes when all are taken waits, with its body unsent.
+  std::size_t stream_workers = 8;
 };
 
 /// HTTP/1.1 server: one I/O thread, and workers for the handlers. Keep-alive, pipelining (answered in order), chunked
-/// bodies both ways, 100-continue. A request that two programs could read in two ways is refused (see
-/// request_parser.h).
+/// bodies both ways, also as streams with back-pressure, 100-continue. A request that two programs could read in two
+/// ways is refused (see request_parser.h).
 class HttpServer {
  public:
   /// Listens and serves until stopped. Errors are those of the addresses (see listener.h) and of the TLS files.

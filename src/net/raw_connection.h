@@ -57,6 +57,11 @@ class RawConnection {
   std::string read_until(std::string_view text) {
     return read_while([&](const std::string& got) { return got.find(text) == std::string::npos; });
   }
+  /// At most so many bytes, once; waits for the first.
+  void read_some(std::size_t most) {
+    std::string ignored(most, '\0');
+    (void)::recv(fd_.get(), ignored.data(), ignored.size(), 0);
+  }
   bool closed() const { return closed_; }
 
  private:

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <utility>
 
 #include "base/assert.h"
+#include "net/piece_body.h"
 
 namespace assay {
 namespace {
@@ -31,7 +31,7 @@ std::string_view view(boost::beast::string_view text) { return {text.data(), tex
 
 }  // namespace
 
-struct RequestParser::Parser : http::request_parser<http::string_body> {};
+struct RequestParser::Parser : http::request_parser<PieceBody> {};
 
 RequestParser::RequestParser(RequestLimits limits) : limits_(limits), parser_(std::make_unique<Parser>()) {
   // Judged by ourselves: Beast would have one limit for all routes.
@@ -139,6 +139,6 @@ void RequestParser::copy_head() {
 
 HttpRequest RequestParser::take_request() { return std::move(request_); }
 
-std::string RequestParser::take_content() { return std::move(parser_->get().body()); }
+std::string RequestParser::take_content() { return std::exchange(parser_->get().body(), {}); }
 
 }  // namespace assay

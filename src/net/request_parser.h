@@ -45,6 +45,8 @@ class RequestParser {
   bool complete() const;
 
   const std::optional<Refusal>& refusal() const { return refusal_; }
+  /// Refused for a reason that is not in the bytes: they come too slowly.
+  void give_up(int status, std::string message) { refuse(status, std::move(message)); }
 
   // After the head:
   bool has_body() const;
@@ -55,7 +57,7 @@ class RequestParser {
 
   /// Method, target and headers as they came in the head (a trailer cannot change them); the caller adds the rest.
   HttpRequest take_request();
-  /// The body, once complete.
+  /// What of the body has arrived since the last call.
   std::string take_content();
 
  private:

@@ -4,8 +4,9 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <utility>
+
+#include "net/piece_body.h"
 
 namespace assay {
 namespace {
@@ -21,7 +22,7 @@ Error not_http(std::string_view problem) {
 
 }  // namespace
 
-struct ResponseParser::Parser : http::response_parser<http::string_body> {};
+struct ResponseParser::Parser : http::response_parser<PieceBody> {};
 
 ResponseParser::ResponseParser(bool head_only, std::size_t header_bytes)
     : head_only_(head_only), header_bytes_(header_bytes) {
@@ -53,6 +54,7 @@ Result<std::size_t> ResponseParser::take(std::string_view input) {
     if (head_complete() && status() >= 100 && status() < 200) {
       if (status() == 101) return not_http("the server changes the protocol, which nobody asked for");
       begin();
+      told_to_continue_ = true;
     }
   }
   return taken;

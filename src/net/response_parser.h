@@ -25,6 +25,8 @@ class ResponseParser {
 
   bool head_complete() const;
   bool complete() const;
+  /// An interim response has come: 100 Continue.
+  bool told_to_continue() const { return told_to_continue_; }
   bool keep_alive() const;  ///< the connection can be used again once complete
   int status() const;
   Headers headers() const;
@@ -37,6 +39,7 @@ class ResponseParser {
 
   bool head_only_;
   std::size_t header_bytes_;
+  bool told_to_continue_ = false;
   std::unique_ptr<Parser> parser_;
 };
 

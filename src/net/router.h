@@ -26,6 +26,9 @@ enum class RunOn {
 struct RouteOptions {
   std::optional<std::size_t> body_bytes;  ///< instead of the server's limit
   RunOn run_on = RunOn::worker;
+  /// The handler begins with the head and reads the body from `HttpRequest::body_source` while it arrives, for as long
+  /// as that takes: on a stream worker, whatever `run_on` says.
+  bool stream_body = false;
   bool many_callers = false;  ///< who share one Authorization: `HttpLimits::requests_of_caller` does not hold
 };
 

@@ -14,7 +14,6 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kServerReadBytes = 4096;
-constexpr std::size_t kBodyReadBytes = std::size_t{64} << 10;
 // Up to here one write of head and body together is cheaper than two.
 constexpr std::size_t kJoinBytes = std::size_t{16} << 10;
 // How much of a refused request is read and dropped: closing earlier would reset the connection, and the client would
@@ -22,29 +21,34 @@ constexpr std::size_t kJoinBytes = std::size_t{16} << 10;
 constexpr std::size_t kDroppedBytes = std::size_t{8} << 20;
 constexpr Nanos kGoodbyeTime = std::chrono::seconds(1);
 
-constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-
 // Nobody waits for more than a few things that take minutes.
 constexpr std::size_t kWaitingSlowly = 4;
-
-bool has_no_body(int status) { return status == 204 || status == 304 || status < 200; }
 
 /// Who asks, as far as a server can tell that knows nothing of tokens.
 std::size_t caller_of(const HttpRequest& request) {
   return std::hash<std::string_view>()(request.headers.find("Authorization").value_or(request.peer.host));
 }
 
+/// The same caller's streams are counted apart from its requests.
+std::size_t streams_key(std::size_t caller) { return caller ^ 0x9E3779B97F4A7C15U; }
+
 }  // namespace
 
 WorkerPools::WorkerPools(const ServerOptions& options)
     : usual(std::max<std::size_t>(options.workers, 1), options.limits.waiting_requests),
       urgent(std::max<std::size_t>(options.urgent_workers, 1), options.limits.waiting_requests),
-      slow(1, kWaitingSlowly) {}
+      slow(1, kWaitingSlowly),
+      streams(std::max<std::size_t>(options.stream_workers, 1), options.limits.waiting_requests) {}
 
-WorkerPool& WorkerPools::of(RunOn run_on) {
-  ASSAY_ASSERT(run_on != RunOn::io_thread);
-  if (run_on == RunOn::urgent_worker) return urgent;
-  return run_on == RunOn::slow_worker ? slow : usual;
+WorkerPool& WorkerPools::of(const RouteOptions& options) {
+  if (options.stream_body) return streams;
+  ASSAY_ASSERT(options.run_on != RunOn::io_thread);
+  if (options.run_on == RunOn::urgent_worker) return urgent;
+  return options.run_on == RunOn::slow_worker ? slow : usual;
+}
+
+WorkerPool& WorkerPools::for_pieces(const RouteOptions& options) {
+  return options.run_on == RunOn::urgent_worker ? urgent : usual;
 }
 
 Share::Share(std::size_t& taken, std::size_t part, std::size_t limit) : part_(part) {
@@ -189,47 +193,68 @@ IoTask<bool> ServerConnection::read_more(std::size_t count) {
 
 IoTask<bool> ServerConnection::answer(RequestParser& parser, HttpRequest request, Router::Match match) {
   const bool head_only = request.method == "HEAD";
-  const bool chunks_known = !parser.http_1_0();
-  bool keep_alive = parser.keep_alive() && !parser.http_1_0();
-  HttpResponse response;
   Shares shares;
-  if (!match.handler) {
-    response = match.status < 300
-                   ? HttpResponse{.status = match.status}
-                   : shared_.router.refusal(match.status, match.status == 404 ? "there is nothing at this path"
-                                                                              : "this path does not take that method");
-    if (!match.allow.empty()) response.headers.set("Allow", match.allow);
-    // The body that nobody wants is not read, so the next request cannot be found either.
-    keep_alive = keep_alive && !parser.has_body();
-  } else if (auto refused = refuse_unread(parser, request, match.options, shares)) {
-    response = std::move(*refused);
-    keep_alive = keep_alive && !parser.has_body();
-  } else {
-    const bool received = co_await read_body(parser, body_limit(match.options));
-    if (!received) co_return false;
-    request.body = parser.take_content();
-    allow_forever();
-    response = co_await run_handler(match, std::move(request));
-    shares.body.give_back();
-  }
-  if (aborted_) {
+  Outcome outcome = co_await handle(parser, request, match, shares);
+  HttpResponse& response = outcome.response;
+  if (aborted_ || outcome.over) {
     if (response.stream) response.stream->detach();
     co_return false;
   }
+  const bool chunks_known = !parser.http_1_0();
   if (response.stream) {
     shares.turn.give_back();
     const bool proper_end = co_await send_stream(response, head_only, chunks_known);
     if (proper_end) co_await say_goodbye();
     co_return false;
   }
-  const Share unsent(shared_.unsent_bytes, response.body.size(), shared_.limits.unsent_bytes);
-  if (!unsent.granted()) response = refusal_for_now(503, "too many answers wait for clients to take them");
-  keep_alive = keep_alive && !shared_.stopping;
-  const bool sent = co_await send(response, keep_alive, head_only);
+  bool keep_alive = outcome.whole && parser.keep_alive() && chunks_known && !shared_.stopping;
+  bool sent = false;
+  if (response.body_source) {
+    const ResponseFraming framing{.keep_alive = keep_alive, .chunked = chunks_known, .date = shared_.date()};
+    sent = co_await send_pulled(response, request, match.options, framing);
+  } else {
+    const Share unsent(shared_.unsent_bytes, response.body.size(), shared_.limits.unsent_bytes);
+    if (!unsent.granted()) response = refusal_for_now(503, "too many answers wait for clients to take them");
+    sent = co_await send(response, keep_alive, head_only);
+  }
   if (sent && !keep_alive) co_await say_goodbye();
   allow_forever();
   const bool again = sent && keep_alive;
   co_return again;
+}
+
+IoTask<ServerConnection::Outcome> ServerConnection::handle(RequestParser& parser, HttpRequest& request,
+                                                           const Router::Match& match, Shares& shares) {
+  // A body that nobody wants is not read, so the next request cannot be found either.
+  Outcome outcome{.whole = !parser.has_body()};
+  if (!match.handler) {
+    outcome.response =
+        match.status < 300
+            ? HttpResponse{.status = match.status}
+            : shared_.router.refusal(match.status, match.status == 404 ? "there is nothing at this path"
+                                                                       : "this path does not take that method");
+    if (!match.allow.empty()) outcome.response.headers.set("Allow", match.allow);
+    co_return outcome;
+  }
+  if (auto refused = refuse_unread(parser, request, match.options, shares)) {
+    outcome.response = std::move(*refused);
+    co_return outcome;
+  }
+  if (match.options.stream_body) {
+    outcome = co_await handle_streamed(parser, request, match);
+  } else {
+    const bool received = co_await read_body(parser, body_limit(match.options));
+    outcome.over = !received;
+    if (outcome.over) co_return outcome;
+    outcome.whole = true;
+    request.body = parser.take_content();
+    allow_forever();
+    outcome.response = co_await run_handler(match, request);
+    std::string().swap(request.body);
+  }
+  shares.body.give_back();
+  shares.stream.give_back();
+  co_return outcome;
 }
 
 /// What can be said before the body is read, which is then not read at all.
@@ -243,8 +268,12 @@ std::optional<HttpResponse> ServerConnection::refuse_unread(const RequestParser&
     shares.turn = Share(shared_.requests_of[caller_of(request)], 1, limits.requests_of_caller);
     if (!shares.turn.granted()) return refusal_for_now(429, "too many requests of this caller are being answered");
   }
+  if (options.stream_body && !options.many_callers) {
+    shares.stream = Share(shared_.requests_of[streams_key(caller_of(request))], 1, limits.streams_of_caller);
+    if (!shares.stream.granted()) return refusal_for_now(429, "too many uploads of this caller are under way");
+  }
   if (parser.has_body()) {
-    const std::size_t most = body_limit(options);
+    const std::size_t most = options.stream_body ? kStreamWindow : body_limit(options);
     const auto size = std::min<std::uint64_t>(parser.content_length().value_or(most), most);
     shares.body = Share(shared_.body_bytes, size, limits.all_body_bytes);
     if (!shares.body.granted()) return refusal_for_now(503, "too many large requests are being received");
@@ -270,12 +299,12 @@ HttpResponse ServerConnection::call(const Handler& handler, const HttpRequest& r
   return shared_.router.refusal(500, "an unexpected problem; the server's log has more");
 }
 
-IoTask<HttpResponse> ServerConnection::run_handler(const Router::Match& match, HttpRequest request) {
+IoTask<HttpResponse> ServerConnection::run_handler(const Router::Match& match, const HttpRequest& request) {
   if (!shared_.workers || match.options.run_on == RunOn::io_thread) co_return call(*match.handler, request);
   HttpResponse response;
   bool done = false;
   // Everything that is referred to lives in this coroutine, which waits until `done`.
-  const bool taken = shared_.workers->of(match.options.run_on).submit([&] {
+  const bool taken = shared_.workers->of(match.options).submit([&] {
     response = call(*match.handler, request);
     asio::post(stream_->executor(), [&] {
       done = true;

@@ -7,25 +7,39 @@
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "net/body_pipe.h"
 #include "net/http_server.h"
 #include "net/input_buffer.h"
 #include "net/io.h"
+#include "net/pace.h"
 #include "net/request_parser.h"
+#include "net/response_head.h"
 #include "net/response_stream.h"
 #include "net/stream.h"
 #include "net/worker_pool.h"
 
 namespace assay {
 
+// How much of a body is read from the socket at once.
+inline constexpr std::size_t kBodyReadBytes = std::size_t{64} << 10;
+// What of a streamed body waits for its handler: enough to keep a connection busy while a disk takes the last piece.
+inline constexpr std::size_t kStreamWindow = std::size_t{256} << 10;
+inline constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+inline bool has_no_body(int status) { return status == 204 || status == 304 || status < 200; }
+
 /// The threads that handlers run on.
 struct WorkerPools {
   explicit WorkerPools(const ServerOptions& options);
   /// Not for the I/O thread.
-  WorkerPool& of(RunOn run_on);
+  WorkerPool& of(const RouteOptions& options);
+  /// Where the body of such a route's answer is pulled: each piece by itself, so never behind what takes minutes.
+  WorkerPool& for_pieces(const RouteOptions& options);
 
   WorkerPool usual;
   WorkerPool urgent;
   WorkerPool slow;
+  WorkerPool streams;
 };
 
 /// A part of something that all connections have together, given back when this object goes. I/O thread only.
@@ -86,8 +100,15 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  private:
   /// What a request holds of what all have together.
   struct Shares {
-    Share turn;  ///< until the answer was sent
-    Share body;  ///< until it was handled
+    Share turn;    ///< until the answer was sent
+    Share stream;  ///< until it was handled
+    Share body;    ///< until it was handled
+  };
+  /// What came of a request.
+  struct Outcome {
+    HttpResponse response;
+    bool whole = false;  ///< nothing of its body is still to come: another request can follow
+    bool over = false;   ///< nobody is there any more to be answered, or was told already
   };
 
   IoTask<bool> serve_one();
@@ -95,15 +116,25 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   IoTask<bool> read_body(RequestParser& parser, std::size_t limit);
   IoTask<bool> read_more(std::size_t count);
   IoTask<bool> answer(RequestParser& parser, HttpRequest request, Router::Match match);
+  IoTask<Outcome> handle(RequestParser& parser, HttpRequest& request, const Router::Match& match, Shares& shares);
   std::optional<HttpResponse> refuse_unread(const RequestParser& parser, const HttpRequest& request,
                                             const RouteOptions& options, Shares& shares);
   HttpResponse refusal_for_now(int status, std::string_view message) const;
   std::size_t body_limit(const RouteOptions& options) const {
-    return options.body_bytes.value_or(shared_.limits.body_bytes);
+    const HttpLimits& limits = shared_.limits;
+    return options.body_bytes.value_or(options.stream_body ? limits.streamed_body_bytes : limits.body_bytes);
   }
-  IoTask<HttpResponse> run_handler(const Router::Match& match, HttpRequest request);
+  IoTask<HttpResponse> run_handler(const Router::Match& match, const HttpRequest& request);
+  IoTask<Outcome> handle_streamed(RequestParser& parser, HttpRequest& request, const Router::Match& match);
+  IoTask<bool> feed(RequestParser& parser, BodyPipe& pipe, const bool& answered);
+  IoTask<bool> read_piece(Pace& pace);
   HttpResponse call(const Handler& handler, const HttpRequest& request) const;
   IoTask<bool> send(const HttpResponse& response, bool keep_alive, bool head_only);
+  IoTask<bool> send_pulled(HttpResponse& response, const HttpRequest& request, const RouteOptions& options,
+                           ResponseFraming framing);
+  IoTask<Result<void>> send_pieces(BodySource& source, const RouteOptions& options, const ResponseFraming& framing);
+  IoTask<Result<std::optional<std::string>>> pull(BodySource& source, const RouteOptions& options);
+  IoTask<bool> write_at_pace(std::string_view bytes, Pace& pace);
   IoTask<bool> send_stream(const HttpResponse& response, bool head_only, bool chunked);
   IoTask<bool> pump(ResponseStream& source, bool chunked);
   IoTask<bool> write_piece(std::string_view piece, bool chunked);
@@ -127,6 +158,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   bool aborted_ = false;
   bool client_left_ = false;
   bool watching_ = false;
+  bool reading_piece_ = false;  ///< of a streamed body: to be broken off when its handler answers
   std::shared_ptr<ResponseStream> streaming_;
 };
 

@@ -1,11 +1,10 @@
 // How a ServerConnection sends what a ResponseStream is fed with.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 
+#include "net/chunk.h"
 #include "net/response_head.h"
 #include "net/server_connection.h"
 
@@ -54,7 +53,7 @@ IoTask<bool> ServerConnection::pump(ResponseStream& source, bool chunked) {
     const auto state = source.take(bytes);
     if (client_left_ || state == ResponseStream::State::cut_off) co_return false;
     if (bytes.empty() && state != ResponseStream::State::feeding) {
-      const std::string_view last_chunk = chunked ? "0\r\n\r\n" : "";
+      const std::string_view last_chunk = chunked ? kLastChunk : "";
       co_return co_await write(last_chunk);
     }
     if (bytes.empty()) {
@@ -72,9 +71,7 @@ IoTask<bool> ServerConnection::pump(ResponseStream& source, bool chunked) {
 
 IoTask<bool> ServerConnection::write_piece(std::string_view piece, bool chunked) {
   if (!chunked) co_return co_await write(piece);
-  std::string framed = fmt::format("{:x}\r\n", piece.size());
-  framed += piece;
-  framed += "\r\n";
+  const std::string framed = as_chunk(piece);
   co_return co_await write(framed);
 }
 

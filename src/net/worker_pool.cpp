@@ -26,6 +26,14 @@ bool WorkerPool::submit(std::function<void()> work) {
   return true;
 }
 
+void WorkerPool::add(std::function<void()> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(std::move(work));
+  }
+  changed_.notify_one();
+}
+
 void WorkerPool::run() {
   for (;;) {
     std::function<void()> work;

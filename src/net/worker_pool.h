@@ -21,6 +21,8 @@ class WorkerPool {
 
   /// False if the queue is full. Any thread. `work` must not throw.
   bool submit(std::function<void()> work);
+  /// However many wait: for work whose number something else bounds.
+  void add(std::function<void()> work);
 
  private:
   void run();
