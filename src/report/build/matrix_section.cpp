@@ -183,10 +183,11 @@ std::string names(const MatrixAnswer& answer, const std::vector<std::size_t>& ar
 FactList outcome_facts(const MatrixAnswer& answer) {
   const Ablation& ablation = answer.ablation;
   FactList facts{.id = "matrix_outcome"};
-  if (!ablation.worked.empty() || !ablation.did_not.empty()) {
-    facts.facts.emplace_back("Worked", names(answer, ablation.worked));
-    facts.facts.emplace_back("Did not", names(answer, ablation.did_not));
-  }
+  const bool tested = !ablation.worked.empty() || !ablation.slower.empty() || !ablation.no_difference.empty();
+  if (tested) facts.facts.emplace_back("Faster", names(answer, ablation.worked));
+  if (!ablation.slower.empty()) facts.facts.emplace_back("Slower", names(answer, ablation.slower));
+  if (!ablation.no_difference.empty())
+    facts.facts.emplace_back("No difference that could be told", names(answer, ablation.no_difference));
   if (!ablation.undecided.empty()) facts.facts.emplace_back("Cannot be said", names(answer, ablation.undecided));
   if (!ablation.failed.empty()) {
     std::vector<std::string> list;

@@ -20,6 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 
 std::string paragraphs_of(const Document& document, std::string_view section_id) {
   std::string text;
@@ -201,6 +202,29 @@ TEST(Report, NoSignificantDifferenceIsSaid) {
     input.runs.back().run.spec["optimizer"] = "adamw";
   }
   EXPECT_THAT(column_of(report_on(input), "matrix", "verdict"), ElementsAre("baseline", "no significant difference"));
+}
+
+TEST(Report, WhatCouldNotBeToldApartIsNotWhatHurt) {
+  ReportInput input{.title = "llm"};
+  for (int i = 0; i < 6; ++i) {
+    const auto add = [&](const char* variant, double speed, const char* optimizer) {
+      input.runs.push_back(variant_run(fmt::format("{}{}", variant, i), variant, speed, 512));
+      input.runs.back().run.spec["optimizer"] = optimizer;
+    };
+    add("baseline", 100 + i % 3, "adam");
+    add("same", 100 + (i + 1) % 3, "adamw");
+    add("faster", 150 + i % 3, "sgd");
+    add("slower", 50 + i % 3, "lion");
+    add("broken", 0, "lamb");
+    input.runs.back().run.metrics.clear();
+    input.runs.back().run.verdict = Verdict::failed;
+    input.runs.back().run.error = RunError{ErrorKind::nan, "the loss is NaN", ""};
+  }
+  const auto facts = facts_in(report_on(input), "matrix_outcome");
+  EXPECT_THAT(facts, Contains(Pair("Faster", "faster")));
+  EXPECT_THAT(facts, Contains(Pair("Slower", "slower")));
+  EXPECT_THAT(facts, Contains(Pair("No difference that could be told", "same")));
+  EXPECT_THAT(facts, Contains(Pair("Failed", "broken (nan: the loss is NaN)")));
 }
 
 TEST(Report, AFailedConfigurationSaysWhy) {
