@@ -12,7 +12,7 @@
 #include "cluster_view.h"
 #include "commands.h"
 #include "http/series_answer.h"
-#include "importers/csv.h"
+#include "exchange/csv_cell.h"
 #include "leader_place.h"
 #include "model/metric.h"
 #include "net/url.h"
