@@ -9,8 +9,8 @@
 #include "report/build/gather.h"
 #include "report/build/report.h"
 #include "report/build/sections.h"
-#include "report/svg.h"
-#include "report/text_chart.h"
+#include "report/chart/svg.h"
+#include "report/chart/text_chart.h"
 #include "report_output.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "model/metric.h"
-#include "report/table.h"
+#include "report/text/table.h"
 #include "run_view.h"
 #include "store/resolve.h"
 

@@ -8,8 +8,8 @@
 #include "base/units.h"
 #include "model/metric.h"
 #include "report/build/recorded.h"
-#include "report/sparkline.h"
-#include "report/table.h"
+#include "report/text/sparkline.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

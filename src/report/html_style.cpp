@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/palette.h"
+#include "report/chart/palette.h"
 
 namespace assay {
 namespace {

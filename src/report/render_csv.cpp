@@ -4,8 +4,8 @@
 
 #include "base/text.h"
 #include "exchange/csv_cell.h"
-#include "report/plain_text.h"
 #include "report/render.h"
+#include "report/text/plain_text.h"
 
 namespace assay {
 namespace {

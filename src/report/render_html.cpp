@@ -4,12 +4,12 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
-#include "report/chart_data.h"
+#include "report/chart/chart_data.h"
+#include "report/chart/svg.h"
 #include "report/html_style.h"
-#include "report/plain_text.h"
 #include "report/render.h"
 #include "report/render_parts.h"
-#include "report/svg.h"
+#include "report/text/plain_text.h"
 
 namespace assay {
 namespace {

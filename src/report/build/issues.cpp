@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "model/metric.h"
 #include "report/build/figures.h"
-#include "report/build/rules.h"
+#include "report/build/issue_rules.h"
 #include "report/build/sections.h"
 
 namespace assay {

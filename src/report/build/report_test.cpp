@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "report/build/issue_rules.h"
 #include "report/build/recorded_fixture.h"
-#include "report/build/rules.h"
 #include "report/render.h"
 #include "support/generated_page.h"
 
