@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "base/files.h"
 #include "report/build/issue_rules.h"
 #include "report/build/recorded_fixture.h"
+#include "report/build/sections.h"
 #include "report/render.h"
 #include "support/generated_page.h"
 
@@ -350,6 +352,20 @@ TEST(Report, IssuesOfResourcesHaveTheirRules) {
   };
   for (const auto& one : cases) EXPECT_THAT(rules_for(one), Contains(one.rule));
   for (const auto& one : harmless) EXPECT_THAT(rules_for(one), Not(Contains(one.rule)));
+}
+
+TEST(GeneratedPage, OfReportSections) {
+  test::expect_generated_page("docs/reference/report-sections.md", section_reference());
+}
+
+TEST(ReportSections, EachIsThereOnceInTheFileOfItsName) {
+  std::set<std::string_view> ids;
+  for (const auto& section : report_sections()) {
+    EXPECT_TRUE(ids.insert(section.id).second) << section.id;
+    const auto file = test::source_folder() / fmt::format("src/report/build/{}_section.cpp", section.id);
+    ASSERT_TRUE(fs::exists(file)) << file;
+    EXPECT_THAT(*read_file(file), HasSubstr(fmt::format("Section> {}_section(const Answers& answers)", section.id)));
+  }
 }
 
 TEST(GeneratedPage, OfReportRules) { test::expect_generated_page("docs/reference/report-rules.md", rule_reference()); }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <set>
 
+#include "analysis/inference.h"
 #include "analysis/scaling_checks.h"
 #include "base/text.h"
 #include "model/metric.h"
@@ -171,20 +172,43 @@ FigureTable level_table(const OutcomesAnswer& answer, const ReportOptions& optio
   return table;
 }
 
-/// Columns that nothing is known for are left out.
-void drop_empty_columns(FigureTable& table) {
-  for (std::size_t column = table.columns.size(); column-- > 0;) {
-    const bool empty =
-        std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[column].text.empty(); });
-    if (!empty) continue;
-    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
-    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+/// Where exactly two settings vary: the metric over both.
+std::optional<ChartBlock> heat_chart(std::span<const Arm* const> chosen, std::string_view metric) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const Arm* arm : chosen) {
+    for (const auto& [name, value] : settings_beside_size(arm->any())) values[name].insert(value);
   }
+  std::vector<std::string> varied;
+  for (const auto& [name, seen] : values) {
+    if (seen.size() > 1) varied.push_back(name);
+  }
+  if (varied.size() != 2) return std::nullopt;
+  std::vector<HeatSample> samples;
+  for (const Arm* arm : chosen) {
+    const auto settings = settings_beside_size(arm->any());
+    if (!settings.contains(varied[0]) || !settings.contains(varied[1])) return std::nullopt;
+    const auto measured = values_of(arm->usable, metric);
+    for (const double value : measured) samples.push_back({settings.at(varied[0]), settings.at(varied[1]), value});
+    if (measured.empty()) samples.push_back({settings.at(varied[0]), settings.at(varied[1]), std::nullopt});
+  }
+  const HeatMap map = heat_map(samples);
+  if (map.rows.size() < 2 || map.columns.size() < 2) return std::nullopt;
+  const auto* info = find_metric(metric);
+  HeatChart chart{.row_label = varied[0],
+                  .column_label = varied[1],
+                  .unit = std::string(info ? info->unit : ""),
+                  .rows = map.rows,
+                  .columns = map.columns};
+  for (const auto& row : map.cells) {
+    auto& cells = chart.cells.emplace_back();
+    for (const auto& cell : row) cells.push_back(cell.value);
+  }
+  return ChartBlock{.id = "heat_map", .title = std::string(metric), .chart = std::move(chart)};
 }
 
-}  // namespace
-
-std::vector<Block> outcome_blocks(const OutcomesAnswer& answer, const ReportOptions& options) {
+/// Every setting that varies, beside what came out with it, best first; each figure with its verdict; the time to a
+/// level.
+std::vector<Block> figure_blocks(const OutcomesAnswer& answer, const ReportOptions& options) {
   std::vector<Block> blocks;
   if (answer.outcomes.empty()) return blocks;
   if (auto settings = settings_against_figures(answer)) blocks.emplace_back(std::move(*settings));
@@ -202,6 +226,7 @@ std::vector<Block> outcome_blocks(const OutcomesAnswer& answer, const ReportOpti
   return blocks;
 }
 
+/// What was expected and missed, and in which settings that configuration differs from the recommended one.
 std::optional<FigureTable> expectations_table(const OutcomesAnswer& answer, const Goals& goals,
                                               const std::optional<std::size_t>& recommended) {
   FigureTable table{.id = "expectations",
@@ -228,16 +253,37 @@ std::optional<FigureTable> expectations_table(const OutcomesAnswer& answer, cons
   return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
 }
 
-Section outcomes_section(const OutcomesAnswer& answer, const ReportOptions& options) {
-  Section section{.id = "configurations", .title = "Configurations"};
+}  // namespace
+
+bool has_configurations(const Answers& answers) {
+  const auto& outcomes = answers.outcomes;
+  if (answers.matrix) return true;
+  // Nodes and serving that did the same everywhere have no configurations to tell apart.
+  return outcomes && !outcomes->outcomes.empty() && !answers.scaling && !answers.nodes && !answers.serving;
+}
+
+std::vector<Block> outcome_blocks(const Answers& answers, std::string_view metric,
+                                  const std::optional<std::size_t>& recommended) {
+  const OutcomesAnswer& outcomes = *answers.outcomes;
+  auto blocks = figure_blocks(outcomes, answers.input.options);
+  if (auto heat = heat_chart(outcomes.arms, metric)) blocks.emplace_back(std::move(*heat));
+  if (auto missed = expectations_table(outcomes, answers.goals, recommended)) blocks.emplace_back(std::move(*missed));
+  return blocks;
+}
+
+std::optional<Section> configurations_section(const Answers& answers) {
+  if (answers.matrix || !has_configurations(answers)) return std::nullopt;
+  const OutcomesAnswer& outcomes = *answers.outcomes;
+  Section section;
   FactList facts{.id = "outcome"};
-  const auto& recommendation = answer.recommendation;
+  const auto& recommendation = outcomes.recommendation;
   if (recommendation.arm)
     facts.facts.emplace_back(recommendation.provisional ? "Best so far" : "Recommended",
-                             answer.arms[*recommendation.arm]->name);
+                             outcomes.arms[*recommendation.arm]->name);
   if (!recommendation.reason.empty()) facts.facts.emplace_back("Why", recommendation.reason);
   if (!facts.facts.empty()) section.blocks.emplace_back(std::move(facts));
-  for (auto& block : outcome_blocks(answer, options)) section.blocks.push_back(std::move(block));
+  for (auto& block : outcome_blocks(answers, outcomes.outcomes.front().metric, recommendation.arm))
+    section.blocks.push_back(std::move(block));
   return section;
 }
 
