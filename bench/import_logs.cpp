@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "base/clock.h"
-#include "importers/slurm_log.h"
+#include "importers/slurm/slurm_log.h"
 
 namespace {
 

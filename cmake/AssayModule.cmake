@@ -8,6 +8,9 @@
 # libFuzzer program fuzz_x where ASSAY_BUILD_FUZZ is on. HEAVY: its tests compute for long, so that it is worth while to
 # optimise it under the sanitizers, too.
 #
+# What tests share is in *_fixture.h and *_fixture.cpp: the latter are the library assay_store_local_fixtures, which tests
+# of other modules get by TEST_DEPS store/local_fixtures.
+#
 # The checks and releases compile a dozen files at once (CMAKE_UNITY_BUILD), in less than half the time: so names in
 # anonymous namespaces are unique within a folder. Builds for developing compile each file alone.
 #
@@ -23,8 +26,10 @@ function(assay_module path)
   file(GLOB sources CONFIGURE_DEPENDS *.cpp)
   file(GLOB headers CONFIGURE_DEPENDS *.h)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_(test|fuzz)\\.cpp$")
+  set(fixtures ${sources})
+  list(FILTER sources EXCLUDE REGEX "_(test|fuzz|fixture)\\.cpp$")
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER fixtures INCLUDE REGEX "_fixture\\.cpp$")
 
   set(include_root ${CMAKE_BINARY_DIR}/include/${name})
   file(REMOVE_RECURSE ${include_root})
@@ -62,7 +67,13 @@ function(assay_module path)
     if(ARG_NUMERIC)
       list(APPEND labels numeric)
     endif()
-    assay_test_program(${target}_test LABELS ${labels} SOURCES ${tests} LIBS ${target} ${ARG_TEST_DEPS})
+    set(libs ${target} ${ARG_TEST_DEPS})
+    if(fixtures)
+      add_library(${target}_fixtures STATIC ${fixtures})
+      target_link_libraries(${target}_fixtures PUBLIC ${libs} PRIVATE assay_options)
+      list(PREPEND libs ${target}_fixtures)
+    endif()
+    assay_test_program(${target}_test LABELS ${labels} SOURCES ${tests} LIBS ${libs})
   endif()
 
   file(GLOB fuzzers CONFIGURE_DEPENDS *_fuzz.cpp)

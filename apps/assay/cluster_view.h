@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "report/style.h"
+#include "report/text/style.h"
 
 namespace assay {
 

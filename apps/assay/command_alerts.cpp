@@ -10,7 +10,7 @@
 #include "commands.h"
 #include "leader_place.h"
 #include "net/url.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

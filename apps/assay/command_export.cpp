@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "commands.h"
-#include "importers/run_series.h"
+#include "exchange/run_series.h"
 #include "store/resolve.h"
 
 namespace assay {

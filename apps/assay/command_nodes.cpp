@@ -11,8 +11,8 @@
 #include "net/url.h"
 #include "node_show.h"
 #include "node_work.h"
-#include "report/sparkline.h"
-#include "report/table.h"
+#include "report/text/sparkline.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

@@ -11,13 +11,13 @@
 #include "base/units.h"
 #include "cluster_view.h"
 #include "commands.h"
+#include "exchange/csv_cell.h"
 #include "http/series_answer.h"
-#include "importers/csv.h"
 #include "leader_place.h"
 #include "model/metric.h"
 #include "net/url.h"
-#include "report/sparkline.h"
-#include "report/table.h"
+#include "report/text/sparkline.h"
+#include "report/text/table.h"
 #include "store/series/series_question.h"
 #include "store/series/series_store.h"
 
@@ -115,6 +115,13 @@ Error mistake(std::string message, std::string_view typed, const std::vector<std
 Result<void> check_question(Telemetry& telemetry, const SeriesSelector& asked) {
   ASSAY_TRY(const auto series, telemetry.labels_of(asked.name));
   if (series.empty()) {
+    if (find_metric(asked.name) != nullptr) {
+      return Error{.kind = ErrorKind::not_found,
+                   .message = fmt::format("there is no data of '{}' yet", asked.name),
+                   .hint =
+                       "An agent sends it from the day on which it runs a version that knows it, on a machine that "
+                       "has it: 'assay nodes show NODE' tells the version."};
+    }
     std::vector<std::string> known;
     for (const auto& metric : known_metrics()) known.emplace_back(metric.name);
     return mistake(fmt::format("there is no series of a metric '{}'.", printable(asked.name)), asked.name, known);

@@ -5,12 +5,13 @@
 
 #include "base/text.h"
 #include "commands.h"
+#include "model/run_label.h"
 #include "report/build/compare.h"
 #include "report/build/gather.h"
 #include "report/build/report.h"
 #include "report/build/sections.h"
-#include "report/svg.h"
-#include "report/text_chart.h"
+#include "report/chart/svg.h"
+#include "report/chart/text_chart.h"
 #include "report_output.h"
 
 namespace assay {
@@ -89,8 +90,8 @@ Result<ChartBlock> metric_chart(RunStore& store, const PlotCommand& command) {
   std::vector<std::string> known;
   for (const auto& one : runs) {
     const Run& run = one.run;
-    Arm arm{.name = run.variant.empty() ? fmt::format("{} {}", run.name, run.id)
-                                        : fmt::format("{} #{}", run.variant, run.repeat + 1)};
+    const std::string label = run_label(run.variant, run.repeat);
+    Arm arm{.name = label.empty() ? fmt::format("{} {}", run.name, run.id) : label};
     (usable(run) ? arm.usable : arm.others).push_back(&one);
     arms.push_back(std::move(arm));
     for (const auto& series : run.series) known.push_back(series.name);

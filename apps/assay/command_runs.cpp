@@ -7,7 +7,8 @@
 #include "base/units.h"
 #include "commands.h"
 #include "model/metric.h"
-#include "report/table.h"
+#include "model/run_label.h"
+#include "report/text/table.h"
 #include "run_view.h"
 #include "store/resolve.h"
 
@@ -64,8 +65,7 @@ Table make_table(const RunPage& page, const std::vector<std::string>& metrics, c
   Table table(std::move(columns));
   for (const auto& row : rows) {
     std::vector<Cell> cells = {row.id, Cell(row.name, Colour::bold)};
-    if (variants)
-      cells.emplace_back(row.variant.empty() ? std::string() : fmt::format("{} #{}", row.variant, row.repeat + 1));
+    if (variants) cells.emplace_back(run_label(row.variant, row.repeat));
     cells.emplace_back(verdict_text(row.verdict, row.state, style), verdict_colour(row.verdict, row.state));
     cells.emplace_back(local_time(row.created));
     cells.emplace_back(row.state == RunState::ended ? format_duration(row.duration) : std::string("-"));

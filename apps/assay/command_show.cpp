@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "commands.h"
-#include "report/table.h"
+#include "report/text/table.h"
 #include "run_view.h"
 #include "stop_signals.h"
 #include "store/resolve.h"

@@ -7,7 +7,7 @@
 #include "commands.h"
 #include "leader_place.h"
 #include "net/tls.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "report/style.h"
+#include "report/text/style.h"
 #include "store/run_store.h"
 
 namespace assay {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "context.h"
 #include "model/metric.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

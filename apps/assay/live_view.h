@@ -4,7 +4,7 @@
 #include <string>
 
 #include "agent/run_notice.h"
-#include "report/style.h"
+#include "report/text/style.h"
 #include "runs/follow.h"
 
 namespace assay {

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "cluster_view.h"
 #include "net/url.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

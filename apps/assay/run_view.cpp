@@ -7,9 +7,10 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/metric.h"
+#include "model/run_label.h"
 #include "report/build/recorded.h"
-#include "report/sparkline.h"
-#include "report/table.h"
+#include "report/text/sparkline.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {
@@ -222,9 +223,9 @@ namespace {
 
 std::string describe_run(const Run& run, const Courses& courses, const TerminalStyle& style) {
   std::string out;
-  const std::string variant = run.study.empty() ? "" : fmt::format("  {} #{}", run.variant, run.repeat + 1);
+  const std::string label = run.study.empty() ? "" : run_label(run.variant, run.repeat);
   out += fmt::format("\n  {}  {}{}  {}\n\n", style.paint(Colour::bold, run.name), style.paint(Colour::dim, run.id),
-                     variant,
+                     label.empty() ? "" : "  " + label,
                      style.paint(verdict_colour(run.verdict, run.state), verdict_text(run.verdict, run.state, style)));
   std::string time = format_duration(run.duration);
   if (run.state != RunState::ended) time = "since " + local_time(run.started);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "model/run.h"
-#include "report/style.h"
+#include "report/text/style.h"
 #include "runs/study.h"
 #include "store/run_store.h"
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "report/table.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "report/style.h"
+#include "report/text/style.h"
 #include "top_model.h"
 
 namespace assay {

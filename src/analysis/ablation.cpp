@@ -104,7 +104,8 @@ void sort_into_lists(Ablation& result, std::span<const AblationArm> arms) {
     } else if (effect.comparison.verdict == ArmVerdict::better) {
       winners.push_back(&effect);
     } else {
-      result.did_not.push_back(effect.arm);
+      auto& list = effect.comparison.verdict == ArmVerdict::worse ? result.slower : result.no_difference;
+      list.push_back(effect.arm);
     }
   }
   std::stable_sort(winners.begin(), winners.end(),

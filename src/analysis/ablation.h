@@ -13,7 +13,8 @@
 
 namespace assay {
 
-// A matrix of configurations against one baseline: what worked, what did not, what failed and why. Pure.
+// A matrix of configurations against one baseline: what worked, what hurt, what made no difference that could be told,
+// what failed and why. Pure.
 //
 // Samples are compared only where a sample is the same amount of work. Where it is not (another sequence length), the
 // verdict is by tokens, and the figure per sample stands beside it with its mark.
@@ -92,7 +93,8 @@ struct Ablation {
   std::vector<ArmEffect> effects;  ///< every arm but the baseline, in the order given
   bool baseline_on_pareto_front = false;
   std::vector<std::size_t> worked;              ///< arms (indices into the input) significantly faster, fastest first
-  std::vector<std::size_t> did_not;             ///< significantly slower, or no significant difference
+  std::vector<std::size_t> slower;              ///< significantly
+  std::vector<std::size_t> no_difference;       ///< tested, and none was significant: neither good nor bad news
   std::vector<std::size_t> undecided;           ///< too few repeats to say, or work that cannot be compared
   std::vector<std::size_t> failed;              ///< at least one repeat failed
   std::vector<std::size_t> trades;              ///< better in speed or quality, and worse in the other

@@ -45,11 +45,11 @@ TEST(Ablation, TheSamplesOfASlowerConfigurationDoNotMakeItWork) {
   const auto result = analyse_ablation(arms);
   EXPECT_EQ(result.effects[0].comparison.verdict, ArmVerdict::worse);
   EXPECT_THAT(result.worked, IsEmpty());
-  EXPECT_THAT(result.did_not, ElementsAre(1));
+  EXPECT_THAT(result.slower, ElementsAre(1));
   EXPECT_EQ(result.recommendation.arm, 0u);
 }
 
-TEST(Ablation, SortsOutWhatWorkedWhatDidNotAndWhatFailed) {
+TEST(Ablation, SortsOutWhatWorkedWhatHurtWhatDidNothingAndWhatFailed) {
   std::vector<AblationArm> arms = {arm("baseline", {}, around(100)),
                                    arm("flash", {{"attention", "flash"}}, around(120)),
                                    arm("fp16", {{"precision", "fp16"}}, around(130)),
@@ -62,7 +62,8 @@ TEST(Ablation, SortsOutWhatWorkedWhatDidNotAndWhatFailed) {
   arms[6].failure = {"oom", "CUDA out of memory: tried to allocate 2.00 GiB", ""};
   const auto result = analyse_ablation(arms);
   EXPECT_THAT(result.worked, ElementsAre(3, 2, 1));
-  EXPECT_THAT(result.did_not, ElementsAre(4, 5));
+  EXPECT_THAT(result.no_difference, ElementsAre(4));
+  EXPECT_THAT(result.slower, ElementsAre(5));
   EXPECT_THAT(result.failed, ElementsAre(6));
   EXPECT_THAT(result.undecided, ElementsAre(7));
   EXPECT_EQ(result.best_single, 2u);

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -13,46 +13,30 @@
 
 namespace assay {
 
-/// Bytes that come piece by piece: a file, an answer over the network. Nobody holds all of them. One thread.
+/// Where many bytes come from, piece by piece: a file, the body of a request that arrives, an answer that is being made.
+/// Whoever takes them asks for the next piece once it is done with the last, so memory holds one piece and not the
+/// whole. One caller at a time, on changing threads; not called again after the end or an error.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// How many there are in all, where that is known.
-  virtual std::optional<std::uint64_t> size() const { return std::nullopt; }
-  /// Fills the beginning of `into`, which is not empty; how much of it. 0: there are no more.
-  virtual Result<std::size_t> read(std::span<char> into) = 0;
+
+  /// The next piece, 64 to 256 KiB being a good size; nothing at the end. May block.
+  virtual Result<std::optional<std::string>> next() = 0;
+  /// How many bytes come all together, where that is known from the start. Then it is a promise.
+  virtual std::optional<std::uint64_t> length() const { return std::nullopt; }
 };
+
+/// Takes bytes piece by piece; may block. An error ends the taking, and is what the caller gets.
+using ByteSink = std::function<Result<void>(std::string_view piece)>;
+
+/// Takes all of a source, and hands it on. The number of bytes.
+Result<std::uint64_t> pour(ByteSource& source, const ByteSink& sink);
+/// All of a source that is known to be small. `bad_file` where it is more than `limit`.
+Result<std::string> read_all(ByteSource& source, std::size_t limit);
 
 /// Bytes that are in memory anyway.
-class TextSource final : public ByteSource {
- public:
-  /// `text` must outlive it.
-  explicit TextSource(std::string_view text) : rest_(text), size_(text.size()) {}
-  std::optional<std::uint64_t> size() const override { return size_; }
-  Result<std::size_t> read(std::span<char> into) override;
-
- private:
-  std::string_view rest_;
-  std::uint64_t size_;
-};
-
-/// A file, from its beginning.
-class FileSource final : public ByteSource {
- public:
-  /// `missing_file`, `denied`, …; `usage` for what is no regular file.
-  static Result<FileSource> open(const fs::path& path);
-  std::optional<std::uint64_t> size() const override { return size_; }
-  Result<std::size_t> read(std::span<char> into) override;
-
- private:
-  FileSource(FileDescriptor file, std::uint64_t size) : file_(std::move(file)), size_(size) {}
-  FileDescriptor file_;
-  std::uint64_t size_;
-};
-
-/// Everything that is left, for what is known to be small. `bad_file` where it is more than `limit`.
-Result<std::string> read_all(ByteSource& source, std::size_t limit);
-/// Hands everything that is left to `take`, in pieces of up to a quarter of a megabyte.
-Result<void> copy_all(ByteSource& source, const std::function<Result<void>(std::string_view)>& take);
+std::unique_ptr<ByteSource> text_source(std::string text);
+/// A file, from its beginning. `missing_file`, `denied`, …; `usage` for what is no regular file.
+Result<std::unique_ptr<ByteSource>> file_source(const fs::path& path);
 
 }  // namespace assay

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "fleet/fleet_fault.h"
 #include "model/series.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

@@ -28,71 +28,61 @@ constexpr std::size_t kNodeBytes = std::size_t{2} << 20;
 struct DcgmName {
   std::string_view metric;
   std::string_view name;
-  std::string_view type;
   double scale;
   std::string_view help;
 };
 
 /// In dcgm-exporter's units: percent, MiB, mJ.
 constexpr std::array kDcgmNames = {
-    DcgmName{"gpu.util", "DCGM_FI_DEV_GPU_UTIL", "gauge", 100, "GPU utilization (in %)."},
+    DcgmName{"gpu.util", "DCGM_FI_DEV_GPU_UTIL", 100, "GPU utilization (in %)."},
     // Dashboards draw this one. The profiler's own figure is not read; both count time with a kernel at work.
-    DcgmName{"gpu.util", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", 1, "Ratio of time the graphics engine is active."},
-    DcgmName{"gpu.memory_util", "DCGM_FI_DEV_MEM_COPY_UTIL", "gauge", 100, "Memory utilization (in %)."},
-    DcgmName{"gpu.memory_used_bytes", "DCGM_FI_DEV_FB_USED", "gauge", 1 / kMebibyte,
-             "Framebuffer memory used (in MiB)."},
-    DcgmName{"gpu.memory_total_bytes", "DCGM_FI_DEV_FB_TOTAL", "gauge", 1 / kMebibyte, "Framebuffer memory (in MiB)."},
-    DcgmName{"gpu.memory_reserved_bytes", "DCGM_FI_DEV_FB_RESERVED", "gauge", 1 / kMebibyte,
+    DcgmName{"gpu.util", "DCGM_FI_PROF_GR_ENGINE_ACTIVE", 1, "Ratio of time the graphics engine is active."},
+    DcgmName{"gpu.memory_util", "DCGM_FI_DEV_MEM_COPY_UTIL", 100, "Memory utilization (in %)."},
+    DcgmName{"gpu.memory_used_bytes", "DCGM_FI_DEV_FB_USED", 1 / kMebibyte, "Framebuffer memory used (in MiB)."},
+    DcgmName{"gpu.memory_total_bytes", "DCGM_FI_DEV_FB_TOTAL", 1 / kMebibyte, "Framebuffer memory (in MiB)."},
+    DcgmName{"gpu.memory_reserved_bytes", "DCGM_FI_DEV_FB_RESERVED", 1 / kMebibyte,
              "Framebuffer memory reserved (in MiB)."},
-    DcgmName{"gpu.temperature_c", "DCGM_FI_DEV_GPU_TEMP", "gauge", 1, "GPU temperature (in C)."},
-    DcgmName{"gpu.memory_temperature_c", "DCGM_FI_DEV_MEMORY_TEMP", "gauge", 1, "Memory temperature (in C)."},
-    DcgmName{"gpu.power_w", "DCGM_FI_DEV_POWER_USAGE", "gauge", 1, "Power draw (in W)."},
-    DcgmName{"gpu.power_limit_w", "DCGM_FI_DEV_POWER_MGMT_LIMIT", "gauge", 1, "Power limit (in W)."},
-    DcgmName{"gpu.energy_total_j", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", "counter", 1000,
+    DcgmName{"gpu.temperature_c", "DCGM_FI_DEV_GPU_TEMP", 1, "GPU temperature (in C)."},
+    DcgmName{"gpu.memory_temperature_c", "DCGM_FI_DEV_MEMORY_TEMP", 1, "Memory temperature (in C)."},
+    DcgmName{"gpu.power_w", "DCGM_FI_DEV_POWER_USAGE", 1, "Power draw (in W)."},
+    DcgmName{"gpu.power_limit_w", "DCGM_FI_DEV_POWER_MGMT_LIMIT", 1, "Power limit (in W)."},
+    DcgmName{"gpu.energy_total_j", "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", 1000,
              "Total energy consumption since boot (in mJ)."},
-    DcgmName{"gpu.sm_clock_mhz", "DCGM_FI_DEV_SM_CLOCK", "gauge", 1, "SM clock frequency (in MHz)."},
-    DcgmName{"gpu.memory_clock_mhz", "DCGM_FI_DEV_MEM_CLOCK", "gauge", 1, "Memory clock frequency (in MHz)."},
-    DcgmName{"gpu.pcie_replays", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", "counter", 1, "Total number of PCIe retries."},
-    DcgmName{"gpu.ecc_corrected", "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", "counter", 1, "Corrected memory errors."},
-    DcgmName{"gpu.ecc_uncorrected", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", "counter", 1, "Uncorrected memory errors."},
-    DcgmName{"gpu.remapped_rows_corrected", "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", "counter", 1,
+    DcgmName{"gpu.sm_clock_mhz", "DCGM_FI_DEV_SM_CLOCK", 1, "SM clock frequency (in MHz)."},
+    DcgmName{"gpu.memory_clock_mhz", "DCGM_FI_DEV_MEM_CLOCK", 1, "Memory clock frequency (in MHz)."},
+    DcgmName{"gpu.pcie_replays", "DCGM_FI_DEV_PCIE_REPLAY_COUNTER", 1, "Total number of PCIe retries."},
+    DcgmName{"gpu.ecc_corrected", "DCGM_FI_DEV_ECC_SBE_VOL_TOTAL", 1, "Corrected memory errors."},
+    DcgmName{"gpu.ecc_uncorrected", "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL", 1, "Uncorrected memory errors."},
+    DcgmName{"gpu.remapped_rows_corrected", "DCGM_FI_DEV_CORRECTABLE_REMAPPED_ROWS", 1,
              "Remapped rows for correctable errors."},
-    DcgmName{"gpu.remapped_rows_uncorrected", "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", "counter", 1,
+    DcgmName{"gpu.remapped_rows_uncorrected", "DCGM_FI_DEV_UNCORRECTABLE_REMAPPED_ROWS", 1,
              "Remapped rows for uncorrectable errors."},
-    DcgmName{"gpu.row_remap_failed", "DCGM_FI_DEV_ROW_REMAP_FAILURE", "gauge", 1,
-             "Whether remapping of rows has failed."},
-    DcgmName{"gpu.sm_active", "DCGM_FI_PROF_SM_ACTIVE", "gauge", 1, "Ratio of cycles an SM has at least 1 warp."},
-    DcgmName{"gpu.sm_occupancy", "DCGM_FI_PROF_SM_OCCUPANCY", "gauge", 1, "Ratio of resident warps on an SM."},
-    DcgmName{"gpu.tensor_active", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", 1,
-             "Ratio of cycles the tensor pipe is active."},
-    DcgmName{"gpu.dram_active", "DCGM_FI_PROF_DRAM_ACTIVE", "gauge", 1,
-             "Ratio of cycles the memory interface is active."},
-    DcgmName{"gpu.fp64_active", "DCGM_FI_PROF_PIPE_FP64_ACTIVE", "gauge", 1,
-             "Ratio of cycles the fp64 pipe is active."},
-    DcgmName{"gpu.fp32_active", "DCGM_FI_PROF_PIPE_FP32_ACTIVE", "gauge", 1,
-             "Ratio of cycles the fp32 pipe is active."},
-    DcgmName{"gpu.fp16_active", "DCGM_FI_PROF_PIPE_FP16_ACTIVE", "gauge", 1,
-             "Ratio of cycles the fp16 pipe is active."},
-    DcgmName{"gpu.pcie_receive_bytes_per_second", "DCGM_FI_PROF_PCIE_RX_BYTES", "gauge", 1,
+    DcgmName{"gpu.row_remap_failed", "DCGM_FI_DEV_ROW_REMAP_FAILURE", 1, "Whether remapping of rows has failed."},
+    DcgmName{"gpu.sm_active", "DCGM_FI_PROF_SM_ACTIVE", 1, "Ratio of cycles an SM has at least 1 warp."},
+    DcgmName{"gpu.sm_occupancy", "DCGM_FI_PROF_SM_OCCUPANCY", 1, "Ratio of resident warps on an SM."},
+    DcgmName{"gpu.tensor_active", "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", 1, "Ratio of cycles the tensor pipe is active."},
+    DcgmName{"gpu.dram_active", "DCGM_FI_PROF_DRAM_ACTIVE", 1, "Ratio of cycles the memory interface is active."},
+    DcgmName{"gpu.fp64_active", "DCGM_FI_PROF_PIPE_FP64_ACTIVE", 1, "Ratio of cycles the fp64 pipe is active."},
+    DcgmName{"gpu.fp32_active", "DCGM_FI_PROF_PIPE_FP32_ACTIVE", 1, "Ratio of cycles the fp32 pipe is active."},
+    DcgmName{"gpu.fp16_active", "DCGM_FI_PROF_PIPE_FP16_ACTIVE", 1, "Ratio of cycles the fp16 pipe is active."},
+    DcgmName{"gpu.pcie_receive_bytes_per_second", "DCGM_FI_PROF_PCIE_RX_BYTES", 1,
              "Bytes received over PCIe per second."},
-    DcgmName{"gpu.pcie_transmit_bytes_per_second", "DCGM_FI_PROF_PCIE_TX_BYTES", "gauge", 1,
-             "Bytes sent over PCIe per second."},
-    DcgmName{"gpu.nvlink_receive_bytes_per_second", "DCGM_FI_PROF_NVLINK_RX_BYTES", "gauge", 1,
+    DcgmName{"gpu.pcie_transmit_bytes_per_second", "DCGM_FI_PROF_PCIE_TX_BYTES", 1, "Bytes sent over PCIe per second."},
+    DcgmName{"gpu.nvlink_receive_bytes_per_second", "DCGM_FI_PROF_NVLINK_RX_BYTES", 1,
              "Bytes received over NVLink per second."},
-    DcgmName{"gpu.nvlink_transmit_bytes_per_second", "DCGM_FI_PROF_NVLINK_TX_BYTES", "gauge", 1,
+    DcgmName{"gpu.nvlink_transmit_bytes_per_second", "DCGM_FI_PROF_NVLINK_TX_BYTES", 1,
              "Bytes sent over NVLink per second."},
 };
-
-/// Counts of our own that never fall while the machine is up.
-const std::set<std::string, std::less<>> kCounters = {
-    "gpu.power_violation_seconds", "gpu.thermal_violation_seconds", "gpu.retired_pages",     "gpu.nvlink_crc_errors",
-    "gpu.nvlink_replays",          "gpu.nvlink_recoveries",         "host.interface_errors", "host.interface_drops",
-    "host.infiniband_errors",      "host.cgroup_throttled_seconds"};
 
 /// What the leader says of itself and of its nodes.
 const std::set<std::string, std::less<>> kOwnNames = {
     "assay_node_up",    "assay_samples_total", "assay_samples_refused_total", "assay_batches_total",    "assay_series",
     "assay_head_bytes", "assay_live_clients",  "assay_gpu_xid_total",         "assay_metrics_left_out", "assay_alerts"};
+
+std::string_view type_of(std::string_view metric) {
+  const auto* info = find_metric(metric);
+  return info && info->kind == MetricInfo::Kind::counter ? "counter" : "gauge";
+}
 
 void put_label_value(std::string& out, std::string_view value) {
   for (const char c : value) {
@@ -209,7 +199,7 @@ std::string NodeLines::gpu_labels(const std::string& gpu) const {
 void NodeLines::put_dcgm(const DcgmName& known, const std::string& gpu, double value) {
   const std::string name(known.name);
   if (Family* family = add(name, name + gpu_labels(gpu), value * known.scale)) {
-    family->type = known.type;
+    family->type = type_of(known.metric);
     family->help = known.help;
   }
 }
@@ -233,7 +223,7 @@ void NodeLines::put(const LiveValue& live) {
 
 void NodeLines::put_own(const LiveValue& live) {
   const SeriesKey& key = live.series.key;
-  const bool counts = kCounters.contains(key.name);
+  const bool counts = type_of(key.name) == "counter";
   const std::string name = "assay_" + plain_name(key.name) + (counts ? "_total" : "");
   // A metric of an agent must not stand among what the leader says of itself.
   if (kOwnNames.contains(name)) {
@@ -254,7 +244,7 @@ void NodeLines::put_own(const LiveValue& live) {
 }
 
 void NodeLines::put_free_memory() {
-  constexpr DcgmName kFree{"", "DCGM_FI_DEV_FB_FREE", "gauge", 1 / kMebibyte, "Framebuffer memory free (in MiB)."};
+  constexpr DcgmName kFree{"", "DCGM_FI_DEV_FB_FREE", 1 / kMebibyte, "Framebuffer memory free (in MiB)."};
   for (const auto& [gpu, memory] : memory_) {
     const double free = memory.total - memory.used - memory.reserved;
     if (!std::isnan(free)) put_dcgm(kFree, gpu, std::max(free, 0.0));
@@ -262,7 +252,7 @@ void NodeLines::put_free_memory() {
 }
 
 void NodeLines::put_xids(const std::map<std::pair<std::string, int>, std::uint64_t>& xids) {
-  constexpr DcgmName kXid{"", "DCGM_FI_DEV_XID_ERRORS", "gauge", 1,
+  constexpr DcgmName kXid{"", "DCGM_FI_DEV_XID_ERRORS", 1,
                           "XID of a GPU since the leader started, 0 for none; of several the highest."};
   std::map<std::string, int> shown;
   for (const auto& [id, device] : devices_) shown[id] = 0;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "importers/figure.h"
+#include "importers/text/figure.h"
 #include "importers/imported_study.h"
 
 namespace assay {

@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "importers/csv_names.h"
+#include "importers/csv/csv_names.h"
 #include "importers/draft_study.h"
 #include "model/metric.h"
 

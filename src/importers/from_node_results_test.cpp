@@ -1,4 +1,4 @@
-#include "importers/import_fixtures.h"
+#include "importers/text/import_fixtures.h"
 #include "importers/imported_study_fixture.h"
 
 namespace assay {

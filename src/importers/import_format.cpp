@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/text.h"
-#include "importers/csv.h"
-#include "importers/encoding.h"
-#include "importers/loadgen_log.h"
-#include "importers/slurm_log.h"
+#include "importers/csv/csv_reader.h"
+#include "exchange/encoding.h"
+#include "importers/loadgen/loadgen_log.h"
+#include "importers/slurm/slurm_log.h"
 
 namespace assay {
 namespace {

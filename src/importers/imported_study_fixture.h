@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "importers/import_fixtures.h"
+#include "importers/text/import_fixtures.h"
 #include "importers/imported_study.h"
 
 namespace assay {

@@ -1,6 +1,6 @@
 #include "importers/imported_study.h"
 
-#include "importers/import_fixtures.h"
+#include "importers/text/import_fixtures.h"
 #include "importers/imported_study_fixture.h"
 
 namespace assay {

@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "leader/outlets.h"
 #include "store/cluster/cluster_store.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 #include "watch/watch.h"
 
 namespace assay {

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
+#include <unordered_map>
 
 namespace assay {
 namespace {
 
 using enum MetricInfo::Better;
+using enum MetricInfo::Kind;
 
 constexpr std::array kMetrics = {
     // Reported by the workload.
@@ -129,12 +130,13 @@ constexpr std::array kMetrics = {
                neither},
     MetricInfo{"host.interface_transmit_bytes_per_second", "B/s", "Sent by one network interface; label `interface`",
                neither},
-    MetricInfo{"host.interface_errors", "", "Damaged packets at one network interface since boot", lower},
-    MetricInfo{"host.interface_drops", "", "Packets that one network interface had no room for since boot", lower},
+    MetricInfo{"host.interface_errors", "", "Damaged packets at one network interface since boot", lower, counter},
+    MetricInfo{"host.interface_drops", "", "Packets that one network interface had no room for since boot", lower,
+               counter},
     MetricInfo{"host.infiniband_up", "", "1 while the port is active, else 0; labels `device` and `port`", higher},
     MetricInfo{"host.infiniband_receive_bytes_per_second", "B/s", "Received by one InfiniBand port", neither},
     MetricInfo{"host.infiniband_transmit_bytes_per_second", "B/s", "Sent by one InfiniBand port", neither},
-    MetricInfo{"host.infiniband_errors", "", "Errors of one InfiniBand port since boot; label `kind`", lower},
+    MetricInfo{"host.infiniband_errors", "", "Errors of one InfiniBand port since boot; label `kind`", lower, counter},
     MetricInfo{"host.temperature_c", "°C", "One sensor of the machine; labels `chip` and `sensor`", lower},
     MetricInfo{"host.cgroup_memory_used_bytes", "B", "Memory that our cgroup uses", neither},
     MetricInfo{"host.cgroup_memory_limit_bytes", "B", "The least memory that our cgroup or one above it may use",
@@ -142,7 +144,8 @@ constexpr std::array kMetrics = {
     MetricInfo{"host.cgroup_cpu_util", "cores", "CPU cores in use by our cgroup", neither},
     MetricInfo{"host.cgroup_cpu_limit", "cores", "The fewest CPU cores that our cgroup or one above it may use",
                neither},
-    MetricInfo{"host.cgroup_throttled_seconds", "s", "Time for which our cgroup was held back by its limit", lower},
+    MetricInfo{"host.cgroup_throttled_seconds", "s", "Time for which our cgroup was held back by its limit", lower,
+               counter},
 
     // Of one GPU; the label `gpu` holds its UUID.
     MetricInfo{"gpu.util", "ratio", "Share of time in which at least one kernel was running", neither},
@@ -166,7 +169,7 @@ constexpr std::array kMetrics = {
     MetricInfo{"gpu.power_w", "W", "Power drawn by the board", neither},
     MetricInfo{"gpu.power_limit_w", "W", "Power that the board may draw", neither},
     MetricInfo{"gpu.energy_j", "J", "Energy drawn by the board since the run began", lower},
-    MetricInfo{"gpu.energy_total_j", "J", "Energy drawn by the board since the driver was loaded", neither},
+    MetricInfo{"gpu.energy_total_j", "J", "Energy drawn by the board since the driver was loaded", neither, counter},
     MetricInfo{"gpu.sm_clock_mhz", "MHz", "Clock of the multiprocessors", neither},
     MetricInfo{"gpu.sm_clock_max_mhz", "MHz", "Highest clock of the multiprocessors", neither},
     MetricInfo{"gpu.memory_clock_mhz", "MHz", "Clock of GPU memory", neither},
@@ -175,27 +178,30 @@ constexpr std::array kMetrics = {
                lower},
     MetricInfo{"gpu.throttled_seconds", "s", "Time with a clock held down by heat or power since the run began", lower},
     MetricInfo{"gpu.power_violation_seconds", "s", "Time below the wanted clocks for power since the driver was loaded",
-               lower},
+               lower, counter},
     MetricInfo{"gpu.thermal_violation_seconds", "s",
-               "Time below the wanted clocks for heat since the driver was loaded", lower},
-    MetricInfo{"gpu.ecc_corrected", "", "Memory errors that were corrected since the driver was loaded", lower},
-    MetricInfo{"gpu.ecc_uncorrected", "", "Memory errors that were not corrected since the driver was loaded", lower},
-    MetricInfo{"gpu.remapped_rows_corrected", "", "Rows of GPU memory replaced after corrected errors", lower},
-    MetricInfo{"gpu.remapped_rows_uncorrected", "", "Rows of GPU memory replaced after uncorrected errors", lower},
+               "Time below the wanted clocks for heat since the driver was loaded", lower, counter},
+    MetricInfo{"gpu.ecc_corrected", "", "Memory errors that were corrected since the driver was loaded", lower,
+               counter},
+    MetricInfo{"gpu.ecc_uncorrected", "", "Memory errors that were not corrected since the driver was loaded", lower,
+               counter},
+    MetricInfo{"gpu.remapped_rows_corrected", "", "Rows of GPU memory replaced after corrected errors", lower, counter},
+    MetricInfo{"gpu.remapped_rows_uncorrected", "", "Rows of GPU memory replaced after uncorrected errors", lower,
+               counter},
     MetricInfo{"gpu.row_remap_pending", "", "1 while a row waits for a reset to be replaced, else 0", lower},
     MetricInfo{"gpu.row_remap_failed", "", "1 once a row could not be replaced, else 0", lower},
-    MetricInfo{"gpu.retired_pages", "", "Pages of GPU memory taken out of use after errors", lower},
+    MetricInfo{"gpu.retired_pages", "", "Pages of GPU memory taken out of use after errors", lower, counter},
     MetricInfo{"gpu.pcie_receive_bytes_per_second", "B/s", "Received by the GPU over PCIe", neither},
     MetricInfo{"gpu.pcie_transmit_bytes_per_second", "B/s", "Sent by the GPU over PCIe", neither},
     MetricInfo{"gpu.pcie_generation", "", "PCIe generation that the link runs at now", neither},
     MetricInfo{"gpu.pcie_width", "", "PCIe lanes that the link has now", neither},
-    MetricInfo{"gpu.pcie_replays", "", "PCIe packets that had to be sent again", lower},
+    MetricInfo{"gpu.pcie_replays", "", "PCIe packets that had to be sent again", lower, counter},
     MetricInfo{"gpu.nvlink_receive_bytes_per_second", "B/s", "Received by the GPU over all NVLinks", neither},
     MetricInfo{"gpu.nvlink_transmit_bytes_per_second", "B/s", "Sent by the GPU over all NVLinks", neither},
     MetricInfo{"gpu.nvlink_links_up", "", "NVLinks that are up", higher},
-    MetricInfo{"gpu.nvlink_crc_errors", "", "Checksum errors on all NVLinks", lower},
-    MetricInfo{"gpu.nvlink_replays", "", "NVLink packets that had to be sent again", lower},
-    MetricInfo{"gpu.nvlink_recoveries", "", "Times that an NVLink had to recover", lower},
+    MetricInfo{"gpu.nvlink_crc_errors", "", "Checksum errors on all NVLinks", lower, counter},
+    MetricInfo{"gpu.nvlink_replays", "", "NVLink packets that had to be sent again", lower, counter},
+    MetricInfo{"gpu.nvlink_recoveries", "", "Times that an NVLink had to recover", lower, counter},
 };
 
 struct Section {
@@ -243,9 +249,13 @@ const MetricInfo* find_metric(std::string_view name) {
   for (const std::string_view prefix : {"epoch.", "sample."}) {
     if (name.starts_with(prefix)) name.remove_prefix(prefix.size());
   }
-  const auto found =
-      std::find_if(kMetrics.begin(), kMetrics.end(), [&](const MetricInfo& metric) { return metric.name == name; });
-  return found == kMetrics.end() ? nullptr : &*found;
+  static const auto by_name = [] {
+    std::unordered_map<std::string_view, const MetricInfo*> index;
+    for (const auto& metric : kMetrics) index.emplace(metric.name, &metric);
+    return index;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
 }
 
 std::string metric_reference() {
@@ -255,14 +265,16 @@ std::string metric_reference() {
       "The names that assay knows: their unit, and whether a higher or a lower value is better (blank: neither). "
       "Values are\n"
       "stored in the unit given here; tables show them in a handier one. A ratio is stored as 0…1 and shown as "
-      "percent.\n";
+      "percent. A counter\n"
+      "never falls while the machine is up; everything else is a gauge.\n";
   for (const auto& section : kSections) {
     page += fmt::format("\n## {}\n\n{}\n\n| name | unit | better | meaning |\n|---|---|---|---|\n", section.title,
                         section.introduction);
     for (const auto& metric : kMetrics) {
       if (!belongs_to(metric, section)) continue;
-      page += fmt::format("| `{}` | {} | {} | {} |\n", metric.name, unit_in_words(metric.unit), name_of(metric.better),
-                          metric.description);
+      page += fmt::format(
+          "| `{}` | {} | {} | {} |\n", metric.name, unit_in_words(metric.unit), name_of(metric.better),
+          metric.kind == counter ? fmt::format("{} (counter)", metric.description) : std::string(metric.description));
     }
   }
   return page;

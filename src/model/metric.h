@@ -12,6 +12,8 @@ struct MetricInfo {
   std::string_view unit;  ///< as `format_value` takes it: "", "ratio", "s", "B", "B/s", "tok/s", "W", "°C", "MHz", …
   std::string_view description;
   enum class Better { higher, lower, neither } better;
+  /// A counter never falls while the machine is up: what it grew by is what it says.
+  enum class Kind { gauge, counter } kind = Kind::gauge;
 };
 
 /// Every known metric, in the order in which tables show them.

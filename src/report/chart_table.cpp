@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include "report/axis_scale.h"
-#include "report/chart_data.h"
+#include "report/chart/axis_scale.h"
+#include "report/chart/chart_data.h"
 
 namespace assay {
 namespace {

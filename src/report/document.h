@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "report/chart.h"
-#include "report/table.h"
+#include "report/chart/chart.h"
+#include "report/text/table.h"
 
 namespace assay {
 
@@ -79,14 +79,6 @@ struct FindingList {
   std::string id;  ///< "issues"
   std::vector<Finding> findings;
   std::string if_empty;  ///< what to say where there are none
-};
-
-struct ChartBlock {
-  std::string id;  ///< "speedup"; unique in its document
-  std::string title;
-  std::string caption;  ///< may be empty
-  std::variant<XyChart, BarChart, HeatChart> chart;
-  bool in_terminal = true;  ///< false: too much beside what the tables say already
 };
 
 using Block = std::variant<Paragraph, FigureTable, FactList, FindingList, ChartBlock>;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/palette.h"
+#include "report/chart/palette.h"
 
 namespace assay {
 namespace {
@@ -40,6 +40,7 @@ constexpr std::string_view kBlocks = R"(
 table{border-collapse:collapse;font-size:.92rem;line-height:1.4}
 caption{padding:0 0 .55rem;text-align:left;font-size:.95rem;font-weight:600}
 th,td{padding:.36rem 1.2rem .36rem 0;text-align:left;vertical-align:top}
+.dense th,.dense td{padding-right:.8rem}
 th:last-child,td:last-child{padding-right:.25rem}
 thead th{padding-bottom:.4rem;border-bottom:1px solid var(--soft);vertical-align:bottom;font-size:.82rem;font-weight:600;color:var(--soft)}
 tbody th{font-weight:500}

@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "report/document.h"
-#include "report/style.h"
+#include "report/text/style.h"
 
 namespace assay {
 

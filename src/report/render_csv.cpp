@@ -3,8 +3,9 @@
 #include <vector>
 
 #include "base/text.h"
-#include "report/plain_text.h"
+#include "exchange/csv_cell.h"
 #include "report/render.h"
+#include "report/text/plain_text.h"
 
 namespace assay {
 namespace {
@@ -19,30 +20,16 @@ std::vector<const FigureTable*> tables_of(const Document& document) {
   return tables;
 }
 
-/// By RFC 4180, and nothing else: the bytes of a cell come back as they were.
-void append_cell(std::string& out, std::string_view cell) {
-  if (cell.find_first_of(",\"\r\n") == std::string_view::npos) {
-    out += cell;
-    return;
-  }
-  out += '"';
-  for (const char character : cell) {
-    if (character == '"') out += '"';
-    out += character;
-  }
-  out += '"';
-}
-
 void append_table(std::string& out, const FigureTable& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     if (i) out += ',';
-    append_cell(out, table.columns[i].key);
+    append_csv_cell(out, table.columns[i].key);
   }
   out += '\n';
   for (const auto& row : table.rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (i) out += ',';
-      append_cell(out, row[i].text);
+      append_csv_cell(out, row[i].text);
     }
     // A line with nothing in it would be read as no record at all.
     if (row.size() == 1 && row[0].text.empty()) out += "\"\"";

@@ -4,7 +4,7 @@
 
 #include "report/render.h"
 #include "report/render_parts.h"
-#include "report/sample_document.h"
+#include "report/sample_document_fixture.h"
 
 namespace assay {
 namespace {

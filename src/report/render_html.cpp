@@ -2,13 +2,14 @@
 
 #include <set>
 
+#include "base/ascii.h"
 #include "base/text.h"
-#include "report/chart_data.h"
+#include "report/chart/chart_data.h"
+#include "report/chart/svg.h"
 #include "report/html_style.h"
-#include "report/plain_text.h"
 #include "report/render.h"
 #include "report/render_parts.h"
-#include "report/svg.h"
+#include "report/text/plain_text.h"
 
 namespace assay {
 namespace {
@@ -35,12 +36,16 @@ std::string mark_for(Tone tone) {
   return fmt::format("<span class=\"mark\" aria-hidden=\"true\">{}{}</span>", mark, kAsText);
 }
 
-/// Escaped text that may be broken behind what joins words, never within a figure: "a=0.001,<wbr>b=…".
+/// Escaped text that may be broken behind what joins words, never within a figure: "a=0.001,<wbr>lora.<wbr>rank=…".
 std::string with_soft_breaks(std::string_view escaped) {
   std::string out;
-  for (const char character : escaped) {
+  for (std::size_t i = 0; i < escaped.size(); ++i) {
+    const char character = escaped[i];
     out += character;
-    if (character == ',' || character == '=' || character == '/' || character == '_') out += "<wbr>";
+    const bool joins = character == ',' || character == '=' || character == '/' || character == '_';
+    const bool dot =
+        character == '.' && i > 0 && is_letter(escaped[i - 1]) && i + 1 < escaped.size() && is_letter(escaped[i + 1]);
+    if (joins || dot) out += "<wbr>";
   }
   return out;
 }
@@ -129,8 +134,8 @@ class HtmlReport {
     const std::string title = escape_xml(clean_line(table.title));
     std::string out = fmt::format(
         "<div class=\"block\" id=\"{}\">\n<div class=\"scroll\" role=\"region\" tabindex=\"0\" "
-        "aria-label=\"{}\">\n<table>\n",
-        id, title.empty() ? "Table" : title);
+        "aria-label=\"{}\">\n<table{}>\n",
+        id, title.empty() ? "Table" : title, table.columns.size() > kColumnsWithRoom ? " class=\"dense\"" : "");
     if (!title.empty()) out += "<caption><span>" + title + "</span></caption>\n";
     out += "<thead>\n<tr>";
     for (const auto& column : table.columns)
@@ -154,10 +159,13 @@ class HtmlReport {
     return out + "</ul>\n";
   }
 
+  static bool is_figure(const FigureColumn& column, const Figure& figure) {
+    return figure.value.has_value() || (column.align == Align::right && !column.shrinks);
+  }
+
   /// Figures stay whole; words may be broken between lines, in columns that give way more so.
   static std::string_view wrapping_of(const FigureColumn& column, const Figure& figure) {
-    const bool is_figure = figure.value.has_value() || (column.align == Align::right && !column.shrinks);
-    if (is_figure) return "whole";
+    if (is_figure(column, figure)) return "whole";
     return column.shrinks ? "long" : "short";
   }
 
@@ -167,7 +175,7 @@ class HtmlReport {
     std::string content = "<span class=\"unknown\">–</span>";
     if (!figure.text.empty()) {
       const std::string text = escape_xml(figure.text);
-      content = mark_for(figure.tone) + (column.shrinks && !figure.value ? with_soft_breaks(text) : text);
+      content = mark_for(figure.tone) + (is_figure(column, figure) ? text : with_soft_breaks(text));
       const std::string full = printed(column, figure);
       if (full.size() > figure.text.size())
         content += fmt::format("<span class=\"unit\">{}</span>",
@@ -216,6 +224,8 @@ class HtmlReport {
   }
 
   static constexpr std::size_t kColumnsSideBySide = 14;
+  /// Tables with more stand closer, so that they fit a laptop's screen.
+  static constexpr std::size_t kColumnsWithRoom = 8;
 
   std::set<std::string> taken_;
   std::vector<std::string> anchors_;

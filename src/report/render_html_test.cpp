@@ -7,11 +7,11 @@
 #include <set>
 
 #include "base/text.h"
+#include "report/chart/markup_fixture.h"
+#include "report/chart/palette.h"
 #include "report/html_style.h"
-#include "report/markup_check.h"
-#include "report/palette.h"
 #include "report/render.h"
-#include "report/sample_document.h"
+#include "report/sample_document_fixture.h"
 
 namespace assay {
 namespace {

@@ -3,11 +3,11 @@
 #include <cctype>
 
 #include "base/text.h"
-#include "report/chart_data.h"
+#include "report/chart/chart_data.h"
 #include "report/chart_table.h"
-#include "report/plain_text.h"
 #include "report/render.h"
 #include "report/render_parts.h"
+#include "report/text/plain_text.h"
 
 namespace assay {
 namespace {

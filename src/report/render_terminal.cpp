@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/plain_text.h"
+#include "report/chart/text_chart.h"
 #include "report/render.h"
 #include "report/render_parts.h"
-#include "report/table.h"
-#include "report/text_chart.h"
+#include "report/text/plain_text.h"
+#include "report/text/table.h"
 
 namespace assay {
 namespace {

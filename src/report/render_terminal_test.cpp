@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "report/render.h"
-#include "report/sample_document.h"
+#include "report/sample_document_fixture.h"
 
 namespace assay {
 namespace {

@@ -34,8 +34,8 @@ Result<void> keep_artifact(const std::string& run, const std::filesystem::direct
   if (!entry.is_regular_file(code)) {
     return Error{.kind = ErrorKind::unsupported, .message = "only files are kept, not folders and what is in them"};
   }
-  ASSAY_TRY(auto content, FileSource::open(entry.path()));
-  return store.attach(run, entry.path().filename().string(), content);
+  ASSAY_TRY(const auto content, file_source(entry.path()));
+  return store.attach(run, entry.path().filename().string(), *content);
 }
 
 /// Keeps the files that the workload left for its run. One that cannot be kept is counted, for the judge to see.

@@ -16,7 +16,7 @@
 #include "runs/text_metrics.h"
 #include "runs/text_steps.h"
 #include "store/run_writer.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

@@ -68,8 +68,8 @@ Result<JournalPosition> read_journal(RunStore& store, std::string_view id, Journ
 }
 
 Result<void> attach_text(RunStore& store, std::string_view run, std::string_view name, std::string_view content) {
-  TextSource source(content);
-  return store.attach(run, name, source);
+  const auto source = text_source(std::string(content));
+  return store.attach(run, name, *source);
 }
 
 Result<std::string> read_artifact(RunStore& store, std::string_view run, std::string_view name, std::size_t limit) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "model/metric.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 #include "telemetry/resolution.h"
 
 namespace assay {

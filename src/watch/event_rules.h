@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 #include "watch/rules.h"
 
 namespace assay {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 #include "watch/alert.h"
 #include "watch/cluster_view.h"
 #include "watch/rules.h"

@@ -27,6 +27,26 @@ class HtmlReport : public ::testing::Test {
     ASSERT_EQ(report.exit_code, 0) << report.error;
   }
 
+  /// Has Chromium lay out the page in a window of 1400 pixels, and says in the page's title what sticks out of the
+  /// window or has to be scrolled to, and how many figures take more than one line.
+  std::string layout() {
+    const std::string script = R"(
+      const wide = [...document.querySelectorAll('table,.scroll,svg')].filter(
+          e => e.getBoundingClientRect().right > innerWidth || (e.className == 'scroll' && e.scrollWidth > e.clientWidth + 1));
+      const named = wide.map(e => e.closest('[id]').id);
+      const broken = [...document.querySelectorAll('td.whole')].filter(e => e.getBoundingClientRect().height > 60);
+      document.title = 'width ' + innerWidth + ' wide ' + named + ' broken ' + broken.length;)";
+    auto content = read_file(page_).value_or("");
+    // The page forbids itself scripts: this one runs in a copy without that rule.
+    const auto rule = content.find("<meta http-equiv");
+    content.erase(rule, content.find('>', rule) + 1 - rule);
+    content.insert(content.rfind("</body>"), "<script>" + script + "</script>");
+    page_ = cli_.write("measured.html", content);
+    const std::string shown = browse({"--dump-dom", "--window-size=1400,900"}).out;
+    const auto title = shown.find("<title>");
+    return title == std::string::npos ? shown : shown.substr(title + 7, shown.find("</title>") - title - 7);
+  }
+
   CommandOutput browse(std::vector<std::string> options) {
     std::vector<std::string> command = {"/usr/bin/chromium",
                                         "--headless=new",
@@ -62,15 +82,6 @@ TEST_F(HtmlReport, OpensFromDiskWithoutARequestOrAnError) {
   EXPECT_THAT(opened.error, Not(HasSubstr("CONSOLE")));
 }
 
-/// Runs a script in the page, which forbids itself scripts: in a copy without that rule.
-std::string measured(const std::string& page, const std::string& script) {
-  auto content = read_file(page).value_or("");
-  const auto rule = content.find("<meta http-equiv");
-  content.erase(rule, content.find('>', rule) + 1 - rule);
-  content.insert(content.rfind("</body>"), "<script>" + script + "</script>");
-  return content;
-}
-
 TEST_F(HtmlReport, ThreeSidesFitAScreen) {
   for (const std::string side : {"first", "second", "third"}) {
     for (int repeat = 0; repeat < 2; ++repeat) {
@@ -83,15 +94,34 @@ TEST_F(HtmlReport, ThreeSidesFitAScreen) {
   const auto compared = cli_.run({"compare", "tag:learning_rate=0.001_first", "tag:learning_rate=0.001_second",
                                   "tag:learning_rate=0.001_third", "-o", page_});
   ASSERT_EQ(compared.exit_code, 0) << compared.error;
-  // What sticks out of the window or has to be scrolled to, and figures that take more than one line.
-  const std::string script = R"(
-    const wide = [...document.querySelectorAll('table,.scroll,svg')].filter(
-        e => e.getBoundingClientRect().right > innerWidth || (e.className == 'scroll' && e.scrollWidth > e.clientWidth + 1));
-    const broken = [...document.querySelectorAll('td.whole')].filter(e => e.getBoundingClientRect().height > 60);
-    document.title = 'width ' + innerWidth + ' wide ' + wide.length + ' broken ' + broken.length;)";
-  ASSERT_TRUE(write_file_atomically(page_, measured(page_, script)).ok());
-  const auto opened = browse({"--dump-dom", "--window-size=1400,900"});
-  EXPECT_THAT(opened.out, HasSubstr("<title>width 1400 wide 0 broken 0</title>"));
+  EXPECT_EQ(layout(), "width 1400 wide  broken 0");
+}
+
+/// As the LLM guide's suite: each variant changes another setting, and every run has figures of speed and of learning.
+TEST_F(HtmlReport, ASuiteOfManySettingsFitsAScreen) {
+  const std::string spec = R"yaml(kind: command
+name: suite
+command: >-
+  awk 'BEGIN { srand('$ASSAY_SEED'); n = 1 + rand() / 50; printf
+  "{\"assay\":1,\"type\":\"result\",\"metrics\":{\"samples_per_second\":%f,\"tokens_per_second\":%f,\"val_loss\":%f,\"final_loss\":%f,\"val_accuracy\":%f}}\n",
+  80 * n, 9902 * n, 6.09 * n, 6.16 * n, 0.0166 * n }'
+params: {batch_size: 4, tokenize: on_the_fly, gradient_checkpointing: "true", lora_rank: 16, optimizer: paged_adamw_8bit, seq_length: 128}
+repeat: 3
+matrix:
+  - {name: other optimiser, params.optimizer: adamw}
+  - {name: rank 8, params.lora_rank: 8}
+  - {name: shorter, params.seq_length: 64}
+  - {name: shorter + bigger batch, params.seq_length: 64, params.batch_size: 8}
+  - {name: pre-tokenised, params.tokenize: ahead}
+  - {name: no checkpointing, params.gradient_checkpointing: "false"}
+)yaml";
+  const auto ran = cli_.run({"run", cli_.write("suite.yaml", spec), "--quiet"});
+  ASSERT_THAT(ran.exit_code, ::testing::AnyOf(0, 4)) << ran.error << ran.out;
+  page_ = (cli_.folder() / "suite.html").string();
+  const auto report = cli_.run({"report", "suite", "-o", page_});
+  ASSERT_EQ(report.exit_code, 0) << report.error;
+  EXPECT_THAT(read_file(page_).value_or(""), HasSubstr("Settings against val_loss"));
+  EXPECT_EQ(layout(), "width 1400 wide  broken 0");
 }
 
 TEST_F(HtmlReport, PrintsToPaper) {

@@ -6,7 +6,9 @@
 namespace assay {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class ClusterLeader : public ClusterTest {
  protected:
@@ -46,6 +48,8 @@ TEST_F(ClusterLeader, AnswersQuestionsAsTableCsvAndJson) {
   EXPECT_THAT(by_number.out, HasSubstr("GPU 1 GPU-"));
   EXPECT_THAT(cli.run({"query", "gpu.util from=2020-01-01T00:00:00Z to=2020-01-02T00:00:00Z"}).out,
               HasSubstr("none has a value in that time"));
+  EXPECT_THAT(cli.run({"query", "host.infiniband_up"}).error,
+              AllOf(HasSubstr("no data of 'host.infiniband_up' yet"), Not(HasSubstr("Did you mean"))));
   EXPECT_THAT(cli.run({"query", "gpu.utl"}).error, HasSubstr("Did you mean 'gpu.util'?"));
   EXPECT_THAT(cli.run({"query", "gpu.util nod=sim001"}).error, HasSubstr("Did you mean 'node'?"));
   EXPECT_THAT(cli.run({"query", "gpu.util node=sim01"}).error, HasSubstr("Did you mean 'sim001'?"));

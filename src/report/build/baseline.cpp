@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/build/sections.h"
+#include "report/build/answers.h"
 
 namespace assay {
 namespace {

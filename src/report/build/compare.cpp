@@ -380,7 +380,9 @@ Document comparison_of(const std::vector<CompareSide>& sources, const ReportOpti
   std::vector<Arm> arms;
   arms.reserve(sides.size());
   for (auto& side : sides) arms.push_back(side.arm);
-  if (auto curves = curves_section(arms)) {
+  if (auto curves = curves_over(arms)) {
+    curves->id = "curves";
+    curves->title = "Curves";
     curves->in_terminal = true;
     document.sections.push_back(std::move(*curves));
   }

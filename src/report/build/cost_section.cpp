@@ -4,7 +4,6 @@
 #include <set>
 
 #include "analysis/cost.h"
-#include "analysis/roofline.h"
 #include "analysis/statistics.h"
 #include "report/build/baseline.h"
 #include "report/build/figures.h"
@@ -12,11 +11,6 @@
 
 namespace assay {
 namespace {
-
-std::optional<double> mean_metric(const Arm& arm, std::string_view name) {
-  const auto values = values_of(arm.usable, name);
-  return values.empty() ? std::nullopt : std::optional(mean(values));
-}
 
 /// Joules of one run's GPUs: as counted by them, or mean power over the duration for each that was read.
 std::optional<double> joules_of(const Run& run) {
@@ -159,7 +153,9 @@ FigureTable energy_table(const std::vector<ArmCost>& costs, const ReportOptions&
 
 }  // namespace
 
-std::optional<Section> cost_section(std::span<const Arm> arms, const ReportOptions& options) {
+std::optional<Section> cost_section(const Answers& answers) {
+  const auto& arms = answers.arms;
+  const ReportOptions& options = answers.input.options;
   std::vector<ArmCost> costs;
   for (const auto& arm : arms) {
     if (arm.has_result()) costs.push_back(cost_of_arm(arm, options));
@@ -170,7 +166,7 @@ std::optional<Section> cost_section(std::span<const Arm> arms, const ReportOptio
     return arm.any().spec.contains("price") && !price_of(arm.any(), options);
   });
   if (!money && !energy && !no_gpu_to_pay) return std::nullopt;
-  Section section{.id = "cost", .title = "Cost and energy"};
+  Section section;
   if (money) section.blocks.emplace_back(money_table(costs, baseline_of(costs, options), options));
   if (no_gpu_to_pay)
     section.blocks.emplace_back(
@@ -178,54 +174,6 @@ std::optional<Section> cost_section(std::span<const Arm> arms, const ReportOptio
                   "USD/h'), or say with --price that the hours count all the same.",
                   Tone::muted});
   if (energy) section.blocks.emplace_back(energy_table(costs, options));
-  return section;
-}
-
-std::optional<Section> roofline_section(std::span<const Arm> arms) {
-  XyChart chart{.x = {.label = "Arithmetic intensity (FLOP per byte)", .unit = "", .logarithmic = true},
-                .y = {.label = "Performance", .unit = "FLOP/s", .logarithmic = true}};
-  FigureTable table{.id = "roofline",
-                    .title = "",
-                    .columns = {{"configuration", "Configuration", "", Align::left, true},
-                                {"intensity", "FLOP/byte", "", Align::right, false},
-                                {"achieved", "Achieved", "", Align::right, false},
-                                {"attainable", "Attainable", "", Align::right, false},
-                                {"share_percent", "Of the roof", " %", Align::right, false},
-                                {"bound", "Bound by", "", Align::left, false}},
-                    .notes = {"Ceilings are those measured on the same device in the same run."}};
-  std::optional<std::pair<double, double>> ceilings;
-  double least = 1e300;
-  double most = 0;
-  for (const auto& arm : arms) {
-    if (!arm.has_result()) continue;
-    const auto flops = mean_metric(arm, "flops_per_second");
-    const auto bytes = mean_metric(arm, "memory_bytes_per_second");
-    const auto peak = mean_metric(arm, "peak_flops_per_second");
-    const auto bandwidth = mean_metric(arm, "peak_memory_bytes_per_second");
-    if (!flops || !bytes || !peak || !bandwidth) continue;
-    const auto point = place_on_roofline({arm.name, *flops, *bytes, 1}, {"compute", *peak}, {"memory", *bandwidth});
-    if (!point) continue;
-    if (!ceilings) ceilings = std::pair(*peak, *bandwidth);
-    least = std::min(least, point->intensity);
-    most = std::max(most, point->intensity);
-    table.rows.push_back({arm.name, rate_figure(point->intensity), value_figure(point->achieved, "FLOP/s"),
-                          value_figure(point->attainable, "FLOP/s"), percent_figure(point->share),
-                          point->bound == BoundBy::memory ? "memory" : "arithmetic"});
-    chart.series.push_back(
-        {.name = arm.name, .stroke = Stroke::points, .points = {{.x = point->intensity, .y = point->achieved}}});
-  }
-  if (!ceilings) return std::nullopt;
-  const double ridge = ridge_intensity({"compute", ceilings->first}, {"memory", ceilings->second});
-  const double left = std::min(least, ridge) / 4;
-  const double right = std::max(most, ridge) * 4;
-  chart.series.push_back({.name = "roof",
-                          .stroke = Stroke::dashed,
-                          .points = {{.x = left, .y = left * ceilings->second},
-                                     {.x = ridge, .y = ceilings->first},
-                                     {.x = right, .y = ceilings->first}}});
-  Section section{.id = "roofline", .title = "Roofline", .blocks = {std::move(table)}, .in_terminal = false};
-  section.blocks.emplace_back(
-      ChartBlock{.id = "roofline_chart", .title = "Roofline", .chart = std::move(chart), .in_terminal = false});
   return section;
 }
 

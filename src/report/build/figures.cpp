@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "base/units.h"
 
 namespace assay {
@@ -148,6 +149,24 @@ Tone tone_of(ArmVerdict verdict) {
     case ArmVerdict::no_spread: return Tone::muted;
   }
   return Tone::plain;
+}
+
+void drop_empty_columns(FigureTable& table) {
+  for (std::size_t column = table.columns.size(); column-- > 0;) {
+    const bool empty =
+        std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[column].text.empty(); });
+    if (!empty) continue;
+    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
+    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+  }
+}
+
+std::string differing_values(std::vector<std::string> values) {
+  constexpr std::size_t kMostShown = 6;
+  const std::size_t hidden = values.size() > kMostShown ? values.size() - kMostShown : 0;
+  values.resize(values.size() - hidden);
+  if (hidden > 0) values.push_back(fmt::format("{} more", hidden));
+  return join(values, " | ");
 }
 
 }  // namespace assay

@@ -52,4 +52,10 @@ std::string range_text(double low, double high, int decimals);
 Tone tone_of(Verdict verdict);
 Tone tone_of(ArmVerdict verdict);
 
+/// Columns that nothing is known for are left out.
+void drop_empty_columns(FigureTable& table);
+
+/// Values in which runs differ, as one text: "adam | adamw"; the first few of many.
+std::string differing_values(std::vector<std::string> values);
+
 }  // namespace assay

@@ -142,8 +142,8 @@ std::vector<DegradedHost> degraded_hosts(std::span<const RecordedRun> runs) {
   return degraded;
 }
 
-std::optional<Section> history_section(std::span<const RecordedRun> runs) {
-  const auto histories = histories_of(runs);
+std::optional<Section> history_section(const Answers& answers) {
+  const auto histories = histories_of(answers.input.runs);
   if (histories.empty()) return std::nullopt;
   FigureTable table{
       .id = "history_table",
@@ -171,7 +171,7 @@ std::optional<Section> history_section(std::span<const RecordedRun> runs) {
                           Figure(fixed ? "alarm" : "no alarm", fixed ? Tone::warning : Tone::plain)});
   }
   if (weak) table.notes.emplace_back("Fewer than five hosts: a change of all of them at once looks like one of each.");
-  Section section{.id = "history", .title = "History", .blocks = {std::move(table)}};
+  Section section{.blocks = {std::move(table)}};
   section.blocks.emplace_back(history_chart(histories));
   return section;
 }

@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
-#include "analysis/device_catalogue.h"
 #include "analysis/leaderboard.h"
 #include "analysis/statistics.h"
 #include "report/build/figures.h"
@@ -43,10 +41,10 @@ std::optional<Money> unit_cost(const Arm& arm, const ReportOptions& options) {
 
 }  // namespace
 
-std::optional<Section> leaderboard_section(std::span<const Arm> arms, const ReportOptions& options) {
+std::optional<Section> leaderboard_section(const Answers& answers) {
   std::vector<LeaderboardEntry> entries;
   std::set<std::string> combinations;
-  for (const auto& arm : arms) {
+  for (const auto& arm : answers.arms) {
     const Run& run = arm.any();
     auto values = values_of(arm.usable, "tokens_per_second");
     if (model_of(run).empty() || device_of(run).empty() || values.empty()) continue;
@@ -55,7 +53,7 @@ std::optional<Section> leaderboard_section(std::span<const Arm> arms, const Repo
                        .device = device_of(run),
                        .software = software_of(run),
                        .values = std::move(values),
-                       .cost = unit_cost(arm, options)});
+                       .cost = unit_cost(arm, answers.input.options)});
   }
   if (combinations.size() < 2) return std::nullopt;
   FigureTable table{
@@ -76,40 +74,7 @@ std::optional<Section> leaderboard_section(std::span<const Arm> arms, const Repo
     table.rows.push_back({row.rank ? count_figure(static_cast<double>(*row.rank)) : Figure(), entry.model, entry.device,
                           entry.software, token_rate_figure(row.value), money_figure(entry.cost), std::move(remark)});
   }
-  return Section{.id = "leaderboard", .title = "Models, devices, software", .blocks = {std::move(table)}};
-}
-
-std::optional<FigureTable> device_table(std::span<const RecordedRun> runs) {
-  std::map<std::string, double> probed;  // the highest ceiling that a run measured on it, per device
-  for (const auto& one : runs) {
-    const auto& machine = one.run.provenance;
-    const std::string name = machine.gpus.empty() ? machine.cpu_model : machine.gpus.front().name;
-    if (name.empty()) continue;
-    auto& ceiling = probed[name];
-    ceiling = std::max(ceiling, metric_of(one.run, "peak_flops_per_second").value_or(0) / one.run.ranks);
-  }
-  FigureTable table{
-      .id = "devices",
-      .title = "Devices: what vendors state, and what was measured",
-      .columns = {{"device", "Device", "", Align::left, true},
-                  {"architecture", "Architecture", "", Align::left, false},
-                  {"memory_gb", "Memory (GB)", "", Align::right, false},
-                  {"fp32_tflops", "FP32 (TFLOP/s)", "", Align::right, false},
-                  {"fp16_tflops", "FP16 (TFLOP/s)", "", Align::right, false},
-                  {"bandwidth_gb_per_s", "Bandwidth (GB/s)", "", Align::right, false},
-                  {"measured_tflops", "Measured (TFLOP/s)", "", Align::right, false},
-                  {"cloud", "Cloud", "", Align::left, true}},
-      .notes = {"Stated figures are dense peaks; nothing is judged by them. Measured: the ceiling of matrix products "
-                "of one rank in the precision of its run."}};
-  for (const auto& [name, ceiling] : probed) {
-    const DeviceInfo* device = find_device(name);
-    if (device == nullptr) continue;
-    table.rows.push_back({std::string(device->name), std::string(device->architecture),
-                          fixed_figure(device->memory_gb, 0), fixed_figure(device->fp32_tflops, 1),
-                          fixed_figure(device->fp16_tflops, 1), fixed_figure(device->bandwidth_gb_per_s, 0),
-                          ceiling > 0 ? fixed_figure(ceiling / 1e12, 1) : Figure(), std::string(device->cloud)});
-  }
-  return table.rows.empty() ? std::nullopt : std::optional(std::move(table));
+  return Section{.blocks = {std::move(table)}};
 }
 
 }  // namespace assay

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "analysis/inference.h"
 #include "analysis/scaling_checks.h"
 #include "base/text.h"
 #include "model/metric.h"
@@ -159,14 +158,8 @@ FigureTable matrix_table(const MatrixAnswer& answer) {
                                 {"changes", "Changes", "", Align::left, true}}};
   table.rows.push_back(matrix_row(answer, answer.baseline, nullptr));
   for (const auto& effect : answer.ablation.effects) table.rows.push_back(matrix_row(answer, effect.arm, &effect));
-  // A column without a figure is left out: most matrices have no price, many no tokens.
-  for (std::size_t column = table.columns.size(); column-- > 0;) {
-    const bool empty =
-        std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) { return row[column].text.empty(); });
-    if (!empty) continue;
-    table.columns.erase(table.columns.begin() + static_cast<std::ptrdiff_t>(column));
-    for (auto& row : table.rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
-  }
+  // Most matrices have no price, many no tokens.
+  drop_empty_columns(table);
   table.notes.push_back(
       fmt::format("Figures are multiples of the baseline, “{}”.", answer.configurations[answer.baseline].name));
   for (const auto& note : answer.ablation.notes) table.notes.push_back(note);
@@ -183,10 +176,11 @@ std::string names(const MatrixAnswer& answer, const std::vector<std::size_t>& ar
 FactList outcome_facts(const MatrixAnswer& answer) {
   const Ablation& ablation = answer.ablation;
   FactList facts{.id = "matrix_outcome"};
-  if (!ablation.worked.empty() || !ablation.did_not.empty()) {
-    facts.facts.emplace_back("Worked", names(answer, ablation.worked));
-    facts.facts.emplace_back("Did not", names(answer, ablation.did_not));
-  }
+  const bool tested = !ablation.worked.empty() || !ablation.slower.empty() || !ablation.no_difference.empty();
+  if (tested) facts.facts.emplace_back("Faster", names(answer, ablation.worked));
+  if (!ablation.slower.empty()) facts.facts.emplace_back("Slower", names(answer, ablation.slower));
+  if (!ablation.no_difference.empty())
+    facts.facts.emplace_back("No difference that could be told", names(answer, ablation.no_difference));
   if (!ablation.undecided.empty()) facts.facts.emplace_back("Cannot be said", names(answer, ablation.undecided));
   if (!ablation.failed.empty()) {
     std::vector<std::string> list;
@@ -293,47 +287,18 @@ std::optional<MatrixAnswer> matrix_answer(const OutcomesAnswer& outcomes, const 
   return answer;
 }
 
-Section matrix_section(const MatrixAnswer& answer) {
-  Section section{.id = "matrix", .title = "Configurations"};
+std::optional<Section> matrix_section(const Answers& answers) {
+  if (!answers.matrix) return std::nullopt;
+  const MatrixAnswer& answer = *answers.matrix;
+  Section section;
   section.blocks.emplace_back(outcome_facts(answer));
   section.blocks.emplace_back(matrix_table(answer));
   section.blocks.emplace_back(gain_chart(answer));
   if (auto chart = quality_chart(answer)) section.blocks.emplace_back(std::move(*chart));
   if (auto chart = memory_chart(answer)) section.blocks.emplace_back(std::move(*chart));
+  for (auto& block : outcome_blocks(answers, speed_metric(answers.input.runs), answer.ablation.recommendation.arm))
+    section.blocks.push_back(std::move(block));
   return section;
-}
-
-std::optional<ChartBlock> heat_chart(std::span<const Arm* const> chosen, std::string_view metric) {
-  std::map<std::string, std::set<std::string>> values;
-  for (const Arm* arm : chosen) {
-    for (const auto& [name, value] : settings_beside_size(arm->any())) values[name].insert(value);
-  }
-  std::vector<std::string> varied;
-  for (const auto& [name, seen] : values) {
-    if (seen.size() > 1) varied.push_back(name);
-  }
-  if (varied.size() != 2) return std::nullopt;
-  std::vector<HeatSample> samples;
-  for (const Arm* arm : chosen) {
-    const auto settings = settings_beside_size(arm->any());
-    if (!settings.contains(varied[0]) || !settings.contains(varied[1])) return std::nullopt;
-    const auto measured = values_of(arm->usable, metric);
-    for (const double value : measured) samples.push_back({settings.at(varied[0]), settings.at(varied[1]), value});
-    if (measured.empty()) samples.push_back({settings.at(varied[0]), settings.at(varied[1]), std::nullopt});
-  }
-  const HeatMap map = heat_map(samples);
-  if (map.rows.size() < 2 || map.columns.size() < 2) return std::nullopt;
-  const auto* info = find_metric(metric);
-  HeatChart chart{.row_label = varied[0],
-                  .column_label = varied[1],
-                  .unit = std::string(info ? info->unit : ""),
-                  .rows = map.rows,
-                  .columns = map.columns};
-  for (const auto& row : map.cells) {
-    auto& cells = chart.cells.emplace_back();
-    for (const auto& cell : row) cells.push_back(cell.value);
-  }
-  return ChartBlock{.id = "heat_map", .title = std::string(metric), .chart = std::move(chart)};
 }
 
 }  // namespace assay

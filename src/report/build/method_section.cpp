@@ -39,8 +39,8 @@ std::string seeds_of(std::span<const Arm> arms) {
 
 }  // namespace
 
-Section method_section(const Answers& answers) {
-  const auto& [input, arms, goals, scaling, outcomes, matrix, nodes, serving] = answers;
+std::optional<Section> method_section(const Answers& answers) {
+  const ReportInput& input = answers.input;
   FactList facts{.id = "method"};
   const auto add = [&](std::string name, std::string text) {
     facts.facts.emplace_back(std::move(name), std::move(text));
@@ -53,30 +53,30 @@ Section method_section(const Answers& answers) {
           : fmt::format("{} of {}: failed, invalid and unfinished ones are listed, and nothing is computed from them",
                         input.runs.size() - left_out, input.runs.size()));
   add("Repeats", "whole runs; steps inside one run are never taken as repeats");
-  if (const auto seeds = seeds_of(arms); !seeds.empty()) add("Seeds", seeds);
-  if (scaling) {
+  if (const auto seeds = seeds_of(answers.arms); !seeds.empty()) add("Seeds", seeds);
+  if (answers.scaling) {
     add("Scaling",
-        scaling->curves.front().by_time
+        answers.scaling->curves.front().by_time
             ? "speed-up = time of the baseline / time of the size; efficiency = speed-up / ideal speed-up"
             : "speed-up = samples/s of the size / samples/s of the baseline, since the sizes did unequal work");
     add("Intervals", "95 %, from the spread of the repeats (t distribution; ratios on the logarithmic scale)");
     add("Bands",
         "inside one node: excellent from 90 %, good from 85 %, fair from 70 %; across nodes: 90 %, 75 %, 70 %");
   }
-  if (matrix) {
+  if (answers.matrix) {
     add("Significance",
         fmt::format(
             "Welch's t-test with Holm's correction over the matrix, level 5 %{}; fewer than 5 repeats in an arm "
             "give no verdict",
-            outcomes->families > 1 ? fmt::format(" shared in {} equal parts with the other figures", outcomes->families)
-                                   : ""));
+            answers.outcomes->families > 1
+                ? fmt::format(" shared in {} equal parts with the other figures", answers.outcomes->families)
+                : ""));
     add("Recommendation",
         "the fastest that misses no expectation, loses no quality beyond noise (5 %, not corrected, so as to see a "
-        "loss "
-        "rather too often) and takes no longer to get as far as the baseline");
+        "loss rather too often) and takes no longer to get as far as the baseline");
     add("Work per sample", "compared by tokens where samples differ in length by more than 1 %");
   }
-  if (serving) {
+  if (answers.serving) {
     add("Throughput", "finished samples over the wall clock of all nodes; lost samples count against it");
     add("Baseline", "a speed-up is given only against a rate of one node that was measured");
   }
@@ -86,7 +86,7 @@ Section method_section(const Answers& answers) {
     if (!one.run.provenance.assay_version.empty()) versions.insert(one.run.provenance.assay_version);
   }
   add("Recorded by", versions.empty() ? "imported" : fmt::format("assay {}", fmt::join(versions, ", ")));
-  return {.id = "method", .title = "Method and validity", .blocks = {std::move(facts)}, .in_terminal = false};
+  return Section{.blocks = {std::move(facts)}, .in_terminal = false};
 }
 
 }  // namespace assay

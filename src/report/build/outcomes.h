@@ -59,16 +59,6 @@ struct OutcomesAnswer {
 std::optional<OutcomesAnswer> outcomes_answer(std::span<const Arm> arms, const Goals& goals,
                                               const ReportOptions& options);
 
-/// Every setting that varies, beside what came out with it, best first; each figure with its verdict; the time to a
-/// level.
-Section outcomes_section(const OutcomesAnswer& answer, const ReportOptions& options);
-/// The same without a section of its own, to stand behind the matrix.
-std::vector<Block> outcome_blocks(const OutcomesAnswer& answer, const ReportOptions& options);
-
-/// What was expected and missed, and in which settings that configuration differs from the recommended one.
-std::optional<FigureTable> expectations_table(const OutcomesAnswer& answer, const Goals& goals,
-                                              const std::optional<std::size_t>& recommended);
-
 /// What was expected of a configuration and not met, by the means of its repeats.
 std::vector<ExpectationMiss> misses_of(const Arm& arm, const Goals& goals);
 

@@ -248,4 +248,9 @@ std::string speed_metric(std::span<const RecordedRun> runs) {
   return "duration_seconds";
 }
 
+std::optional<double> mean_metric(const Arm& arm, std::string_view name) {
+  const auto values = values_of(arm.usable, name);
+  return values.empty() ? std::nullopt : std::optional(mean(values));
+}
+
 }  // namespace assay

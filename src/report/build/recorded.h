@@ -114,6 +114,8 @@ struct Arm {
   const Run& any() const { return (usable.empty() ? others : usable).front()->run; }
   bool has_result() const { return !usable.empty(); }
 };
+/// Over the usable ones that have it.
+std::optional<double> mean_metric(const Arm& arm, std::string_view name);
 /// The seed of all of these runs, where they are several of kind `train` and share it: their figures of learning are
 /// one figure, repeated.
 bool share_one_seed(const Arm& arm);

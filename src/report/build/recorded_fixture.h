@@ -95,6 +95,17 @@ inline std::vector<Finding> findings_in(const Document& document, std::string_vi
   return {};
 }
 
+/// Names and values of a list of facts.
+inline std::vector<std::pair<std::string, std::string>> facts_in(const Document& document, std::string_view id) {
+  for (const auto& section : document.sections) {
+    for (const auto& block : section.blocks) {
+      const auto* list = std::get_if<FactList>(&block);
+      if (list != nullptr && list->id == id) return list->facts;
+    }
+  }
+  return {};
+}
+
 inline std::vector<std::string> issue_rules_in(const Document& document) {
   std::vector<std::string> rules;
   for (const auto& finding : findings_in(document, "issues")) rules.push_back(finding.rule);

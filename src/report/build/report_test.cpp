@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "base/files.h"
+#include "report/build/issue_rules.h"
 #include "report/build/recorded_fixture.h"
-#include "report/build/rules.h"
+#include "report/build/sections.h"
 #include "report/render.h"
 #include "support/generated_page.h"
 
@@ -20,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::Pair;
 
 std::string paragraphs_of(const Document& document, std::string_view section_id) {
   std::string text;
@@ -203,6 +206,29 @@ TEST(Report, NoSignificantDifferenceIsSaid) {
   EXPECT_THAT(column_of(report_on(input), "matrix", "verdict"), ElementsAre("baseline", "no significant difference"));
 }
 
+TEST(Report, WhatCouldNotBeToldApartIsNotWhatHurt) {
+  ReportInput input{.title = "llm"};
+  for (int i = 0; i < 6; ++i) {
+    const auto add = [&](const char* variant, double speed, const char* optimizer) {
+      input.runs.push_back(variant_run(fmt::format("{}{}", variant, i), variant, speed, 512));
+      input.runs.back().run.spec["optimizer"] = optimizer;
+    };
+    add("baseline", 100 + i % 3, "adam");
+    add("same", 100 + (i + 1) % 3, "adamw");
+    add("faster", 150 + i % 3, "sgd");
+    add("slower", 50 + i % 3, "lion");
+    add("broken", 0, "lamb");
+    input.runs.back().run.metrics.clear();
+    input.runs.back().run.verdict = Verdict::failed;
+    input.runs.back().run.error = RunError{ErrorKind::nan, "the loss is NaN", ""};
+  }
+  const auto facts = facts_in(report_on(input), "matrix_outcome");
+  EXPECT_THAT(facts, Contains(Pair("Faster", "faster")));
+  EXPECT_THAT(facts, Contains(Pair("Slower", "slower")));
+  EXPECT_THAT(facts, Contains(Pair("No difference that could be told", "same")));
+  EXPECT_THAT(facts, Contains(Pair("Failed", "broken (nan: the loss is NaN)")));
+}
+
 TEST(Report, AFailedConfigurationSaysWhy) {
   ReportInput input{.title = "llm"};
   input.runs.push_back(variant_run("a", "baseline", 1, 512));
@@ -326,6 +352,20 @@ TEST(Report, IssuesOfResourcesHaveTheirRules) {
   };
   for (const auto& one : cases) EXPECT_THAT(rules_for(one), Contains(one.rule));
   for (const auto& one : harmless) EXPECT_THAT(rules_for(one), Not(Contains(one.rule)));
+}
+
+TEST(GeneratedPage, OfReportSections) {
+  test::expect_generated_page("docs/reference/report-sections.md", section_reference());
+}
+
+TEST(ReportSections, EachIsThereOnceInTheFileOfItsName) {
+  std::set<std::string_view> ids;
+  for (const auto& section : report_sections()) {
+    EXPECT_TRUE(ids.insert(section.id).second) << section.id;
+    const auto file = test::source_folder() / fmt::format("src/report/build/{}_section.cpp", section.id);
+    ASSERT_TRUE(fs::exists(file)) << file;
+    EXPECT_THAT(*read_file(file), HasSubstr(fmt::format("Section> {}_section(const Answers& answers)", section.id)));
+  }
 }
 
 TEST(GeneratedPage, OfReportRules) { test::expect_generated_page("docs/reference/report-rules.md", rule_reference()); }

@@ -355,8 +355,10 @@ std::optional<ScalingAnswer> scaling_answer(std::span<const Arm> arms, const Rep
   return answer;
 }
 
-Section scaling_section(const ScalingAnswer& answer) {
-  Section section{.id = "scaling", .title = "Scaling"};
+std::optional<Section> scaling_section(const Answers& answers) {
+  if (!answers.scaling) return std::nullopt;
+  const ScalingAnswer& answer = *answers.scaling;
+  Section section;
   FindingList causes{.id = "scaling_causes", .if_empty = ""};
   std::vector<Paragraph> remarks;
   for (std::size_t i = 0; i < answer.curves.size(); ++i) {

@@ -244,7 +244,7 @@ Result<void> LocalStore::attach(std::string_view run, std::string_view name, Byt
   const auto staged = folder.artifacts() / fmt::format("{}{}", new_id(), kTemporarySuffix);
   const auto write = [&]() -> Result<void> {
     ASSAY_TRY(const auto file, open_file(staged, O_WRONLY | O_CREAT | O_EXCL));
-    ASSAY_CHECK(copy_all(content, [&](std::string_view piece) { return write_all(file.get(), piece); }));
+    ASSAY_CHECK(pour(content, [&](std::string_view piece) { return write_all(file.get(), piece); }));
     if (::fsync(file.get()) != 0) return system_error(errno, "cannot sync it");
     if (::rename(staged.c_str(), (folder.artifacts() / name).c_str()) != 0) {
       return system_error(errno, "cannot move it to its place");
@@ -275,9 +275,9 @@ Result<std::unique_ptr<ByteSource>> LocalStore::open_artifact(std::string_view r
   ASSAY_TRY(const auto folder, existing(run));
   const Error missing{.kind = ErrorKind::not_found, .message = fmt::format("run '{}' has no artifact '{}'", run, name)};
   if (!is_artifact_name(name)) return missing;
-  auto file = FileSource::open(folder.artifacts() / name);
-  if (!file) return file.error().kind == ErrorKind::missing_file ? missing : file.error();
-  return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(std::move(file).value()));
+  auto file = file_source(folder.artifacts() / name);
+  if (!file && file.error().kind == ErrorKind::missing_file) return missing;
+  return file;
 }
 
 Result<void> LocalStore::create_study(Study& study) {

@@ -40,18 +40,6 @@ using Entry = RunMemory::Entry;
 
 Error refused(ErrorKind kind, std::string message) { return Error{.kind = kind, .message = std::move(message)}; }
 
-/// A copy of an artifact that outlives its run.
-class ArtifactSource final : public ByteSource {
- public:
-  explicit ArtifactSource(std::string content) : content_(std::move(content)), source_(content_) {}
-  std::optional<std::uint64_t> size() const override { return content_.size(); }
-  Result<std::size_t> read(std::span<char> into) override { return source_.read(into); }
-
- private:
-  const std::string content_;
-  TextSource source_;
-};
-
 class MemoryStore final : public RunStore {
  public:
   MemoryStore(std::shared_ptr<RunMemory> memory, const Clock& clock) : memory_(std::move(memory)), clock_(clock) {}
@@ -230,7 +218,7 @@ class MemoryStore final : public RunStore {
     ASSAY_TRY(const auto* entry, find(run));
     const auto found = entry->artifacts.find(name);
     if (found == entry->artifacts.end()) return refused(ErrorKind::not_found, "there is no such artifact");
-    return std::unique_ptr<ByteSource>(std::make_unique<ArtifactSource>(found->second));
+    return text_source(found->second);
   }
 
   Result<void> create_study(Study& study) override {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bytes/varint.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

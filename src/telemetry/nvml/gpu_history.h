@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 #include "telemetry/nvml/gpu_reader.h"
 
 namespace assay::nvml {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 #include "telemetry/nvml/gpm_sampler.h"
 #include "telemetry/nvml/gpu_fields.h"
 #include "telemetry/nvml/nvml_api.h"

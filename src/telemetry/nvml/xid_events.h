@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 #include "telemetry/nvml/gpu_reader.h"
 #include "telemetry/nvml/nvml_api.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "model/series.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

@@ -1,0 +1,115 @@
+"""Signs that cannot go stale: what READMEs name is there, and what is there is named.
+
+A folder with sources has a README.md, or the README of a folder above it names it (`procfs/`). Files that a README lists
+exist; folders that stand below it are named. Links between pages lead somewhere.
+"""
+
+import os
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TOP = ("src", "apps", "engine", "tests", "bench", "scripts", "cmake", "docs", "examples", "packaging")
+WITH_SIGNS = ("src", "apps", "engine", "tests", "bench", "scripts")
+SOURCES = {".cpp", ".h", ".cu", ".py", ".sh"}
+# A list in a README is a table whose first column is headed so.
+LISTS = re.compile(r"^\|\s*(file|folder|folder or file)\s*\|", re.MULTILINE)
+IN_TICKS = re.compile(r"`([^`\n]+)`")
+FILE_NAME = re.compile(r"[\w./-]+\.(?:h|cpp|cu|py|sh|cmake)")
+
+
+def folders(top):
+    """Folders below a top folder, itself included, without what a build or an interpreter leaves."""
+    for path, names, _ in os.walk(ROOT / top):
+        names[:] = sorted(n for n in names if not n.startswith((".", "build", "__pycache__", "node_modules")))
+        yield Path(path)
+
+
+def has_sources(folder):
+    return any(file.suffix in SOURCES for file in folder.iterdir() if file.is_file())
+
+
+def listed(text):
+    """Plain names in the first column of the lists of a README; not those of what is to come."""
+    names, inside = [], False
+    for line in text.splitlines():
+        if LISTS.match(line):
+            inside = True
+        elif not line.startswith("|"):
+            inside = False
+        elif inside and "(to come)" not in line:
+            names += [name for name in IN_TICKS.findall(line.split("|")[1]) if re.fullmatch(r"\w[\w./*-]*", name)]
+    return names
+
+
+def exists(folder, name):
+    """A folder (`disk/`), a file, or the stem of one or several files (`csv` for csv.h, `render_*`)."""
+    path = folder / name
+    if name.endswith("/"):
+        return path.is_dir()
+    return path.exists() or any(folder.glob(name + ".*")) or any(folder.glob(name + "_*.*")) or any(folder.glob(name))
+
+
+def readmes():
+    for top in TOP:
+        for folder in folders(top):
+            if (folder / "README.md").exists():
+                yield folder, (folder / "README.md").read_text()
+
+
+class Signs(unittest.TestCase):
+    def test_every_folder_with_sources_has_a_sign(self):
+        def is_named_above(folder):
+            for above in folder.parents:
+                if above == ROOT.parent:
+                    return False
+                page = above / "README.md"
+                if page.exists() and f"{folder.relative_to(above).as_posix()}/`" in page.read_text().replace("`,", "`"):
+                    return True
+            return False
+
+        without = [str(folder.relative_to(ROOT)) for top in WITH_SIGNS for folder in folders(top)
+                   if has_sources(folder) and not (folder / "README.md").exists() and not is_named_above(folder)]
+        self.assertEqual(without, [], "neither a README.md nor `name/` in the README of a folder above")
+
+    def test_what_a_readme_lists_is_there(self):
+        gone = [f"{folder.relative_to(ROOT)}/README.md: {name}" for folder, text in readmes() for name in listed(text)
+                if not exists(folder, name)]
+        self.assertEqual(gone, [])
+
+    def test_files_that_are_named_anywhere_in_a_readme_are_there(self):
+        gone = []
+        for folder, text in [*readmes(), (ROOT, (ROOT / "CONTRIBUTING.md").read_text()), (ROOT, (ROOT / "README.md").read_text())]:
+            for name in IN_TICKS.findall(text):
+                places = (folder, ROOT, ROOT / "src", ROOT / "engine", ROOT / "tests", ROOT / "build")
+                is_path = FILE_NAME.fullmatch(name) and (folder != ROOT or name.split("/")[0] in TOP)
+                if is_path and not name.startswith(("~", "/")) and not any((place / name).exists() for place in places):
+                    gone.append(f"{folder.relative_to(ROOT)}: {name}")
+        self.assertEqual(gone, [])
+
+    def test_a_readme_names_the_folders_below_it(self):
+        silent = [f"{folder.relative_to(ROOT)}/README.md: {below.name}/" for folder, text in readmes()
+                  for below in sorted(folder.iterdir())
+                  if below.is_dir() and has_sources(below) and not below.name.startswith((".", "__")) and f"{below.name}/" not in text]
+        self.assertEqual(silent, [])
+
+    def test_links_between_pages_lead_somewhere(self):
+        dead = []
+        pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
+        pages += [page for top in TOP for folder in folders(top) for page in sorted(folder.glob("*.md"))]
+        for page in pages:
+            for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+                if not re.match(r"[a-z]+:|#", link) and not (page.parent / link.split("#")[0]).exists():
+                    dead.append(f"{page.relative_to(ROOT)}: {link}")
+        self.assertEqual(dead, [])
+
+
+class SignsLogic(unittest.TestCase):
+    def test_reads_the_first_column_of_lists_only(self):
+        text = "| file | what |\n|---|---|\n| `a` `b/` | uses `c` |\n\n| kind | when |\n|---|---|\n| `xid` | x |\n"
+        self.assertEqual(listed(text), ["a", "b/"])
+
+
+if __name__ == "__main__":
+    unittest.main()
