@@ -34,7 +34,7 @@ constexpr int kRounds = 5;
 constexpr double kGoal = 1.0 / 3;
 constexpr std::size_t kPiece = std::size_t{64} << 10;
 
-class Zeros : public BodySource {
+class Zeros : public ByteSource {
  public:
   explicit Zeros(std::uint64_t size) : size_(size), left_(size) {}
   Result<std::optional<std::string>> next() override {

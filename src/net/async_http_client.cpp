@@ -38,7 +38,7 @@ bool has_line_break(std::string_view text) {
   return text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos;
 }
 
-bool asks_first(const BodySource& source) { return source.length().value_or(kAskFirstBytes) >= kAskFirstBytes; }
+bool asks_first(const ByteSource& source) { return source.length().value_or(kAskFirstBytes) >= kAskFirstBytes; }
 
 Error interrupted() { return Error{.kind = ErrorKind::interrupted, .message = "broken off"}; }
 
@@ -199,7 +199,7 @@ IoTask<Result<void>> AsyncHttpClient::exchange(IncomingResponse& incoming, const
 }
 
 /// Unless the answer is there already.
-IoTask<Result<void>> AsyncHttpClient::send_body(IncomingResponse& incoming, BodySource& source, Patience patience) {
+IoTask<Result<void>> AsyncHttpClient::send_body(IncomingResponse& incoming, ByteSource& source, Patience patience) {
   incoming.body_unsent_ = true;
   const auto length = source.length();
   std::uint64_t sent = 0;
@@ -267,11 +267,11 @@ IoTask<Result<ClientResponse>> AsyncHttpClient::send(ClientRequest request) {
   co_return co_await take(std::move(request), nullptr);
 }
 
-IoTask<Result<ClientResponse>> AsyncHttpClient::receive(ClientRequest request, const BodySink& sink) {
+IoTask<Result<ClientResponse>> AsyncHttpClient::receive(ClientRequest request, const ByteSink& sink) {
   co_return co_await take(std::move(request), &sink);
 }
 
-IoTask<Result<ClientResponse>> AsyncHttpClient::take(ClientRequest request, const BodySink* sink) {
+IoTask<Result<ClientResponse>> AsyncHttpClient::take(ClientRequest request, const ByteSink* sink) {
   const Patience patience = patience_for(request, sink != nullptr);
   auto incoming = co_await open_with(request, patience);
   if (!incoming) co_return std::move(incoming).error();

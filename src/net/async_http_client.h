@@ -53,7 +53,7 @@ class AsyncHttpClient {
   /// A body's source or sink is called on the executor's thread: every other request waits while it blocks.
   IoTask<Result<ClientResponse>> send(ClientRequest request);
   /// `sink` must live until this has ended.
-  IoTask<Result<ClientResponse>> receive(ClientRequest request, const BodySink& sink);
+  IoTask<Result<ClientResponse>> receive(ClientRequest request, const ByteSink& sink);
   /// Until the head of the answer is there.
   IoTask<Result<std::unique_ptr<IncomingResponse>>> open(ClientRequest request);
   void cancel();
@@ -79,8 +79,8 @@ class AsyncHttpClient {
   IoTask<Result<void>> exchange(IncomingResponse& incoming, const ClientRequest& request, std::string_view bytes,
                                 Patience patience);
   IoTask<Result<void>> write(IncomingResponse& incoming, std::string_view bytes, SteadyTime deadline);
-  IoTask<Result<void>> send_body(IncomingResponse& incoming, BodySource& source, Patience patience);
-  IoTask<Result<ClientResponse>> take(ClientRequest request, const BodySink* sink);
+  IoTask<Result<void>> send_body(IncomingResponse& incoming, ByteSource& source, Patience patience);
+  IoTask<Result<ClientResponse>> take(ClientRequest request, const ByteSink* sink);
   std::unique_ptr<Stream> take_idle();
   void keep(std::unique_ptr<Stream> stream);
   Error broken(const boost::system::error_code& error, bool expired) const;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "net/body_source.h"
+#include "base/byte_stream.h"
 #include "net/http_client.h"
 #include "net/server_fixture.h"
 
@@ -39,7 +39,7 @@ class Pattern {
       }
       return {};
     }
-    BodySink sink() {
+    ByteSink sink() {
       return [this](std::string_view piece) { return take(piece); };
     }
     std::uint64_t taken() const { return taken_; }
@@ -62,7 +62,7 @@ class Pattern {
 };
 
 /// Gives so many bytes of the pattern.
-class PatternSource : public BodySource {
+class PatternSource : public ByteSource {
  public:
   struct Options {
     bool length_known = true;

@@ -8,13 +8,13 @@
 #include <optional>
 #include <string>
 
-#include "net/body_source.h"
+#include "base/byte_stream.h"
 
 namespace assay {
 
 /// From the I/O thread, which receives the body of a request, to the worker whose handler reads it. Holds at most a
 /// window and one piece: when it is full the I/O thread stops reading from the socket, and the client has to wait.
-class BodyPipe final : public BodySource {
+class BodyPipe final : public ByteSource {
  public:
   /// `wake` is called, on the handler's thread, whenever the pipe has become thirsty; it must not call back into it.
   BodyPipe(std::size_t window, std::optional<std::uint64_t> length, std::function<void()> wake);

@@ -98,7 +98,7 @@ Result<ClientResponse> HttpClient::send(ClientRequest request) {
   return core_->run(core_->client().send(std::move(request))).within(doing);
 }
 
-Result<ClientResponse> HttpClient::receive(ClientRequest request, const BodySink& sink) {
+Result<ClientResponse> HttpClient::receive(ClientRequest request, const ByteSink& sink) {
   const std::string doing = fmt::format("{} {}", request.method, request.target);
   return core_->run(core_->client().receive(std::move(request), sink)).within(doing);
 }

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "base/byte_stream.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "net/body_source.h"
 #include "net/http_message.h"
 #include "net/sse.h"
 #include "net/tls.h"
@@ -34,7 +34,7 @@ struct ClientRequest {
   std::string body;
   /// Instead of `body`: its bytes are sent as they come, on the thread that sends. A failure of it is that of the
   /// request.
-  std::shared_ptr<BodySource> body_source;
+  std::shared_ptr<ByteSource> body_source;
   std::optional<Nanos> time;  ///< instead of `request_time`
 };
 
@@ -85,7 +85,7 @@ class HttpClient {
   Result<ClientResponse> send(ClientRequest request);
   /// The same for an answer of any size: the body of a 2xx goes to the sink as it arrives, that of any other status
   /// is in the response. A failure of the sink is returned as it is.
-  Result<ClientResponse> receive(ClientRequest request, const BodySink& sink);
+  Result<ClientResponse> receive(ClientRequest request, const ByteSink& sink);
   /// Sends the request and waits for the head of the answer, which must be 200 and an event stream.
   Result<EventSource> open_events(ClientRequest request);
 

@@ -103,7 +103,7 @@ HttpResponse HttpResponse::json(int status, std::string body) {
   return {.status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body)};
 }
 
-HttpResponse HttpResponse::pulled(std::shared_ptr<BodySource> source, std::string content_type) {
+HttpResponse HttpResponse::pulled(std::shared_ptr<ByteSource> source, std::string content_type) {
   HttpResponse response;
   response.headers.add("Content-Type", std::move(content_type));
   response.body_source = std::move(source);

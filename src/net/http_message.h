@@ -10,7 +10,7 @@
 
 namespace assay {
 
-class BodySource;
+class ByteSource;
 class ResponseStream;
 
 /// Names and values in the order they were given; a name may come more than once.
@@ -53,7 +53,7 @@ struct HttpRequest {
   NamedValues captured;  ///< what the route's {names} stood for, decoded
   Headers headers;
   std::string body;
-  std::shared_ptr<BodySource> body_source;  ///< instead of `body`, for routes with `RouteOptions::stream_body` alone
+  std::shared_ptr<ByteSource> body_source;  ///< instead of `body`, for routes with `RouteOptions::stream_body` alone
   PeerAddress peer;
   bool tls = false;
 
@@ -71,13 +71,13 @@ struct HttpResponse {
   std::string body;
   /// If set, `body` is not sent but what this gives: on a worker, and only as fast as the client takes it. An error is
   /// logged and breaks the connection off, so that the client sees that something is missing. Goes away on a worker.
-  std::shared_ptr<BodySource> body_source;
+  std::shared_ptr<ByteSource> body_source;
   std::shared_ptr<ResponseStream> stream;  ///< if set, `body` is not sent; see response_stream.h
 
   static HttpResponse text(int status, std::string body);
   static HttpResponse json(int status, std::string body);
   /// 200 with a body that is pulled from the source while it is sent; see body_source.h.
-  static HttpResponse pulled(std::shared_ptr<BodySource> source, std::string content_type);
+  static HttpResponse pulled(std::shared_ptr<ByteSource> source, std::string content_type);
   /// 200 with the given stream. `content_type` as in `text/event-stream`.
   static HttpResponse streaming(std::shared_ptr<ResponseStream> stream, std::string content_type);
 };

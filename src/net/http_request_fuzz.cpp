@@ -20,7 +20,7 @@ using namespace assay;
 constexpr std::size_t kLongestInput = 4096;
 
 /// Gives a text and once more the same.
-class Twice : public BodySource {
+class Twice : public ByteSource {
  public:
   explicit Twice(std::string text) : text_(std::move(text)) {}
   Result<std::optional<std::string>> next() override { return given_++ < 2 ? std::optional(text_) : std::nullopt; }

@@ -20,7 +20,7 @@ using testing::StartsWith;
 
 constexpr std::uint64_t kDownloadBytes = std::uint64_t{64} << 20;
 
-BodySink nowhere() {
+ByteSink nowhere() {
   return [](std::string_view) { return Result<void>(); };
 }
 
@@ -165,7 +165,7 @@ TEST_P(PlainAnswers, ComeInChunksOrWithTheirLength) {
 }
 
 TEST_P(PlainAnswers, AWrongPromiseOfLengthIsNotKeptQuiet) {
-  class Liar : public BodySource {
+  class Liar : public ByteSource {
    public:
     explicit Liar(std::uint64_t promised) : promised_(promised) {}
     Result<std::optional<std::string>> next() override {

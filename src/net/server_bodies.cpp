@@ -20,7 +20,7 @@ constexpr std::size_t kPacedBytes = std::size_t{64} << 10;
 
 Error client_gone() { return {.kind = ErrorKind::lost_peer, .message = "the client has left"}; }
 
-Result<std::optional<std::string>> next_of(BodySource& source) {
+Result<std::optional<std::string>> next_of(ByteSource& source) {
   try {
     return source.next();
   } catch (const std::exception& problem) {
@@ -153,7 +153,7 @@ IoTask<bool> ServerConnection::send_pulled(HttpResponse& response, const HttpReq
   co_return false;
 }
 
-IoTask<Result<void>> ServerConnection::send_pieces(BodySource& source, const RouteOptions& options,
+IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, const RouteOptions& options,
                                                    const ResponseFraming& framing) {
   Pace pace(shared_.limits.write_time, shared_.limits.stream_bytes_per_second);
   std::uint64_t left = framing.length.value_or(std::numeric_limits<std::uint64_t>::max());
@@ -180,7 +180,7 @@ IoTask<Result<void>> ServerConnection::send_pieces(BodySource& source, const Rou
   }
 }
 
-IoTask<Result<std::optional<std::string>>> ServerConnection::pull(BodySource& source, const RouteOptions& options) {
+IoTask<Result<std::optional<std::string>>> ServerConnection::pull(ByteSource& source, const RouteOptions& options) {
   if (!shared_.workers) co_return next_of(source);
   allow_forever();
   std::optional<Result<std::optional<std::string>>> piece;

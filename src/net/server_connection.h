@@ -132,8 +132,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   IoTask<bool> send(const HttpResponse& response, bool keep_alive, bool head_only);
   IoTask<bool> send_pulled(HttpResponse& response, const HttpRequest& request, const RouteOptions& options,
                            ResponseFraming framing);
-  IoTask<Result<void>> send_pieces(BodySource& source, const RouteOptions& options, const ResponseFraming& framing);
-  IoTask<Result<std::optional<std::string>>> pull(BodySource& source, const RouteOptions& options);
+  IoTask<Result<void>> send_pieces(ByteSource& source, const RouteOptions& options, const ResponseFraming& framing);
+  IoTask<Result<std::optional<std::string>>> pull(ByteSource& source, const RouteOptions& options);
   IoTask<bool> write_at_pace(std::string_view bytes, Pace& pace);
   IoTask<bool> send_stream(const HttpResponse& response, bool head_only, bool chunked);
   IoTask<bool> pump(ResponseStream& source, bool chunked);
