@@ -48,6 +48,8 @@ std::string_view rule_for(const ApiParameter& parameter, const json::value& valu
   if (parameter.type == "string" && !value.is_string()) return "must be a string";
   if (parameter.type == "boolean" && !value.is_bool()) return "must be true or false";
   if (parameter.type == "object" && !value.is_object()) return "must be an object";
+  if (parameter.type == "array" && !value.is_array()) return "must be a list";
+  if (parameter.type == "integer" && !value.is_int64() && !value.is_uint64()) return "must be a whole number";
   return {};
 }
 
@@ -63,7 +65,8 @@ Result<void> check_all_there(const std::vector<ApiParameter>& parameters, In in,
 
 }  // namespace
 
-Result<void> check_request(const std::vector<ApiParameter>& parameters, const HttpRequest& request) {
+Result<void> check_request(const ApiEndpoint& endpoint, const HttpRequest& request) {
+  const auto& parameters = endpoint.parameters;
   std::set<std::string, std::less<>> given;
   for (const auto& [name, value] : request.query) {
     ASSAY_TRY(const auto* parameter, known(parameters, In::query, name));
@@ -73,6 +76,7 @@ Result<void> check_request(const std::vector<ApiParameter>& parameters, const Ht
     }
   }
   ASSAY_CHECK(check_all_there(parameters, In::query, given));
+  if (endpoint.body != ApiEndpoint::Body::json) return {};
   ASSAY_TRY(const auto body, body_object(request));
   given.clear();
   for (const auto& member : body) {

@@ -3,6 +3,7 @@
 #include "base/files.h"
 #include "http/api_table.h"
 #include "leader/leader.h"
+#include "store/run_store.h"
 
 namespace assay {
 
@@ -11,6 +12,9 @@ namespace assay {
 void add_node_endpoints(ApiTable& table, Leader& leader);
 void add_series_endpoints(ApiTable& table, Leader& leader);
 void add_alert_endpoints(ApiTable& table, Leader& leader);
+
+/// Runs and studies: finding, changing, recording. The store and the clock must outlive the table.
+void add_run_endpoints(ApiTable& table, RunStore& runs, const Clock& clock);
 
 /// Makes a backup of everything that the leader keeps in a new folder.
 using MakeBackup = std::function<Result<void>(const fs::path& folder)>;

@@ -89,7 +89,9 @@ json::object operation_of(const ApiEndpoint& endpoint) {
       {"parameters", std::move(parameters)},
       {"responses", json::object{{"200", json::object{{"description", "OK"}, {"content", answer_content(endpoint)}}},
                                  {"default", json::object{{"$ref", "#/components/responses/Error"}}}}}};
-  if (!properties.empty()) {
+  if (endpoint.body != ApiEndpoint::Body::json) {
+    operation["requestBody"] = json::object{{"content", json::object{{"application/octet-stream", json::object{}}}}};
+  } else if (!properties.empty()) {
     json::object schema{{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
     const bool needed = !required.empty();
     if (needed) schema["required"] = std::move(required);
@@ -215,10 +217,9 @@ HttpResponse Gatekeeper::join(const HttpRequest& request) {
 void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
   for (const auto& endpoint : endpoints_) {
     router.add(endpoint.method, endpoint.path,
-               [handle = endpoint.handle, role = endpoint.role, parameters = endpoint.parameters,
-                &gatekeeper](const HttpRequest& request) {
+               [endpoint, &gatekeeper](const HttpRequest& request) {
                  Caller caller;
-                 if (role) {
+                 if (const auto role = endpoint.role) {
                    auto admitted = gatekeeper.admit(request, *role);
                    if (auto* refusal = std::get_if<HttpResponse>(&admitted)) return std::move(*refusal);
                    caller = std::get<Caller>(std::move(admitted));
@@ -226,10 +227,11 @@ void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
                      return std::holds_alternative<Caller>(gatekeeper.admit(again, least));
                    };
                  }
-                 if (const auto fits = check_request(parameters, request); !fits) return error_response(fits.error());
-                 auto response = handle(request, caller);
+                 if (const auto fits = check_request(endpoint, request); !fits) return error_response(fits.error());
+                 auto response = endpoint.handle(request, caller);
                  return response ? std::move(*response) : error_response(response.error());
-               });
+               },
+               {.stream_body = endpoint.body == ApiEndpoint::Body::streamed});
   }
 }
 

@@ -41,6 +41,11 @@ struct ApiEndpoint {
   std::string summary;
   std::vector<ApiParameter> parameters;
   std::string answer = "application/json";
+  enum class Body {
+    json,     ///< an object of the parameters that stand in the body
+    bytes,    ///< whatever it is, in `HttpRequest::body`
+    streamed  ///< the same, in `HttpRequest::body_source`: of any size, read while it arrives
+  } body = Body::json;
   /// What stands in the object that it answers with: names and JSON Schema's types. Empty: not described.
   std::vector<std::pair<std::string, std::string>> fields = {};
   std::function<Result<HttpResponse>(const HttpRequest&, const Caller&)> handle;

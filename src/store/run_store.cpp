@@ -1,5 +1,7 @@
 #include "store/run_store.h"
 
+#include "store/journal/salvage.h"
+
 namespace assay {
 namespace {
 
@@ -65,6 +67,15 @@ Result<JournalPosition> read_journal(RunStore& store, std::string_view id, Journ
   };
   return read_journals(journals, read, visitor, std::move(from))
       .within("reading the journal of run '" + std::string(id) + "'");
+}
+
+Result<Run> close_interrupted(RunStore& store, const Lease& lease, std::string_view owner, WallTime last_sign) {
+  Salvager salvager;
+  ASSAY_CHECK(read_journal(store, lease.run, salvager));
+  return store.change_owned(lease, [&](Run& run) -> Result<void> {
+    run = salvager.close(std::move(run), last_sign, owner);
+    return {};
+  });
 }
 
 Result<void> attach_text(RunStore& store, std::string_view run, std::string_view name, std::string_view content) {

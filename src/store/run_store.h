@@ -163,6 +163,10 @@ Result<JournalPosition> read_journals(const std::vector<JournalState>& journals,
 Result<JournalPosition> read_journal(RunStore& store, std::string_view id, JournalVisitor& visitor,
                                      JournalPosition from = {});
 
+/// Closes a run whose owner is gone as `interrupted`, with what its journals hold. `lease` is that of whoever closes it;
+/// `owner`: who was last heard of, at `last_sign`.
+Result<Run> close_interrupted(RunStore& store, const Lease& lease, std::string_view owner, WallTime last_sign);
+
 /// Small artifacts, as a whole.
 Result<void> attach_text(RunStore& store, std::string_view run, std::string_view name, std::string_view content);
 Result<std::string> read_artifact(RunStore& store, std::string_view run, std::string_view name,
