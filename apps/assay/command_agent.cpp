@@ -95,7 +95,7 @@ Result<std::vector<std::unique_ptr<MetricSource>>> make_sources(const AgentArgum
 
 Result<ReportingOptions> make_reporting(const Context& context, const AgentArguments& arguments) {
   ReportingOptions reporting;
-  ASSAY_TRY(reporting.url, parse_url(context.leader_option));
+  ASSAY_TRY(reporting.url, parse_url(context.leader.url));
   ASSAY_CHECK(check_transport(reporting.url, arguments.insecure));
   reporting.node = arguments.name.empty() ? short_host_name() : arguments.name;
   if (!is_node_name(reporting.node)) {
@@ -128,7 +128,7 @@ Result<AgentOptions> make_options(const Context& context, const AgentArguments& 
   ASSAY_TRY(options.run_period, parse_period("--run-period", arguments.run_period));
   if (!arguments.record.empty()) options.record = arguments.record;
   options.simulated = !arguments.replay.empty();
-  if (!context.leader_option.empty()) {
+  if (!context.leader.url.empty()) {
     ASSAY_TRY(options.reporting, make_reporting(context, arguments));
   } else if (!options.record) {
     return Error{.kind = ErrorKind::usage,
@@ -142,7 +142,7 @@ Result<AgentOptions> make_options(const Context& context, const AgentArguments& 
 
 std::string greeting(const Context& context, const AgentArguments& arguments, const AgentOptions& options,
                      std::size_t sources) {
-  const std::string what = options.reporting ? fmt::format("reporting to {}", context.leader_option)
+  const std::string what = options.reporting ? fmt::format("reporting to {}", context.leader.url)
                                              : fmt::format("recording to {}", options.record->string());
   return fmt::format("watching {} source{} on {}, {} every {}\n", sources, sources == 1 ? "" : "s",
                      options.reporting ? options.reporting->node : short_host_name(), what, arguments.period);

@@ -27,7 +27,6 @@ struct AlertOptions {
   bool everything = false;
   std::string length;
   std::string reason;
-  LeaderClient::Options leader;
 };
 
 /// What is shown of an alert, whichever way.
@@ -105,7 +104,7 @@ std::string summary_of(const std::vector<AlertView>& alerts) {
   return text;
 }
 
-int list_alerts(const Context& context, LeaderClient& client, const AlertOptions& options) {
+int list_alerts(const Context& context, Connection& client, const AlertOptions& options) {
   if (!options.node.empty()) {
     // Nothing is wrong with a node that does not exist, which is no good answer to a typing mistake.
     if (const auto node = client.get("/api/v1/nodes/" + percent_encode(options.node)); !node)
@@ -137,12 +136,12 @@ int list_alerts(const Context& context, LeaderClient& client, const AlertOptions
   return printed ? 0 : context.fail(printed.error());
 }
 
-int acknowledge_alert(const Context& context, LeaderClient& client, const AlertOptions& options) {
+int acknowledge_alert(const Context& context, Connection& client, const AlertOptions& options) {
   json::object body;
   // Taking it without a word keeps what was said before.
   if (!options.note.empty()) body["note"] = options.note;
   const auto value =
-      client.send("POST", fmt::format("/api/v1/alerts/{}/acknowledge", percent_encode(options.id)), body);
+      client.send_json("POST", fmt::format("/api/v1/alerts/{}/acknowledge", percent_encode(options.id)), body);
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
   const auto alert = AlertView::from(*value);
@@ -150,8 +149,8 @@ int acknowledge_alert(const Context& context, LeaderClient& client, const AlertO
   return 0;
 }
 
-int add_silence(const Context& context, LeaderClient& client, const AlertOptions& options) {
-  const auto value = client.send("POST", "/api/v1/silences",
+int add_silence(const Context& context, Connection& client, const AlertOptions& options) {
+  const auto value = client.send_json("POST", "/api/v1/silences",
                                  {{"rule", options.rule},
                                   {"node", options.node},
                                   {"about", options.about},
@@ -172,7 +171,7 @@ int add_silence(const Context& context, LeaderClient& client, const AlertOptions
   return 0;
 }
 
-int list_silences(const Context& context, LeaderClient& client) {
+int list_silences(const Context& context, Connection& client) {
   const auto value = client.get("/api/v1/silences");
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
@@ -205,7 +204,6 @@ Action add_alerts(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"critical", "warning", "info"}))
       ->type_name("SEVERITY");
   command->add_option("--rule", options->rule, "Of this rule only: overheating, …")->type_name("RULE");
-  add_leader_options(*command, options->leader);
   auto* acknowledge = command->add_subcommand("ack", "Say that you take care of it");
   acknowledge->add_option("ALERT", options->id, "Its id, or the beginning of it")->required();
   acknowledge->add_option("--note", options->note, "For the others")->type_name("TEXT");
@@ -225,16 +223,16 @@ Examples:
   assay alerts ack 7k2m --note 'on my way'
   assay alerts silence --on gpu03 --for 2h --reason 'new fans')");
   return [=, &context]() -> int {
-    auto client = LeaderClient::connect(context, options->leader);
+    auto client = connect_to_leader(context);
     if (!client) return context.fail(client.error());
-    if (acknowledge->parsed()) return acknowledge_alert(context, *client, *options);
-    if (silence->parsed()) return add_silence(context, *client, *options);
-    if (silences->parsed()) return list_silences(context, *client);
+    if (acknowledge->parsed()) return acknowledge_alert(context, **client, *options);
+    if (silence->parsed()) return add_silence(context, **client, *options);
+    if (silences->parsed()) return list_silences(context, **client);
     if (unsilence->parsed()) {
-      return change_at_leader(context, *client, "DELETE", "/api/v1/silences/" + percent_encode(options->id), {},
+      return change_at_leader(context, **client, "DELETE", "/api/v1/silences/" + percent_encode(options->id), {},
                               "The silence is over.");
     }
-    return list_alerts(context, *client, *options);
+    return list_alerts(context, **client, *options);
   };
 }
 

@@ -14,17 +14,16 @@ constexpr Nanos kLongestBackup = std::chrono::hours(24);
 
 struct BackupOptions {
   std::string folder;
-  LeaderClient::Options leader;
 };
 
 /// With a leader it makes the copy itself, since it alone may touch its telemetry; without one this process does.
 Result<void> make_backup(const Context& context, const BackupOptions& options, const fs::path& folder) {
   const LeaderPlace place(context.data_folder());
-  if (!context.leader_option.empty() || read_endpoint(place).ok()) {
-    ASSAY_TRY(auto client, LeaderClient::connect(context, options.leader));
-    auto answer = client.send("POST", "/api/v1/backup", {{"folder", folder.string()}}, kLongestBackup);
+  if (!context.leader.url.empty() || read_endpoint(place).ok()) {
+    ASSAY_TRY(auto client, connect_to_leader(context));
+    auto answer = client->send_json("POST", "/api/v1/backup", {{"folder", folder.string()}}, kLongestBackup);
     // One that was killed has left its address behind.
-    if (answer || answer.error().kind != ErrorKind::unreachable || !context.leader_option.empty()) {
+    if (answer || answer.error().kind != ErrorKind::unreachable || !context.leader.url.empty()) {
       return answer ? Result<void>{} : Result<void>(answer.error());
     }
   }
@@ -56,7 +55,6 @@ Action add_backup(CLI::App& app, Context& context) {
       app.add_subcommand("backup", "Copy all data to a new folder while everything goes on")->group("Cluster");
   command->add_option("FOLDER", options->folder, "A new or empty folder; on the leader's machine with --leader")
       ->required();
-  add_leader_options(*command, options->leader);
   command->footer(
       "\nTelemetry, nodes, events, alerts, runs, tokens (hashes only) and the leader's certificate with its key:\n"
       "keep the copy as safe as the original. `assay restore FOLDER --data DIR` brings it back.");

@@ -16,7 +16,6 @@ struct EventOptions {
   std::string kind;
   std::string last;
   int limit = 50;
-  LeaderClient::Options leader;
 };
 
 int list_events(const Context& context, const EventOptions& options) {
@@ -32,9 +31,9 @@ int list_events(const Context& context, const EventOptions& options) {
     }
     target += "&from=" + percent_encode(iso8601(context.clock.wall() - *last));
   }
-  auto client = LeaderClient::connect(context, options.leader);
+  auto client = connect_to_leader(context);
   if (!client) return context.fail(client.error());
-  const auto events = client->get(target);
+  const auto events = (*client)->get(target);
   if (!events) return context.fail(events.error());
   if (context.json) return context.succeed(events->as_object());
   const std::string table = events_table(*events, true, context.out_style());
@@ -52,7 +51,6 @@ Action add_events(CLI::App& app, Context& context) {
       ->type_name("KIND");
   command->add_option("--last", options->last, "Of this time only: 6h")->type_name("TIME");
   command->add_option("--limit", options->limit, "At most so many [50]")->check(CLI::Range(1, 10'000))->type_name("N");
-  add_leader_options(*command, options->leader);
   command->footer(R"(
 Examples:
   assay events --node gpu03 --last 24h      faults, throttling, GPUs that came and went

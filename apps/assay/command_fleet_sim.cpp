@@ -75,11 +75,11 @@ class FleetSimCommand {
 
  private:
   Result<FleetOptions> read_options() const {
-    if (context_.leader_option.empty()) {
+    if (context_.leader.url.empty()) {
       return wrong_use("no leader to talk to", "Name it: --leader https://HOST:PORT, or set ASSAY_LEADER.");
     }
     FleetOptions fleet{.nodes = options_.nodes, .prefix = options_.prefix, .seed = options_.seed};
-    ASSAY_TRY(fleet.leader, parse_url(context_.leader_option));
+    ASSAY_TRY(fleet.leader, parse_url(context_.leader.url));
     ASSAY_TRY(fleet.period, parse_period(options_.rate));
     if (!options_.duration.empty()) {
       auto duration = parse_duration(options_.duration);

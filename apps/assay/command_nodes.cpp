@@ -22,14 +22,13 @@ struct NodesOptions {
   std::string state;
   NodeWork work;
   bool erase = false;
-  LeaderClient::Options leader;
 };
 
 std::string path_of(const std::string& node, std::string_view rest = "") {
   return fmt::format("/api/v1/nodes/{}{}", percent_encode(node), rest);
 }
 
-Result<std::map<std::string, std::size_t>> alerts_by_node(LeaderClient& client) {
+Result<std::map<std::string, std::size_t>> alerts_by_node(Connection& client) {
   ASSAY_TRY(const auto value, client.get("/api/v1/alerts"));
   JsonFields fields(value, "alerts");
   std::map<std::string, std::size_t> counts;
@@ -66,7 +65,7 @@ Table table_of(const std::vector<NodeLine>& lines) {
   return table;
 }
 
-int list_nodes(const Context& context, LeaderClient& client, const std::string& state) {
+int list_nodes(const Context& context, Connection& client, const std::string& state) {
   const auto value = client.get("/api/v1/nodes?values=true");
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
@@ -86,7 +85,7 @@ int list_nodes(const Context& context, LeaderClient& client, const std::string& 
   const TerminalStyle style = context.out_style();
   if (states.empty()) {
     print("No node has joined yet.\n  assay token create --role agent --out join.token\n  assay agent --leader " +
-          client.url() + " --token-file join.token\n");
+          client.address() + " --token-file join.token\n");
     return 0;
   }
   if (!lines.empty()) print(table_of(lines).render(style, 0));
@@ -97,7 +96,7 @@ int list_nodes(const Context& context, LeaderClient& client, const std::string& 
   return printed ? 0 : context.fail(printed.error());
 }
 
-int show_trend(const Context& context, LeaderClient& client, const std::string& node) {
+int show_trend(const Context& context, Connection& client, const std::string& node) {
   const auto value = client.get(path_of(node, "/trend"));
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
@@ -170,7 +169,6 @@ Action add_nodes(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("nodes", "The nodes of the cluster, and what may be done to them")->group("Cluster");
   command->require_subcommand(0, 1);
-  add_leader_options(*command, options->leader);
   const NodeCommands chosen = add_node_commands(*command, *options);
   command->footer(R"(
 Examples:
@@ -181,30 +179,30 @@ Examples:
   assay nodes run gpu03 bench.yaml     the exit code is that of the run
   assay nodes doctor gpu03)");
   return [&context, options, chosen]() -> int {
-    auto client = LeaderClient::connect(context, options->leader);
+    auto client = connect_to_leader(context);
     if (!client) return context.fail(client.error());
     const std::string& node = options->work.node;
     const auto work = [&](const char* kind) {
       options->work.kind = kind;
-      return do_node_work(context, *client, options->work);
+      return do_node_work(context, **client, options->work);
     };
-    if (chosen.show->parsed()) return show_node(context, *client, node);
-    if (chosen.trend->parsed()) return show_trend(context, *client, node);
+    if (chosen.show->parsed()) return show_node(context, **client, node);
+    if (chosen.trend->parsed()) return show_trend(context, **client, node);
     if (chosen.drain->parsed()) {
-      return change_at_leader(context, *client, "POST", path_of(node, "/drain"), {{"reason", options->reason}},
+      return change_at_leader(context, **client, "POST", path_of(node, "/drain"), {{"reason", options->reason}},
                               node + " gets no new work.");
     }
     if (chosen.resume->parsed()) {
-      return change_at_leader(context, *client, "POST", path_of(node, "/resume"), {}, node + " gets work again.");
+      return change_at_leader(context, **client, "POST", path_of(node, "/resume"), {}, node + " gets work again.");
     }
     if (chosen.forget->parsed()) {
-      return change_at_leader(context, *client, "DELETE", path_of(node, options->erase ? "?erase=true" : ""), {},
+      return change_at_leader(context, **client, "DELETE", path_of(node, options->erase ? "?erase=true" : ""), {},
                               node + " is forgotten.");
     }
     if (chosen.doctor->parsed()) return work("doctor");
     if (chosen.run->parsed()) return work("run");
     if (chosen.stop->parsed()) return work("stop");
-    return list_nodes(context, *client, options->state);
+    return list_nodes(context, **client, options->state);
   };
 }
 

@@ -27,25 +27,24 @@ namespace {
 struct QueryOptions {
   std::vector<std::string> question;
   bool csv = false;
-  LeaderClient::Options leader;
 };
 
 /// Where telemetry is asked for: at the leader, or in its folder where none runs.
 class Telemetry {
  public:
-  static Result<Telemetry> open(const Context& context, const LeaderClient::Options& options) {
+  static Result<Telemetry> open(const Context& context) {
     Telemetry telemetry;
     const LeaderPlace place(context.data_folder());
-    if (!context.leader_option.empty() || read_endpoint(place).ok()) {
-      ASSAY_TRY(auto client, LeaderClient::connect(context, options));
-      auto nodes = client.get("/api/v1/nodes");
+    if (!context.leader.url.empty() || read_endpoint(place).ok()) {
+      ASSAY_TRY(auto client, connect_to_leader(context));
+      auto nodes = client->get("/api/v1/nodes");
       if (nodes) {
         telemetry.nodes_ = std::move(*nodes);
         telemetry.client_ = std::move(client);
         return telemetry;
       }
       // One that was killed has left its address behind.
-      if (nodes.error().kind != ErrorKind::unreachable || !context.leader_option.empty()) return nodes.error();
+      if (nodes.error().kind != ErrorKind::unreachable || !context.leader.url.empty()) return nodes.error();
     }
     const fs::path folder = place.folder / "series";
     std::error_code code;
@@ -61,8 +60,8 @@ class Telemetry {
 
   Result<SeriesAnswer> answer(const std::string& question, const SeriesQuery& query) {
     if (store_) return store_->query(query);
-    ASSAY_TRY(const auto text, client_->get_text("/api/v1/query?q=" + percent_encode(question)));
-    return parse_answer_json(text);
+    ASSAY_TRY(const auto answer, client_->send({.target = "/api/v1/query?q=" + percent_encode(question)}));
+    return parse_answer_json(answer.body);
   }
 
   /// The labels of every series of a metric.
@@ -101,7 +100,7 @@ class Telemetry {
   }
 
  private:
-  std::optional<LeaderClient> client_;
+  std::unique_ptr<Connection> client_;
   json::value nodes_;
   std::unique_ptr<SeriesStore> store_;
 };
@@ -311,7 +310,7 @@ int run_query(const Context& context, const QueryOptions& options) {
   // Mistakes are better said here than by the leader.
   auto query = parse_series_question(question, context.clock.wall());
   if (!query) return context.fail(query.error());
-  auto telemetry = Telemetry::open(context, options.leader);
+  auto telemetry = Telemetry::open(context);
   if (!telemetry) return context.fail(telemetry.error());
   auto in_its_words = with_uuid(*telemetry, std::move(question), query->selector);
   if (!in_its_words) return context.fail(in_its_words.error());
@@ -345,7 +344,6 @@ Action add_query(CLI::App& app, Context& context) {
       app.add_subcommand("query", "Ask for telemetry: assay query 'gpu.util node=gpu03 last=1h'")->group("Cluster");
   command->add_option("QUESTION", options->question, "METRIC LABEL=VALUE … and a time")->required();
   command->add_flag("--csv", options->csv, "Print every bucket as CSV");
-  add_leader_options(*command, options->leader);
   command->footer(R"(
   METRIC            docs/reference/metrics.md; without one, every metric
   LABEL=VALUE       node=gpu03, gpu=3 (a number on that node), gpu=GPU-8f3*, device!=sda, mount=*

@@ -25,10 +25,9 @@ struct TopOptions {
   bool once = false;
   TopView view;
   std::string sort = "name";
-  LeaderClient::Options leader;
 };
 
-Result<void> load(LeaderClient& client, TopModel& model) {
+Result<void> load(Connection& client, TopModel& model) {
   ASSAY_TRY(const auto nodes, client.get("/api/v1/nodes?values=true"));
   ASSAY_CHECK(model.set_nodes(nodes));
   ASSAY_TRY(const auto alerts, client.get("/api/v1/alerts"));
@@ -36,7 +35,7 @@ Result<void> load(LeaderClient& client, TopModel& model) {
   return {};
 }
 
-Result<void> take_event(LeaderClient& client, TopModel& model, const ServerEvent& event) {
+Result<void> take_event(Connection& client, TopModel& model, const ServerEvent& event) {
   ASSAY_CHECK(model.apply(event.data, event.event == "snapshot"));
   if (model.nodes_are_stale()) return load(client, model);
   return {};
@@ -58,12 +57,10 @@ void press(TopView& view, char key, bool& quit) {
   }
 }
 
-/// Two clients: one is busy with the stream for as long as it lasts.
-Result<void> watch(const Context& context, const TopOptions& options, LeaderClient& client) {
-  ASSAY_TRY(auto streaming, LeaderClient::connect(context, options.leader));
+Result<void> watch(const Context& context, const TopOptions& options, Connection& client) {
   TopModel model;
   ASSAY_CHECK(load(client, model));
-  ASSAY_TRY(auto first, streaming.open_events(kLive));
+  ASSAY_TRY(auto first, client.open_events(kLive));
   std::optional<EventSource> events(std::move(first));
   StopSignals stop;
   FullScreen screen;
@@ -85,7 +82,7 @@ Result<void> watch(const Context& context, const TopOptions& options, LeaderClie
     if (!events || context.clock.now() - heard > kPatience) {
       notice = "The leader is away; trying again …";
       std::this_thread::sleep_for(kFrame);
-      if (auto again = streaming.open_events(kLive)) events.emplace(std::move(*again));
+      if (auto again = client.open_events(kLive)) events.emplace(std::move(*again));
       heard = context.clock.now();
     }
     for (char key = screen.key(); key != 0; key = screen.key()) press(view, key, quit);
@@ -100,10 +97,10 @@ int run_top(const Context& context, TopOptions& options) {
                                                               {"temperature", TopView::Sort::temperature},
                                                               {"power", TopView::Sort::power}};
   options.view.sort = kSorts.at(options.sort);
-  auto client = LeaderClient::connect(context, options.leader);
+  auto client = connect_to_leader(context);
   if (!client) return context.fail(client.error());
   if (context.json) {
-    const auto nodes = client->get("/api/v1/nodes?values=true");
+    const auto nodes = (*client)->get("/api/v1/nodes?values=true");
     return nodes ? context.succeed(nodes->as_object()) : context.fail(nodes.error());
   }
   const auto terminal = context.environment.find("TERM");
@@ -111,8 +108,8 @@ int run_top(const Context& context, TopOptions& options) {
       ::isatty(STDOUT_FILENO) != 0 && terminal != context.environment.end() && terminal->second != "dumb";
   if (options.once || !can_draw) {
     TopModel model;
-    auto loaded = load(*client, model);
-    auto events = loaded ? client->open_events(kLive) : Result<EventSource>(loaded.error());
+    auto loaded = load(**client, model);
+    auto events = loaded ? (*client)->open_events(kLive) : Result<EventSource>(loaded.error());
     if (!events) return context.fail(events.error());
     const auto event = events->next(kPatience);
     if (!event) return context.fail(event.error());
@@ -120,7 +117,7 @@ int run_top(const Context& context, TopOptions& options) {
     print(draw_top(model, options.view, context.out_style(), std::numeric_limits<int>::max(), ""));
     return 0;
   }
-  const auto watched = watch(context, options, *client);
+  const auto watched = watch(context, options, **client);
   return watched ? 0 : context.fail(watched.error());
 }
 
@@ -134,7 +131,6 @@ Action add_top(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"name", "use", "temperature", "power"}))
       ->type_name("BY");
   command->add_flag("--once", options->once, "Print one picture and end");
-  add_leader_options(*command, options->leader);
   command->footer(fmt::format("\nKeys:\n{}", kTopKeys));
   return [&context, options] { return run_top(context, *options); };
 }

@@ -6,6 +6,8 @@
 #include <cstdio>
 
 #include "base/version.h"
+#include "client/leader_runs.h"
+#include "leader_place.h"
 #include "runs/judge.h"
 #include "store/local/local_store.h"
 
@@ -29,10 +31,9 @@ std::filesystem::path Context::data_folder() const {
 }
 
 Result<std::unique_ptr<RunStore>> Context::open_store() const {
-  if (!leader_option.empty()) {
-    return Error{.kind = ErrorKind::unsupported,
-                 .message = "runs are not kept by leaders yet",
-                 .hint = "Leave out --leader and ASSAY_LEADER: runs are kept in a folder of this machine (--data)."};
+  if (!leader.url.empty()) {
+    ASSAY_TRY(auto connection, connect_to_leader(*this));
+    return open_leader_runs(std::move(connection));
   }
   return open_local_store(data_folder()).within("opening the data folder");
 }

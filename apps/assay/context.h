@@ -14,6 +14,14 @@
 
 namespace assay {
 
+/// Which leader the user means, and how to be believed there.
+struct LeaderChoice {
+  std::string url;          ///< --leader; empty: the one of the data folder, if any
+  std::string token_file;   ///< empty: $ASSAY_TOKEN_FILE, else the data folder's own token
+  std::string fingerprint;  ///< of the leader's certificate
+  std::string ca_file;
+};
+
 /// What every command shares: the options that stand before or after any of them, and how it answers.
 struct Context {
   std::string command;     ///< "run", "show", …
@@ -21,7 +29,7 @@ struct Context {
   bool quiet = false;      ///< --quiet
   bool no_colour = false;  ///< --no-color
   std::string data_option;
-  std::string leader_option;
+  LeaderChoice leader;
   std::map<std::string, std::string> environment;
   SystemClock clock;
 
@@ -30,7 +38,7 @@ struct Context {
 
   /// --data, ASSAY_DATA, $XDG_DATA_HOME/assay, ~/.local/share/assay.
   std::filesystem::path data_folder() const;
-  /// Opens the store in the data folder, making it if needed.
+  /// The runs of the leader that was named, or those in the data folder, which is made if needed.
   Result<std::unique_ptr<RunStore>> open_store() const;
 
   // Each answers the user, as text or in the JSON envelope, and returns the exit code.

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-
 #include "access/secrets.h"
 #include "base/text.h"
 #include "net/url.h"
@@ -20,7 +18,7 @@ Error no_leader(const Context& context) {
 }
 
 /// A token is sent to this machine, or over TLS; and who names a certificate expects that somebody looks at it.
-Result<void> check_transport_of_token(const Url& url, const LeaderClient::Options& options) {
+Result<void> check_transport_of_token(const Url& url, const LeaderChoice& options) {
   if (url.scheme == Url::Scheme::https) return {};
   if (!options.fingerprint.empty() || !options.ca_file.empty()) {
     return Error{.kind = ErrorKind::usage,
@@ -58,9 +56,10 @@ Result<LeaderEndpoint> read_endpoint(const LeaderPlace& place) {
   return endpoint;
 }
 
-Result<LeaderClient> LeaderClient::connect(const Context& context, const Options& options) {
+Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context) {
+  const LeaderChoice& options = context.leader;
   const LeaderPlace place(context.data_folder());
-  LeaderEndpoint endpoint{.url = context.leader_option, .fingerprint = options.fingerprint};
+  LeaderEndpoint endpoint{.url = options.url, .fingerprint = options.fingerprint};
   fs::path token_file = options.token_file;
   if (const auto named = context.environment.find("ASSAY_TOKEN_FILE");
       token_file.empty() && named != context.environment.end()) {
@@ -94,74 +93,22 @@ Result<LeaderClient> LeaderClient::connect(const Context& context, const Options
   client.trust.ca_file = options.ca_file;
   client.response_bytes = std::size_t{512} << 20;
   client.request_time = std::chrono::minutes(5);
-  ASSAY_TRY(auto made, HttpClient::create(std::move(url), std::move(client)));
-  return LeaderClient(std::move(made), endpoint.url, std::move(token));
+  return Connection::create({.url = std::move(url),
+                             .address = endpoint.url,
+                             .client = std::move(client),
+                             .headers = {{"Authorization", "Bearer " + std::move(token)}}});
 }
 
-Result<ClientResponse> LeaderClient::exchange(ClientRequest request) {
-  request.headers.add("Authorization", "Bearer " + token_);
-  auto response = client_->send(std::move(request));
-  if (!response) {
-    Error error = std::move(response).error();
-    // The place says more to people than the path.
-    error.context = {fmt::format("asking {}", url_)};
-    // Closed without a word: what a server with TLS does to whoever does not speak it.
-    const bool is_plain = url_.starts_with("http://");
-    if (error.kind == ErrorKind::lost_peer && is_plain) error.hint = "If it speaks TLS, write https://.";
-    if (error.kind == ErrorKind::lost_peer) error.kind = ErrorKind::unreachable;
-    if (error.kind == ErrorKind::unreachable && error.hint.empty())
-      error.hint = "Is it running? `assay serve` starts one.";
-    return error;
-  }
-  if (auto failure = failure_of(*response, kServer)) {
-    // The leader says it better than a status does.
-    if (const auto body = parse_json(response->body); body && body->is_object()) {
-      const auto* error = body->as_object().if_contains("error");
-      if (error != nullptr && error->is_object()) {
-        JsonFields fields(*error, "error");
-        failure->message = fields.text_or("message", failure->message);
-        failure->hint = fields.text_or("hint", failure->hint);
-      }
-    }
-    return *failure;
-  }
-  return response;
-}
-
-Result<std::string> LeaderClient::get_text(const std::string& target) {
-  ASSAY_TRY(auto response, exchange({.target = target}));
-  return std::move(response.body);
-}
-
-Result<json::value> LeaderClient::get(const std::string& target) {
-  ASSAY_TRY(const auto text, get_text(target));
-  return parse_json(text);
-}
-
-Result<json::value> LeaderClient::send(const std::string& method, const std::string& target, const json::object& body,
-                                       std::optional<Nanos> time) {
-  ASSAY_TRY(const auto response, exchange({.method = method,
-                                           .target = target,
-                                           .headers = {{"Content-Type", "application/json"}},
-                                           .body = body.empty() ? "" : json::serialize(body),
-                                           .time = time}));
-  return parse_json(response.body);
-}
-
-Result<EventSource> LeaderClient::open_events(const std::string& target) {
-  return client_->open_events({.target = target, .headers = {{"Authorization", "Bearer " + token_}}});
-}
-
-int change_at_leader(const Context& context, LeaderClient& client, const std::string& method, const std::string& target,
+int change_at_leader(const Context& context, Connection& leader, const std::string& method, const std::string& target,
                      const json::object& body, const std::string& done) {
-  const auto value = client.send(method, target, body);
+  const auto value = leader.send_json(method, target, body);
   if (!value) return context.fail(value.error());
   if (!context.json && !context.quiet) print(done + "\n");
   return context.succeed(value->is_object() ? value->as_object() : json::object());
 }
 
-Result<void> print_problems(const Context& context, LeaderClient& client) {
-  ASSAY_TRY(const auto status, client.get("/api/v1/status"));
+Result<void> print_problems(const Context& context, Connection& leader) {
+  ASSAY_TRY(const auto status, leader.get("/api/v1/status"));
   JsonFields fields(status, "status");
   for (const auto& problem : fields.array_or_empty("problems")) {
     if (!problem.is_string()) continue;
@@ -169,21 +116,6 @@ Result<void> print_problems(const Context& context, LeaderClient& client) {
         fmt::format("{} {}\n", context.error_style().paint(Colour::red, "leader:"), printable(problem.as_string())));
   }
   return {};
-}
-
-void add_leader_options(CLI::App& command, LeaderClient::Options& options) {
-  command.add_option("--token-file", options.token_file, "File with the token for --leader [$ASSAY_TOKEN_FILE]")
-      ->type_name("FILE")
-      ->group("Leader");
-  command
-      .add_option("--fingerprint", options.fingerprint,
-                  "SHA-256 of the leader's certificate, if it made its own [$ASSAY_FINGERPRINT]")
-      ->type_name("SHA256")
-      ->envname("ASSAY_FINGERPRINT")
-      ->group("Leader");
-  command.add_option("--ca-file", options.ca_file, "Certificates to trust instead of the system's")
-      ->type_name("FILE")
-      ->group("Leader");
 }
 
 }  // namespace assay

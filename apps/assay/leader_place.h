@@ -6,12 +6,8 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "client/connection.h"
 #include "context.h"
-#include "net/http_client.h"
-
-namespace CLI {
-class App;
-}
 
 namespace assay {
 
@@ -39,47 +35,16 @@ Result<void> write_endpoint(const LeaderPlace& place, const LeaderEndpoint& endp
 /// `not_found` if no leader runs here, `denied` if that is not for this user to know.
 Result<LeaderEndpoint> read_endpoint(const LeaderPlace& place);
 
-/// Talks to the leader that the user means: --leader (with --token-file), or the one of the data folder.
-class LeaderClient {
- public:
-  struct Options {
-    std::string token_file;   ///< empty: $ASSAY_TOKEN_FILE, else the data folder's own token
-    std::string fingerprint;  ///< of --leader's certificate
-    std::string ca_file;
-  };
-  /// `unreachable` with what to do if there is no leader to be found; `usage` where the token would travel in the
-  /// clear to another machine.
-  static Result<LeaderClient> connect(const Context& context, const Options& options);
-
-  /// The JSON of the answer; a status from 400 on is an error with the leader's words.
-  Result<json::value> get(const std::string& target);
-  /// `time`: how long it may take, where that is more than the usual five minutes.
-  Result<json::value> send(const std::string& method, const std::string& target, const json::object& body = {},
-                           std::optional<Nanos> time = std::nullopt);
-  Result<std::string> get_text(const std::string& target);
-  Result<EventSource> open_events(const std::string& target);
-  void cancel() { client_->cancel(); }
-  const std::string& url() const { return url_; }
-
- private:
-  LeaderClient(std::unique_ptr<HttpClient> client, std::string url, std::string token)
-      : client_(std::move(client)), url_(std::move(url)), token_(std::move(token)) {}
-  Result<ClientResponse> exchange(ClientRequest request);
-
-  std::unique_ptr<HttpClient> client_;
-  std::string url_;
-  std::string token_;
-};
+/// The leader that the user means: --leader (with --token-file), or the one of the data folder. `unreachable` with what
+/// to do if there is none to be found; `usage` where the token would travel in the clear to another machine.
+Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context);
 
 /// Asks the leader for a change and answers the user: `done` is what happened. Returns the exit code.
-int change_at_leader(const Context& context, LeaderClient& client, const std::string& method, const std::string& target,
+int change_at_leader(const Context& context, Connection& leader, const std::string& method, const std::string& target,
                      const json::object& body, const std::string& done);
 
 /// What the leader says is wrong with itself (a full disk, outlets that fail): whoever looks at the cluster must know
 /// that not everything may be there.
-Result<void> print_problems(const Context& context, LeaderClient& client);
-
-/// The options that every command has which talks to a leader.
-void add_leader_options(CLI::App& command, LeaderClient::Options& options);
+Result<void> print_problems(const Context& context, Connection& leader);
 
 }  // namespace assay

@@ -58,9 +58,20 @@ void add_common_options(Program& program) {
   app.add_option("--data", context.data_option, "Folder where runs are kept [$ASSAY_DATA, ~/.local/share/assay]")
       ->type_name("DIR")
       ->group("Common");
-  app.add_option("--leader", context.leader_option, "Leader to talk to [$ASSAY_LEADER, the one of the data folder]")
+  app.add_option("--leader", context.leader.url, "Leader to talk to [$ASSAY_LEADER, the one of the data folder]")
       ->type_name("URL")
       ->envname("ASSAY_LEADER")
+      ->group("Common");
+  app.add_option("--token-file", context.leader.token_file, "File with the token for --leader [$ASSAY_TOKEN_FILE]")
+      ->type_name("FILE")
+      ->group("Common");
+  app.add_option("--fingerprint", context.leader.fingerprint,
+                 "SHA-256 of the leader's certificate, if it made its own [$ASSAY_FINGERPRINT]")
+      ->type_name("SHA256")
+      ->envname("ASSAY_FINGERPRINT")
+      ->group("Common");
+  app.add_option("--ca-file", context.leader.ca_file, "Certificates to trust instead of the system's")
+      ->type_name("FILE")
       ->group("Common");
   app.add_flag("-q,--quiet", context.quiet, "No progress, no summary")->group("Common");
   app.add_flag("--no-color", context.no_colour, "No colours (also: NO_COLOR=1)")->group("Common");
@@ -113,11 +124,15 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["completion"] = add_completion(app, context, app);
 }
 
+/// Of the options that may stand before the command.
+constexpr std::array<std::string_view, 7> kOptionsWithValue = {
+    "--data", "--leader", "--token-file", "--fingerprint", "--ca-file", "--log-level", "--log-format"};
+
 /// The first word that is not an option: the command the user asked for.
 std::string_view first_word(const std::vector<std::string>& arguments) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
-    if (argument == "--data" || argument == "--leader" || argument == "--log-level" || argument == "--log-format") {
+    if (std::find(kOptionsWithValue.begin(), kOptionsWithValue.end(), argument) != kOptionsWithValue.end()) {
       ++i;
     } else if (!argument.starts_with('-')) {
       return argument;

@@ -120,7 +120,7 @@ std::string events_table(const json::value& events, bool with_node, const Termin
   return table.empty() ? "" : table.render(style);
 }
 
-int show_node(const Context& context, LeaderClient& client, const std::string& name) {
+int show_node(const Context& context, Connection& client, const std::string& name) {
   const auto value = client.get("/api/v1/nodes/" + percent_encode(name));
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());

@@ -92,7 +92,7 @@ int finish(const Context& context, const NodeWork& work, const json::value& comm
 
 class Follower {
  public:
-  Follower(const Context& context, LeaderClient& client, const NodeWork& work, std::string id)
+  Follower(const Context& context, Connection& client, const NodeWork& work, std::string id)
       : context_(context), client_(client), work_(work), id_(std::move(id)), heard_(context.clock.now()) {}
 
   int follow() {
@@ -139,7 +139,7 @@ class Follower {
   }
 
   const Context& context_;
-  LeaderClient& client_;
+  Connection& client_;
   const NodeWork& work_;
   const std::string id_;
   SteadyTime heard_;
@@ -148,12 +148,12 @@ class Follower {
 
 }  // namespace
 
-int do_node_work(const Context& context, LeaderClient& client, const NodeWork& work) {
+int do_node_work(const Context& context, Connection& client, const NodeWork& work) {
   const auto arguments = arguments_of(context, work);
   if (!arguments) return context.fail(arguments.error());
   json::object body{{"kind", work.kind}, {"arguments", *arguments}};
   if (work.force) body["force"] = true;
-  const auto command = client.send("POST", fmt::format("/api/v1/nodes/{}/commands", percent_encode(work.node)), body);
+  const auto command = client.send_json("POST", fmt::format("/api/v1/nodes/{}/commands", percent_encode(work.node)), body);
   if (!command) return context.fail(command.error());
   JsonFields fields(*command, "command");
   return Follower(context, client, work, fields.text("id")).follow();

@@ -19,6 +19,6 @@ struct NodeWork {
 };
 
 /// Sends it, waits for its end if asked to, and says what came of it. The exit code is that of the work itself.
-int do_node_work(const Context& context, LeaderClient& client, const NodeWork& work);
+int do_node_work(const Context& context, Connection& client, const NodeWork& work);
 
 }  // namespace assay

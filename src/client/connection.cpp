@@ -41,7 +41,7 @@ Result<ClientResponse> Connection::receive(ClientRequest request, const ByteSink
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(client));
   }
-  if (!response) return response;
+  if (!response) return explained(std::move(response).error());
   if (auto error = error_in(*response, options_.client.server)) return std::move(*error);
   return response;
 }
@@ -54,11 +54,32 @@ Result<json::value> Connection::get(const std::string& target) {
 }
 
 Result<json::value> Connection::send_json(const std::string& method, const std::string& target,
-                                          const json::object& body) {
-  ClientRequest request{.method = method, .target = target, .body = json::serialize(body)};
+                                          const json::object& body, std::optional<Nanos> time) {
+  ClientRequest request{
+      .method = method, .target = target, .body = body.empty() ? "" : json::serialize(body), .time = time};
   request.headers.add("Content-Type", "application/json");
   ASSAY_TRY(const auto response, send(std::move(request)));
   return parse_json(response.body);
+}
+
+Result<EventSource> Connection::open_events(const std::string& target) {
+  if (!streaming_) {
+    ASSAY_TRY(streaming_, borrow());
+  }
+  auto events = streaming_->open_events({.target = target, .headers = options_.headers});
+  if (!events) return explained(std::move(events).error());
+  return events;
+}
+
+Error Connection::explained(Error error) const {
+  error.context = {fmt::format("asking {}", address())};
+  // Closed without a word: what a server with TLS does to whoever does not speak it.
+  if (error.kind == ErrorKind::lost_peer) {
+    if (options_.url.scheme == Url::Scheme::http) error.hint = "If it speaks TLS, write https://.";
+    error.kind = ErrorKind::unreachable;
+  }
+  if (error.kind == ErrorKind::unreachable && error.hint.empty()) error.hint = "Is it running? `assay serve` starts one.";
+  return error;
 }
 
 void Connection::cancel() {

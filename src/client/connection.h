@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ class Connection {
  public:
   struct Options {
     Url url;
+    std::string address;  ///< the same, as the user wrote it
     ClientOptions client;
     Headers headers;  ///< that every request carries: who asks
   };
@@ -28,7 +30,13 @@ class Connection {
   /// The same for an answer of any size, whose body goes to the sink.
   Result<ClientResponse> receive(ClientRequest request, const ByteSink& sink);
   Result<json::value> get(const std::string& target);
-  Result<json::value> send_json(const std::string& method, const std::string& target, const json::object& body);
+  /// `time`: how long it may take, where that is not the usual time.
+  Result<json::value> send_json(const std::string& method, const std::string& target, const json::object& body,
+                                std::optional<Nanos> time = std::nullopt);
+  /// A stream of events, one at a time, beside whatever else is asked. It must not outlive this.
+  Result<EventSource> open_events(const std::string& target);
+  /// Whom it asks, as users write it.
+  const std::string& address() const { return options_.address; }
 
   /// Ends what is under way and refuses everything from now on.
   void cancel();
@@ -38,9 +46,13 @@ class Connection {
   /// A client for one request; it comes back when that is done.
   Result<std::shared_ptr<HttpClient>> borrow();
 
+  /// With what people need to know: where it was asked, and what may be wrong.
+  Error explained(Error error) const;
+
   const Options options_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<HttpClient>> idle_;
+  std::shared_ptr<HttpClient> streaming_;  ///< for events
   std::vector<std::weak_ptr<HttpClient>> all_;
   bool cancelled_ = false;
 };

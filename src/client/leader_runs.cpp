@@ -47,7 +47,7 @@ class BorrowedSource final : public ByteSource {
 
 class LeaderRuns final : public RunStore {
  public:
-  explicit LeaderRuns(Connection& connection) : leader_(connection) {}
+  explicit LeaderRuns(std::shared_ptr<Connection> connection) : connection_(std::move(connection)), leader_(*connection_) {}
 
   Result<void> add_run(Run& run) override {
     ASSAY_CHECK(record(run, nullptr));
@@ -273,6 +273,7 @@ class LeaderRuns final : public RunStore {
     }
   }
 
+  const std::shared_ptr<Connection> connection_;
   Connection& leader_;
   std::mutex mutex_;
   std::map<std::string, std::uint64_t, std::less<>> held_;  ///< runs and epochs of leases of this process
@@ -280,6 +281,8 @@ class LeaderRuns final : public RunStore {
 
 }  // namespace
 
-std::unique_ptr<RunStore> open_leader_runs(Connection& connection) { return std::make_unique<LeaderRuns>(connection); }
+std::unique_ptr<RunStore> open_leader_runs(std::shared_ptr<Connection> connection) {
+  return std::make_unique<LeaderRuns>(std::move(connection));
+}
 
 }  // namespace assay

@@ -31,11 +31,11 @@ class ApiPlace final : public RunStorePlace {
     auto url = parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_)));
     EXPECT_TRUE(url.ok());
     auto connection = Connection::create({.url = std::move(*url),
+                                          .address = "the test's server",
                                           .client = {.server = "the leader"},
                                           .headers = {{"Authorization", "Bearer " + secret_}}});
     EXPECT_TRUE(connection.ok());
-    connections_.push_back(std::move(*connection));
-    return open_leader_runs(*connections_.back());
+    return open_leader_runs(std::move(*connection));
   }
   void pass(Nanos time) override { clock_.advance(time); }
 
@@ -47,7 +47,6 @@ class ApiPlace final : public RunStorePlace {
   std::string secret_;
   std::optional<Gatekeeper> gatekeeper_;
   std::unique_ptr<HttpServer> server_;
-  std::vector<std::unique_ptr<Connection>> connections_;
 };
 
 const auto kApi = testing::Values(
