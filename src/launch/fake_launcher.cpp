@@ -19,6 +19,7 @@ class FakeWork {
   const std::string& handle() const { return handle_; }
   const std::string& token() const { return job_.token; }
   bool ended() const { return ended_; }
+  bool streams_ended() const { return ended_ && !script_.holds_streams; }
   const std::string& written(JobStream stream) const { return written_[stream]; }
 
   Result<std::optional<JobEnding>> ending() const {
@@ -147,7 +148,7 @@ class FakeJob final : public RunningJob {
     work_->play(clock_.now());
     const std::string_view all = work_->written(stream);
     const std::string_view rest = all.substr(std::min<std::size_t>(taken_[stream], all.size()));
-    if (rest.empty() && work_->ended()) {
+    if (rest.empty() && work_->streams_ended()) {
       closed_[stream] = true;
       return std::nullopt;
     }
@@ -182,7 +183,8 @@ class FakeJob final : public RunningJob {
   JobReady look(int wake_fd) const {
     JobReady ready{.streams = {}, .ended = work_->ended() && !ending_told_, .woken = is_readable(wake_fd)};
     for (const auto stream : kJobStreams) {
-      ready.streams[stream] = taken_[stream] < work_->written(stream).size() || (work_->ended() && !closed_[stream]);
+      ready.streams[stream] =
+          taken_[stream] < work_->written(stream).size() || (work_->streams_ended() && !closed_[stream]);
     }
     return ready;
   }
