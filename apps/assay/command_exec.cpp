@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/units.h"
 #include "commands.h"
+#include "launch/local/local_launcher.h"
 #include "live_view.h"
 #include "machine/job.h"
 #include "redact/redact.h"
@@ -32,8 +33,8 @@ MetricPattern parse_metric(const std::string& text) {
 
 Result<Workload> make_exec_workload(const std::vector<std::string>& arguments, const ExecOptions& options) {
   Workload workload;
-  workload.process.arguments = arguments;
-  workload.process.inherit_input = true;
+  workload.job.arguments = arguments;
+  workload.job.inherit_input = true;
   for (const auto& metric : options.metrics) workload.patterns.push_back(parse_metric(metric));
   const auto duration = [](std::string_view flag, const std::string& text) -> Result<Nanos> {
     auto parsed = parse_duration(text);
@@ -44,7 +45,7 @@ Result<Workload> make_exec_workload(const std::vector<std::string>& arguments, c
     ASSAY_TRY(workload.time_limit, duration("--time-limit", options.time_limit));
   }
   if (!options.grace.empty()) {
-    ASSAY_TRY(workload.process.grace, duration("--grace", options.grace));
+    ASSAY_TRY(workload.job.grace, duration("--grace", options.grace));
   }
   return workload;
 }
@@ -72,6 +73,7 @@ int exec(const Context& context, const PassedArguments& passed, const ExecOption
   if (!store) return context.fail(store.error());
 
   StopSignals signals;
+  const auto launcher = make_local_launcher();
   const auto place = job_place(context.environment, ::getppid());
   const bool joins = place && place->rank > 0;
   LiveView view({.show_output = true,
@@ -79,7 +81,7 @@ int exec(const Context& context, const PassedArguments& passed, const ExecOption
                  .show_progress = !context.quiet && !joins,
                  .show_read = !context.quiet && !joins},
                 context.error_style());
-  const auto services = make_services(context, **store, view, signals.fd(), !joins);
+  const auto services = make_services(context, **store, *launcher, view, signals.fd(), !joins);
   Run run = describe_exec(*passed, options);
   if (place) {
     run.ranks = place->size;

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "commands.h"
+#include "launch/local/local_launcher.h"
 #include "live_view.h"
 #include "machine/doctor.h"
 #include "redact/redact.h"
@@ -116,7 +117,7 @@ class RunCommand {
 
   int run_one(const PlannedRun& planned, const std::string& name, const Spec& spec) {
     LiveView view = make_view();
-    const auto services = make_services(context_, *store_, view, signals_.fd());
+    const auto services = make_services(context_, *store_, *launcher_, view, signals_.fd());
     auto run = run_single(planned, name, all_tags(spec, options_), study_options(view, 1), services);
     if (!run) return context_.fail(run.error());
     (void)attach_text(*store_, run->id, "spec.yaml", redact(spec.source)).ok();
@@ -139,7 +140,7 @@ class RunCommand {
     auto study = store_->find_study(id);
     if (!study) return context_.fail(study.error());
     LiveView view = make_view();
-    const auto services = make_services(context_, *store_, view, signals_.fd());
+    const auto services = make_services(context_, *store_, *launcher_, view, signals_.fd());
     auto outcome = run_study(id, study_options(view, study->plan.size()), services);
     if (!outcome) return context_.fail(outcome.error());
     if (!outcome->runs.empty()) attach_preflight(outcome->runs.front().id);
@@ -162,6 +163,7 @@ class RunCommand {
   const RunOptions& options_;
   StopSignals signals_;
   std::unique_ptr<RunStore> store_;
+  std::unique_ptr<Launcher> launcher_ = make_local_launcher();
   std::string preflight_;
 };
 

@@ -17,9 +17,9 @@ namespace assay {
 Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<std::string>& files,
                                      const std::vector<std::string>& assignments);
 
-/// Everything that a run on this machine needs: the store, the host's metric sources, the clock. `with_gpus`: false for
-/// all but one process of a job on this machine, since one reads them all.
-RunServices make_services(const Context& context, RunStore& store, RunObserver& observer, int stop_fd,
+/// Everything that a run on this machine needs: the store, the launcher, the host's metric sources, the clock.
+/// `with_gpus`: false for all but one process of a job on this machine, since one reads them all.
+RunServices make_services(const Context& context, RunStore& store, Launcher& launcher, RunObserver& observer, int stop_fd,
                           bool with_gpus = true);
 
 Programs find_programs();

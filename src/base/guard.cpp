@@ -24,10 +24,11 @@ struct ControlEnds {
   FileDescriptor guards;
 };
 
-/// A socket and not a pipe: writing to a guard that is gone then gives an error and no SIGPIPE.
+/// A socket and not a pipe: writing to a guard that is gone then gives an error and no SIGPIPE, and a command arrives
+/// as a whole.
 Result<ControlEnds> make_control() {
   std::array<int, 2> ends{};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return system_error(errno, "cannot make a socket");
   }
   return ControlEnds{FileDescriptor(ends[0]), FileDescriptor(ends[1])};
@@ -169,14 +170,18 @@ void GuardedProcess::wait_for_guard() {
   }
 }
 
-void GuardedProcess::command(char byte) {
+void GuardedProcess::command(const GuardCommand& command) {
   // A guard that is gone needs no command, so failure is fine.
-  if (control_) ::send(control_.get(), &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (control_) ::send(control_.get(), &command, sizeof command, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void GuardedProcess::interrupt() { command(kGuardInterrupt); }
-void GuardedProcess::stop() { command(kGuardTerminate); }
-void GuardedProcess::kill_now() { command(kGuardKill); }
+void GuardedProcess::interrupt(std::optional<Nanos> grace) {
+  command({GuardCommand::What::interrupt, grace.has_value(), grace.value_or(Nanos())});
+}
+void GuardedProcess::stop(std::optional<Nanos> grace) {
+  command({GuardCommand::What::terminate, grace.has_value(), grace.value_or(Nanos())});
+}
+void GuardedProcess::kill_now() { command({GuardCommand::What::kill}); }
 
 void GuardedProcess::read_report() {
   std::array<char, 4096> buffer;

@@ -47,6 +47,8 @@ struct GuardReport {
   bool stopped = false;  ///< it ended after `interrupt()`, `stop()` or `kill_now()`
 };
 
+struct GuardCommand;
+
 /// A workload under its guard. Destroying it ends the workload and waits for that: the grace period and at worst
 /// half a minute more; output that nobody read is thrown away meanwhile. One thread at a time.
 class GuardedProcess {
@@ -70,10 +72,11 @@ class GuardedProcess {
 
   pid_t workload_pid() const { return workload_; }
 
-  /// Does what Ctrl-C does in a terminal: SIGINT now, then as `stop()` after the grace period. Does not wait.
-  void interrupt();
-  /// Asks the guard to end the workload: SIGTERM now, SIGKILL after the grace period. Does not wait.
-  void stop();
+  // With a grace period of their own, if they are given one. None of them waits.
+  /// Does what Ctrl-C does in a terminal: SIGINT now, then as `stop()` after the grace period.
+  void interrupt(std::optional<Nanos> grace = std::nullopt);
+  /// Asks the guard to end the workload: SIGTERM now, SIGKILL after the grace period.
+  void stop(std::optional<Nanos> grace = std::nullopt);
   /// SIGKILL for all descendants at once.
   void kill_now();
 
@@ -86,7 +89,7 @@ class GuardedProcess {
   Result<void> await_start();
   void read_report();
   void wait_for_guard();
-  void command(char byte);
+  void command(const GuardCommand& command);
 
   FileDescriptor out_, error_, events_, report_, control_;
   pid_t guard_ = -1;  ///< until it was waited for

@@ -34,12 +34,12 @@ constexpr Nanos kFirstReminder = std::chrono::milliseconds(100);
 constexpr Nanos kMaxReminderPeriod = std::chrono::seconds(2);
 constexpr std::size_t kMaxNames = 32;
 
+Nanos within_reason(Nanos grace) { return std::clamp<Nanos>(grace, Nanos(0), std::chrono::hours(24)); }
+
 class Guard {
  public:
   Guard(pid_t first, Nanos grace, FileDescriptor signals)
-      : first_(first),
-        grace_(std::clamp<Nanos>(grace, Nanos(0), std::chrono::hours(24))),
-        signals_(std::move(signals)) {}
+      : first_(first), grace_(within_reason(grace)), signals_(std::move(signals)) {}
 
   /// Returns when no descendant is left, or when the rest cannot be ended.
   GuardReport watch();
@@ -49,9 +49,9 @@ class Guard {
   void act();
   void wait();
   void obey();
-  void interrupt();
-  void stop();
-  void terminate_all();
+  void interrupt(Nanos grace);
+  void stop(Nanos grace);
+  void terminate_all(Nanos grace);
   void remind();
   std::vector<ProcessStat> living() const;
   std::vector<std::string> living_names() const;
@@ -70,6 +70,7 @@ class Guard {
   std::set<std::pair<pid_t, std::uint64_t>> asked_to_end_;  ///< each gets SIGTERM once: many take a second as "now!"
   std::optional<SteadyTime> settled_at_;
   std::optional<SteadyTime> stop_at_;  ///< for one that goes on after SIGINT
+  Nanos stop_grace_{};                 ///< to give it then
   std::optional<SteadyTime> remind_at_;
   Nanos reminder_period_ = kFirstReminder;
   std::optional<SteadyTime> kill_at_;
@@ -115,9 +116,9 @@ void Guard::act() {
   if (settled_at_ && now() >= *settled_at_ && !looked_for_left_behind_) {
     looked_for_left_behind_ = true;
     report_.left_behind = living_names();
-    terminate_all();
+    terminate_all(grace_);
   }
-  if (stop_at_ && now() >= *stop_at_) stop();
+  if (stop_at_ && now() >= *stop_at_) stop(stop_grace_);
   if (remind_at_ && now() >= *remind_at_) remind();
   if (!kill_at_ || now() < *kill_at_) return;
   remind_at_.reset();
@@ -161,38 +162,40 @@ void Guard::wait() {
 }
 
 void Guard::obey() {
-  char command = 0;
-  const ssize_t got = ::read(control_.get(), &command, 1);
+  GuardCommand command;
+  const ssize_t got = ::read(control_.get(), &command, sizeof command);
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (got <= 0) control_.reset();  // the parent is gone, even if by SIGKILL
-  if (got == 1 && command == kGuardInterrupt) return interrupt();
-  stop();
-  if (got == 1 && command == kGuardKill) kill_at_ = now();
+  const Nanos grace = command.has_grace ? within_reason(command.grace) : grace_;
+  if (command.what == GuardCommand::What::interrupt) return interrupt(grace);
+  stop(grace);
+  if (command.what == GuardCommand::What::kill) kill_at_ = now();
 }
 
 /// As a terminal does it: every process gets it. What handles it may save its work; it has the grace period for that.
-void Guard::interrupt() {
+void Guard::interrupt(Nanos grace) {
   report_.stopped = report_.stopped || !first_ended_;
   for (const auto& process : living()) {
     send_signal(process, SIGINT);
     send_signal(process, SIGCONT);  // one that is stopped would not see it
   }
-  if (!kill_at_) stop_at_ = now() + grace_;
+  if (!kill_at_) stop_at_ = now() + grace;
+  stop_grace_ = grace;
 }
 
-void Guard::stop() {
+void Guard::stop(Nanos grace) {
   stop_at_.reset();
   report_.stopped = report_.stopped || !first_ended_;
-  terminate_all();
+  terminate_all(grace);
 }
 
-void Guard::terminate_all() {
+void Guard::terminate_all(Nanos grace) {
   for (const auto& process : living()) {
     if (!asked_to_end_.emplace(process.pid, process.start_ticks).second) continue;
     send_signal(process, SIGTERM);
     send_signal(process, SIGCONT);  // one that is stopped would not see it
   }
-  kill_at_ = std::min(kill_at_.value_or(SteadyTime::max()), now() + grace_);
+  kill_at_ = std::min(kill_at_.value_or(SteadyTime::max()), now() + grace);
   reminder_period_ = kFirstReminder;
   remind_at_ = now() + reminder_period_;
 }

@@ -12,14 +12,18 @@ namespace assay {
 // What `GuardedProcess` and the guard say to each other. Both are always the same binary, so nothing is versioned.
 
 // The guard's descriptors; 0, 1 and 2 are the workload's own.
-inline constexpr int kGuardControl = 3;  ///< one byte per command; its end means that the parent is gone
+inline constexpr int kGuardControl = 3;  ///< one packet per command; its end means that the parent is gone
 inline constexpr int kGuardReport = 4;   ///< two lines of JSON: how the start went, how the workload ended
 inline constexpr int kGuardEvents = 5;   ///< passed on to the workload
 inline constexpr int kGuardRequest = 6;  ///< what to run
 
-inline constexpr char kGuardInterrupt = 'i';
-inline constexpr char kGuardTerminate = 't';
-inline constexpr char kGuardKill = 'k';
+/// What goes over the control socket, as it lies in memory.
+struct GuardCommand {
+  enum class What : char { interrupt, terminate, kill };
+  What what = What::terminate;
+  bool has_grace = false;  ///< else that of the request holds
+  Nanos grace{};
+};
 
 /// Where the workload finds its event pipe. One digit, since dash can redirect to no other; not one of the first,
 /// which scripts like to use, nor 9, which the flock(1) manual uses.

@@ -17,9 +17,9 @@
 #include <thread>
 
 #include "base/guard_protocol.h"
-#include "base/ids.h"
 #include "base/process_tree.h"
 #include "base/spawn.h"
+#include "support/process_mark.h"
 
 namespace assay {
 namespace {
@@ -43,31 +43,6 @@ bool eventually(const std::function<bool()>& holds) {
   return true;
 }
 
-/// An environment variable that marks every process of one test, so that it is found wherever it has escaped to.
-class Mark {
- public:
-  std::string name() const { return "ASSAY_TEST_MARK"; }
-  std::string value() const { return value_; }
-
-  /// Names of the living processes that carry it.
-  std::vector<std::string> bearers() const {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      const auto pid = std::atoi(entry.path().filename().c_str());
-      if (pid <= 0) continue;
-      // A zombie has no environment any more.
-      const auto environment = read_file(entry.path() / "environ");
-      if (!environment || environment->find(name() + "=" + value_) == std::string::npos) continue;
-      const auto process = read_process_stat(pid);
-      if (process && process->alive()) names.push_back(process->name);
-    }
-    return names;
-  }
-
- private:
-  std::string value_ = new_id();
-};
-
 /// Four processes that are hard to get rid of, with their first one waiting for them.
 std::string tree_of_four() {
   return fmt::format(
@@ -79,10 +54,7 @@ std::string tree_of_four() {
       kWorkloadEvents);
 }
 
-bool tree_stands(const Mark& mark) {
-  const auto names = mark.bearers();
-  return std::count(names.begin(), names.end(), "sleep") == 4;
-}
+bool tree_stands(const ProcessMark& mark) { return mark.count("sleep") == 4; }
 
 GuardedProcess start(const GuardedOptions& options) {
   auto process = GuardedProcess::start(options);
@@ -284,7 +256,7 @@ TEST(Guard, StopEndsAWorkloadThatIsSuspended) {
 }
 
 TEST(Guard, StopEndsTheWholeTree) {
-  const Mark mark;
+  const ProcessMark mark;
   auto process = start(
       {.arguments = {"sh", "-c", tree_of_four()}, .environment = {{mark.name(), mark.value()}}, .grace = kShortGrace});
   ASSERT_TRUE(eventually([&] { return tree_stands(mark); }));
@@ -307,8 +279,29 @@ TEST(Guard, InterruptIsCtrlCThenTermThenKill) {
   EXPECT_EQ(interrupted("trap '' INT TERM").signal, SIGKILL);
 }
 
+TEST(Guard, StopAndInterruptMayHaveAGraceOfTheirOwn) {
+  const auto deaf = [](const std::string& signals) {
+    auto process = start_shell(fmt::format("trap '' {}; echo ready; while :; do sleep 1000; done", signals),
+                               std::chrono::hours(10));
+    wait_for_line(process.out_fd(), "ready\n");
+    return process;
+  };
+  auto stopped = deaf("TERM");
+  stopped.stop(kShortGrace);
+  EXPECT_EQ(finished(stopped).signal, SIGKILL);
+  auto interrupted = deaf("INT TERM");
+  interrupted.interrupt(kShortGrace);
+  EXPECT_EQ(finished(interrupted).signal, SIGKILL);
+  // The second one cuts the first one's patience short, and not the other way round.
+  auto hurried = deaf("TERM");
+  hurried.stop();
+  hurried.stop(kShortGrace);
+  hurried.stop(std::chrono::hours(10));
+  EXPECT_EQ(finished(hurried).signal, SIGKILL);
+}
+
 TEST(Guard, KillNowDoesNotWaitForTheGrace) {
-  const Mark mark;
+  const ProcessMark mark;
   auto process = start({.arguments = {"sh", "-c", tree_of_four()},
                         .environment = {{mark.name(), mark.value()}},
                         .grace = std::chrono::hours(10)});
@@ -329,7 +322,7 @@ TEST(Guard, KillNowCutsAGraceShort) {
 }
 
 TEST(Guard, EndsAndNamesWhatTheFirstProcessLeavesBehind) {
-  const Mark mark;
+  const ProcessMark mark;
   // Each is waited for until it runs under its own name.
   const std::string script =
       "named() { while [ \"$(cat /proc/$1/comm)\" != $2 ]; do :; done; }; "
@@ -347,7 +340,7 @@ TEST(Guard, EndsAndNamesWhatTheFirstProcessLeavesBehind) {
 }
 
 TEST(Guard, NothingOutlivesAParentThatIsKilled) {
-  const Mark mark;
+  const ProcessMark mark;
   const pid_t parent = ::fork();
   if (parent == 0) {
     // By the environment of this process the guard carries the mark, too.
@@ -364,7 +357,7 @@ TEST(Guard, NothingOutlivesAParentThatIsKilled) {
 }
 
 TEST(Guard, NothingOutlivesTheObject) {
-  const Mark mark;
+  const ProcessMark mark;
   {
     const auto process = start({.arguments = {"sh", "-c", tree_of_four()},
                                 .environment = {{mark.name(), mark.value()}},
@@ -385,7 +378,7 @@ TEST(Guard, AMovedFromObjectEndsNothing) {
 }
 
 TEST(Guard, AKilledGuardIsReportedAndTakesTheWorkloadWithIt) {
-  const Mark mark;
+  const ProcessMark mark;
   auto process = start({.arguments = {"sh", "-c", "sleep 1000 & wait"}, .environment = {{mark.name(), mark.value()}}});
   ASSERT_TRUE(eventually([&] { return mark.bearers().size() == 2; }));
   const pid_t guard = read_process_stat(process.workload_pid())->parent;

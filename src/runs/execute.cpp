@@ -59,21 +59,22 @@ struct Outcome {
   RunFacts facts;
 };
 
-/// Starts and follows the workload; fills in the times of `run`.
-Result<Outcome> record_workload(Run& run, RunWriter& writer, RecorderOptions recorder_options, const Workload& workload,
+/// Starts and follows the workload; fills in the times of `run`. `token`: see Job.
+Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, const Workload& workload,
                                 const RunServices& services) {
   ASSAY_TRY(auto patterns, TextMetrics::make(workload.patterns));
-  GuardedOptions process_options = workload.process;
-  process_options.environment["ASSAY_RUN_ID"] = writer.run_id();
-  recorder_options.output_limit = workload.output_limit;
+  Job job = workload.job;
+  job.name = run.name;
+  job.token = std::move(token);
+  job.environment["ASSAY_RUN_ID"] = writer.run_id();
 
   const SteadyTime started = services.clock.now();
-  ASSAY_TRY(auto process, GuardedProcess::start(process_options));
-  RunRecorder recorder(writer, std::move(patterns), recorder_options, services.clock);
-  auto sources = services.make_sources(process.workload_pid());
+  ASSAY_TRY(const auto running, services.launcher.start(job));
+  RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit}, services.clock);
+  auto sources = services.make_sources(running->first_process());
   services.observer.on_start(run);
-  const FollowOptions options{.time_limit = workload.time_limit, .stop_fd = services.stop_fd};
-  Outcome outcome{follow(process, recorder, sources, services.observer, options, services.clock), {}};
+  const FollowOptions options{.time_limit = workload.time_limit, .grace = job.grace, .stop_fd = services.stop_fd};
+  Outcome outcome{follow(*running, recorder, sources, services.observer, options, services.clock), {}};
   outcome.facts = recorder.facts();
   run.duration = services.clock.now() - started;
   run.ended = run.started + run.duration;
@@ -86,7 +87,7 @@ Result<Run> execute_run(Run run, const Workload& workload, const RunServices& se
   run.created = run.started = services.clock.wall();
   run.state = RunState::running;
   ASSAY_TRY(auto writer, begin_run(services.store, run));
-  auto outcome = record_workload(run, *writer, {}, workload, services);
+  auto outcome = record_workload(run, *writer, run.id, workload, services);
   if (!outcome) {
     // Nothing was measured: a mistyped program name should not litter the list of runs.
     writer.reset();
@@ -157,7 +158,7 @@ Result<Run> join_run(Run run, const JobPlace& place, const Workload& workload, c
   }
   run.id = writer->run_id();
   run.started = services.clock.wall();
-  ASSAY_TRY(auto outcome, record_workload(run, *writer, {}, workload, services));
+  ASSAY_TRY(auto outcome, record_workload(run, *writer, run.id + "/" + name, workload, services));
   judge(run, outcome.facts, outcome.ending);
   run.state = RunState::ended;
   if (auto finished = writer->finish(run); !finished) log_error("rank {}: {}", place.rank, finished.error().text());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "launch/launcher.h"
 #include "machine/job.h"
 #include "model/run.h"
 #include "runs/follow.h"
@@ -18,16 +19,19 @@ namespace assay {
 /// What it takes to do a run: handed in by the program, so that tests can hand in others.
 struct RunServices {
   RunStore& store;
+  Launcher& launcher;
   const Clock& clock;
   RunObserver& observer;
-  /// The metric sources to read during a run; the argument is the workload's first process.
-  std::function<std::vector<std::unique_ptr<MetricSource>>(pid_t)> make_sources;
+  /// The metric sources to read during a run; the argument is the workload's first process, if it is one of this
+  /// machine.
+  std::function<std::vector<std::unique_ptr<MetricSource>>(std::optional<pid_t>)> make_sources;
   int stop_fd = -1;  ///< see FollowOptions
 };
 
-/// Does one run from start to verdict: stores it, starts the workload under its guard, follows it, judges it, stores
-/// the result. `run` carries name, kind, tags, settings and provenance. An error means that there is no run: nothing
-/// could be started. A workload that fails is not an error here but a run whose verdict is `failed`.
+/// Does one run from start to verdict: stores it, starts the workload, follows it, judges it, stores the result. `run`
+/// carries name, kind, tags, settings and provenance. An error means that there is no run: nothing could be started. A
+/// workload that fails is not an error here but a run whose verdict is `failed`. Any number of threads, each with a
+/// run, an observer and a `stop_fd` of its own.
 Result<Run> execute_run(Run run, const Workload& workload, const RunServices& services);
 
 /// The process of rank > 0 in a job of several (srun, mpirun, torchrun): follows its own workload and adds its system

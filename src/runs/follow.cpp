@@ -1,10 +1,8 @@
 #include "runs/follow.h"
 
-#include <poll.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
+#include <algorithm>
 
 #include "base/log.h"
 
@@ -15,21 +13,22 @@ namespace {
 /// no more. Shorter would cost a system call and a small frame per line.
 constexpr Nanos kFlushPeriod = std::chrono::milliseconds(50);
 constexpr Nanos kProgressPeriod = std::chrono::milliseconds(200);
-/// All writers are dead when the report is there; pipes that still do not end are held by a stranger.
+/// All writers are dead when the job has ended; streams that still do not end are held by a stranger.
 constexpr Nanos kDrainLimit = std::chrono::seconds(2);
 constexpr Nanos kReadingLimit = std::chrono::milliseconds(500);
-/// Reads of one pipe in a row, so that a flood on one does not starve the others.
+/// Reads of one stream in a row, so that a flood on one does not starve the others.
 constexpr int kReadsInARow = 4;
 
 class Follower {
  public:
-  Follower(GuardedProcess& process, RunRecorder& recorder, std::vector<std::unique_ptr<MetricSource>>& sources,
+  Follower(RunningJob& job, RunRecorder& recorder, std::vector<std::unique_ptr<MetricSource>>& sources,
            RunObserver& observer, const FollowOptions& options, const Clock& clock)
-      : process_(process),
+      : job_(job),
         recorder_(recorder),
         sources_(sources),
         observer_(observer),
         options_(options),
+        stop_fd_(options.stop_fd),
         clock_(clock),
         started_(clock.now()),
         next_sample_(started_),
@@ -39,13 +38,13 @@ class Follower {
 
   Ending run() {
     while (!done()) {
-      wait();
+      const JobReady ready = job_.wait(next_wake(), stop_fd_);
       const SteadyTime now = clock_.now();
-      for (int i = 0; i < 3; ++i) {
-        if (polled_[i].revents) read_pipe(i);
+      for (const auto stream : kJobStreams) {
+        if (ready.streams[stream]) read_stream(stream);
       }
-      if (polled_[3].revents) take_report(now);
-      if (polled_[4].revents) take_stop_request();
+      if (ready.ended) take_ending(now);
+      if (ready.woken) take_stop_request();
       check_time_limit(now);
       sample(now);
       if (dirty_ && now - last_flush_ >= kFlushPeriod) flush(now);
@@ -61,51 +60,41 @@ class Follower {
  private:
   bool done() const {
     if (!ended_at_) return false;
-    const bool drained = !open_[0] && !open_[1] && !open_[2];
-    return drained || clock_.now() - *ended_at_ > kDrainLimit;
+    return closed_ == kJobStreams.size() || clock_.now() - *ended_at_ > kDrainLimit;
   }
 
-  void wait() {
-    const std::array<int, 5> fds = {open_[0] ? process_.out_fd() : -1, open_[1] ? process_.error_fd() : -1,
-                                    open_[2] ? process_.events_fd() : -1, ended_at_ ? -1 : process_.report_fd(),
-                                    options_.stop_fd};
-    for (std::size_t i = 0; i < fds.size(); ++i) polled_[i] = {.fd = fds[i], .events = POLLIN, .revents = 0};
-    SteadyTime wake = std::min(next_sample_, next_progress_);
+  SteadyTime next_wake() const {
+    SteadyTime wake = next_progress_;
     if (dirty_) wake = std::min(wake, last_flush_ + kFlushPeriod);
+    if (ended_at_) return wake;
     if (options_.time_limit.count() > 0 && ending_.by == EndedBy::itself)
       wake = std::min(wake, started_ + options_.time_limit);
-    const auto patience = std::chrono::ceil<std::chrono::milliseconds>(wake - clock_.now()).count();
-    ::poll(polled_.data(), polled_.size(), static_cast<int>(std::clamp<std::int64_t>(patience, 0, 1000)));
+    return std::min(wake, next_sample_);
   }
 
-  void read_pipe(int which) {
-    const int fd = polled_[static_cast<std::size_t>(which)].fd;
+  void read_stream(JobStream stream) {
     for (int i = 0; i < kReadsInARow; ++i) {
-      const ssize_t got = ::read(fd, buffer_.data(), buffer_.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0 && errno == EAGAIN) return;
-      if (got <= 0) {
-        open_[which] = false;
-        return;
-      }
+      const auto got = job_.read(stream, buffer_);
+      if (!got) ++closed_;
+      if (!got || *got == 0) return;
       dirty_ = true;
-      const std::string_view bytes(buffer_.data(), static_cast<std::size_t>(got));
-      if (which == 2) {
+      const std::string_view bytes(buffer_.data(), *got);
+      if (stream == JobStream::events) {
         recorder_.add_events(bytes);
       } else {
-        const auto stream = which == 0 ? OutputStream::out : OutputStream::error;
-        const std::string_view text = recorder_.add_output(stream, bytes);
-        if (!text.empty()) observer_.on_output(stream, text);
+        const auto output = stream == JobStream::out ? OutputStream::out : OutputStream::error;
+        const std::string_view text = recorder_.add_output(output, bytes);
+        if (!text.empty()) observer_.on_output(output, text);
       }
     }
   }
 
-  void take_report(SteadyTime now) {
-    auto report = process_.poll_report();
-    if (!report) {
-      ending_.guard_error = std::move(report).error();
-    } else if (*report) {
-      ending_.report = **report;
+  void take_ending(SteadyTime now) {
+    auto ending = job_.ending();
+    if (!ending) {
+      ending_.lost = std::move(ending).error();
+    } else if (*ending) {
+      ending_.job = **std::move(ending);
     } else {
       return;
     }
@@ -116,13 +105,15 @@ class Follower {
 
   void take_stop_request() {
     char byte = 0;
-    if (::read(options_.stop_fd, &byte, 1) != 1) return;
+    const ssize_t got = ::read(stop_fd_, &byte, 1);
+    if (got == 0) stop_fd_ = -1;  // nobody is left who could ask
+    if (got != 1) return;
     if (ending_.by == EndedBy::user) {
-      process_.kill_now();
+      job_.kill();
     } else if (byte == FollowOptions::kInterrupt) {
-      process_.interrupt();
+      job_.interrupt(options_.grace);
     } else {
-      process_.stop();
+      job_.stop(options_.grace);
     }
     ending_.by = EndedBy::user;
   }
@@ -131,7 +122,7 @@ class Follower {
     if (options_.time_limit.count() == 0 || ending_.by != EndedBy::itself || ended_at_) return;
     if (now - started_ < options_.time_limit) return;
     ending_.by = EndedBy::time_limit;
-    process_.stop();
+    job_.stop(options_.grace);
   }
 
   void sample(SteadyTime now) {
@@ -159,11 +150,12 @@ class Follower {
     last_flush_ = now;
   }
 
-  GuardedProcess& process_;
+  RunningJob& job_;
   RunRecorder& recorder_;
   std::vector<std::unique_ptr<MetricSource>>& sources_;
   RunObserver& observer_;
   const FollowOptions& options_;
+  int stop_fd_;
   const Clock& clock_;
   SteadyTime started_;
   SteadyTime next_sample_;
@@ -171,17 +163,16 @@ class Follower {
   SteadyTime last_flush_;
   std::optional<SteadyTime> ended_at_;
   std::vector<char> buffer_;
-  std::array<pollfd, 5> polled_{};
-  std::array<bool, 3> open_ = {true, true, true};  ///< output, error, events
+  std::size_t closed_ = 0;  ///< streams that have ended
   bool dirty_ = false;
   Ending ending_;
 };
 
 }  // namespace
 
-Ending follow(GuardedProcess& process, RunRecorder& recorder, std::vector<std::unique_ptr<MetricSource>>& sources,
+Ending follow(RunningJob& job, RunRecorder& recorder, std::vector<std::unique_ptr<MetricSource>>& sources,
               RunObserver& observer, const FollowOptions& options, const Clock& clock) {
-  return Follower(process, recorder, sources, observer, options, clock).run();
+  return Follower(job, recorder, sources, observer, options, clock).run();
 }
 
 }  // namespace assay

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/guard.h"
+#include "launch/launcher.h"
 #include "runs/judge.h"
 #include "runs/recorder.h"
 #include "telemetry/metric_source.h"
@@ -27,6 +27,7 @@ class RunObserver {
 
 struct FollowOptions {
   Nanos time_limit{0};                            ///< 0: none
+  Nanos grace = std::chrono::seconds(5);          ///< between the signals that end it
   Nanos sample_period = std::chrono::seconds(1);  ///< between readings of the metric sources
   /// Becomes readable when the user wants to stop: one byte asks the workload to end, a second one kills it.
   int stop_fd = -1;
@@ -34,8 +35,9 @@ struct FollowOptions {
   static constexpr char kInterrupt = 'i';
 };
 
-/// Reads everything a workload prints and sends until it has ended and its pipes are empty. Blocks that long.
-Ending follow(GuardedProcess& process, RunRecorder& recorder, std::vector<std::unique_ptr<MetricSource>>& sources,
+/// Reads everything a workload prints and sends until it has ended and its streams are empty. Blocks that long. Any
+/// number of threads, each with a job of its own.
+Ending follow(RunningJob& job, RunRecorder& recorder, std::vector<std::unique_ptr<MetricSource>>& sources,
               RunObserver& observer, const FollowOptions& options, const Clock& clock);
 
 }  // namespace assay

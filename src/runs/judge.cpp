@@ -34,25 +34,24 @@ bool mentions_out_of_memory(std::string_view text) {
          text.find("Cannot allocate memory") != std::string_view::npos;
 }
 
-RunError error_from_exit(const RunFacts& facts, const GuardReport& report) {
+RunError error_from_exit(const RunFacts& facts, const JobEnding& job) {
   const std::string& said = facts.last_error_line;
   const std::string suffix = said.empty() ? "" : fmt::format(": {}", said);
-  if (report.signal) {
-    RunError error{
-        .kind = ErrorKind::crash,
-        .message = fmt::format("ended by signal {} ({}){}", *report.signal, strsignal(*report.signal), suffix)};
-    if (*report.signal == SIGKILL) {
+  if (job.signal) {
+    RunError error{.kind = ErrorKind::crash,
+                   .message = fmt::format("ended by signal {} ({}){}", *job.signal, strsignal(*job.signal), suffix)};
+    if (*job.signal == SIGKILL) {
       error.hint = "Somebody killed it. If it was the kernel, for lack of memory, `dmesg | grep -i oom` says so.";
     }
     return error;
   }
   if (mentions_out_of_memory(said)) {
     return {.kind = ErrorKind::oom,
-            .message = fmt::format("out of memory (exit code {}){}", *report.exit_code, suffix),
+            .message = fmt::format("out of memory (exit code {}){}", *job.exit_code, suffix),
             .hint = "Try a smaller batch, a shorter sequence, or gradient checkpointing."};
   }
   return {.kind = ErrorKind::crash,
-          .message = fmt::format("ended with exit code {}{}", *report.exit_code, suffix),
+          .message = fmt::format("ended with exit code {}{}", *job.exit_code, suffix),
           .hint = "`assay logs` shows what it printed."};
 }
 
@@ -68,10 +67,10 @@ std::optional<RunError> find_error(const Run& run, const RunFacts& facts, const 
         .hint = "Raise `time_limit`, or give it less to do."};
   }
   if (facts.error) return facts.error;
-  if (ending.guard_error) {
-    return RunError{.kind = ErrorKind::crash, .message = ending.guard_error->text(), .hint = ending.guard_error->hint};
+  if (ending.lost) {
+    return RunError{.kind = ErrorKind::crash, .message = ending.lost->text(), .hint = ending.lost->hint};
   }
-  if (ending.report.signal || ending.report.exit_code.value_or(0) != 0) return error_from_exit(facts, ending.report);
+  if (ending.job.signal || ending.job.exit_code.value_or(0) != 0) return error_from_exit(facts, ending.job);
   return std::nullopt;
 }
 
@@ -185,16 +184,16 @@ void add_non_finite_flags(Run& run, const RunFacts& facts) {
 }
 
 void add_machine_flags(Run& run, const Ending& ending) {
-  if (!ending.report.left_behind.empty()) {
+  if (!ending.job.left_behind.empty()) {
     run.flags.push_back(
         {"left_processes", "workload",
-         fmt::format("It left {} process{} running, which were ended: {}.", ending.report.left_behind.size(),
-                     ending.report.left_behind.size() == 1 ? "" : "es", join(ending.report.left_behind, ", "))});
+         fmt::format("It left {} process{} running, which were ended: {}.", ending.job.left_behind.size(),
+                     ending.job.left_behind.size() == 1 ? "" : "es", join(ending.job.left_behind, ", "))});
   }
-  if (!ending.report.still_running.empty()) {
+  if (!ending.job.still_running.empty()) {
     run.flags.push_back({"left_processes", "workload",
                          fmt::format("Even SIGKILL did not end {}: hanging in a driver, or not ours to end.",
-                                     join(ending.report.still_running, ", "))});
+                                     join(ending.job.still_running, ", "))});
   }
   // srun and mpirun bind each rank to cores of its own: then the machine's cores are what they share.
   const int cores = run.provenance.job.empty() ? run.provenance.cpu_cores : run.provenance.machine_cores;
@@ -236,9 +235,9 @@ void collect_metrics(Run& run, const RunFacts& facts, const Ending& ending) {
   for (const auto& [name, value] : facts.last) run.metrics[name] = value;
   for (const auto& [name, value] : facts.results) run.metrics[name] = value;
   run.metrics["duration_seconds"] = seconds_of(run.duration);
-  if (ending.guard_error) return;
-  run.metrics["cpu_seconds"] = seconds_of(ending.report.user_time + ending.report.system_time);
-  run.metrics["host_rss_peak_bytes"] = static_cast<double>(ending.report.peak_rss_bytes);
+  if (!ending.job.usage) return;
+  run.metrics["cpu_seconds"] = seconds_of(ending.job.usage->user_time + ending.job.usage->system_time);
+  run.metrics["host_rss_peak_bytes"] = static_cast<double>(ending.job.usage->peak_rss_bytes);
 }
 
 }  // namespace
@@ -283,8 +282,8 @@ int exit_code_of(const Run& run) {
 }
 
 void judge(Run& run, const RunFacts& facts, const Ending& ending) {
-  run.exit_code = ending.report.exit_code;
-  run.signal = ending.report.signal;
+  run.exit_code = ending.job.exit_code;
+  run.signal = ending.job.signal;
   collect_metrics(run, facts, ending);
   run.flags = facts.flags;
   add_protocol_flags(run, facts);

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "base/guard.h"
+#include "launch/launcher.h"
 #include "model/run.h"
 #include "runs/recorder.h"
 
@@ -15,8 +15,8 @@ enum class EndedBy { itself, time_limit, user };
 /// How a workload ended, seen from outside.
 struct Ending {
   EndedBy by = EndedBy::itself;
-  GuardReport report;
-  std::optional<Error> guard_error;  ///< the guard itself died: `report` is empty
+  JobEnding job;
+  std::optional<Error> lost;  ///< whoever watched it died, so that nobody knows: `job` is empty
 };
 
 /// Exit code of the command that did this run: 0 valid, 1 failed, 3 this machine cannot, 4 flagged or invalid.

@@ -13,7 +13,7 @@ using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-Ending finished(int exit_code = 0) { return {.report = {.exit_code = exit_code}}; }
+Ending finished(int exit_code = 0) { return {.job = {.exit_code = exit_code}}; }
 
 Run judged(const RunFacts& facts, const Ending& ending, Run run = {}) {
   judge(run, facts, ending);
@@ -53,7 +53,7 @@ TEST(Judge, OutOfMemoryIsRecognisedWithAHint) {
 }
 
 TEST(Judge, SignalsAreNamed) {
-  const auto run = judged({}, {.report = {.signal = SIGSEGV}});
+  const auto run = judged({}, {.job = {.signal = SIGSEGV}});
   EXPECT_EQ(run.error->kind, ErrorKind::crash);
   EXPECT_THAT(run.error->message, HasSubstr("signal 11 (Segmentation fault)"));
   EXPECT_EQ(run.signal, SIGSEGV);
@@ -73,10 +73,10 @@ TEST(Judge, TheWorkloadsOwnErrorIsTheCause) {
 }
 
 TEST(Judge, StoppedByTheUserOrTheTimeLimit) {
-  const auto stopped = judged({}, {.by = EndedBy::user, .report = {.signal = SIGTERM}});
+  const auto stopped = judged({}, {.by = EndedBy::user, .job = {.signal = SIGTERM}});
   EXPECT_EQ(stopped.verdict, Verdict::interrupted);
   EXPECT_EQ(stopped.error->kind, ErrorKind::interrupted);
-  const auto late = judged({}, {.by = EndedBy::time_limit, .report = {.signal = SIGTERM}});
+  const auto late = judged({}, {.by = EndedBy::time_limit, .job = {.signal = SIGTERM}});
   EXPECT_EQ(late.verdict, Verdict::failed);
   EXPECT_EQ(late.error->kind, ErrorKind::timeout);
   EXPECT_EQ(exit_code_of(late), 1);
@@ -158,7 +158,7 @@ TEST(Judge, JudgingTwiceSaysTheSame) {
 
 TEST(Judge, ProcessesThatCannotBeEndedAreFlagged) {
   Ending ending = finished();
-  ending.report.still_running = {"nvidia-hang"};
+  ending.job.still_running = {"nvidia-hang"};
   EXPECT_THAT(judged({}, ending).flags, Contains(Field(&Flag::message, HasSubstr("nvidia-hang"))));
 }
 
@@ -193,7 +193,7 @@ TEST(Judge, DroppedOutputIsARemarkOnly) {
 
 TEST(Judge, ProcessesLeftBehindAreFlagged) {
   Ending ending = finished();
-  ending.report.left_behind = {"redis-server", "sleep"};
+  ending.job.left_behind = {"redis-server", "sleep"};
   const auto run = judged({}, ending);
   EXPECT_EQ(run.verdict, Verdict::flagged);
   EXPECT_THAT(run.flags, Contains(Field(&Flag::message, HasSubstr("redis-server, sleep"))));

@@ -68,8 +68,8 @@ Result<Run> start_planned(const PlannedRun& planned, Run run, const StudyOptions
                           const RunServices& services) {
   const TemporaryFolder scratch;
   ASSAY_TRY(const auto workload, make_workload(planned, options.programs, scratch.path()));
-  run.provenance.command = redact_command(workload.process.arguments);
-  if (workload.process.folder) run.provenance.working_directory = workload.process.folder->string();
+  run.provenance.command = redact_command(workload.job.arguments);
+  if (workload.job.folder) run.provenance.working_directory = workload.job.folder->string();
   return execute_run(std::move(run), workload, services);
 }
 

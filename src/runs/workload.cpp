@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 
 #include "base/files.h"
@@ -35,18 +37,26 @@ std::string scalar_text(const json::value& value) {
   return json::serialize(value);
 }
 
-void describe_command(const json::object& settings, Workload& workload) {
+/// What a workload is made from.
+struct Ingredients {
+  const PlannedRun& planned;
+  const Programs& programs;
+  const std::filesystem::path& scratch;
+};
+
+Result<void> describe_command(const Ingredients& from, Workload& workload) {
+  const json::object& settings = from.planned.spec;
   const auto* command = find_setting(settings, "command");
   ASSAY_ASSERT(command);
   if (const auto* list = command->if_array()) {
-    for (const auto& argument : *list) workload.process.arguments.push_back(scalar_text(argument));
+    for (const auto& argument : *list) workload.job.arguments.push_back(scalar_text(argument));
   } else {
-    workload.process.arguments = {"sh", "-c", scalar_text(*command)};
+    workload.job.arguments = {"sh", "-c", scalar_text(*command)};
   }
-  if (const auto folder = text_setting(settings, "folder"); !folder.empty()) workload.process.folder = folder;
+  if (const auto folder = text_setting(settings, "folder"); !folder.empty()) workload.job.folder = folder;
   if (const auto* variables = find_setting(settings, "env"); variables && variables->is_object()) {
     for (const auto& variable : variables->get_object()) {
-      workload.process.environment[std::string(variable.key())] = scalar_text(variable.value());
+      workload.job.environment[std::string(variable.key())] = scalar_text(variable.value());
     }
   }
   if (const auto* metrics = find_setting(settings, "metrics"); metrics && metrics->is_object()) {
@@ -55,38 +65,68 @@ void describe_command(const json::object& settings, Workload& workload) {
     }
   }
   workload.output_limit = static_cast<std::size_t>(number_setting(settings, "output_limit", 64.0 * (1 << 20)));
-  workload.process.grace = duration_setting(settings, "grace", workload.process.grace);
+  workload.job.grace = duration_setting(settings, "grace", workload.job.grace);
+  return {};
 }
 
-Result<void> describe_training(const PlannedRun& planned, const Programs& programs,
-                               const std::filesystem::path& scratch, Workload& workload) {
-  if (programs.engine.empty()) {
-    return Error{
-        .kind = ErrorKind::no_engine,
-        .message = "assay-engine was not found beside assay, in ASSAY_ENGINE or on the PATH",
-        .hint = "Build it with `cmake --preset release && cmake --build --preset release`, or set ASSAY_ENGINE."};
-  }
-  const auto spec = scratch / "spec.json";
-  ASSAY_CHECK(write_file_atomically(spec, pretty_json(planned.spec)));
+Result<void> describe_training(const Ingredients& from, Workload& workload) {
+  const auto spec = from.scratch / "spec.json";
+  ASSAY_CHECK(write_file_atomically(spec, pretty_json(from.planned.spec)));
   // OpenMP must know before it is loaded; the engine would have to start itself a second time.
   if (!std::getenv("OMP_WAIT_POLICY") && !std::getenv("GOMP_SPINCOUNT")) {
-    workload.process.environment["OMP_WAIT_POLICY"] = "passive";
+    workload.job.environment["OMP_WAIT_POLICY"] = "passive";
   }
-  workload.process.arguments = {programs.engine.string(), "train", "--spec", spec.string()};
-  if (planned.ranks > 1) {
-    workload.process.arguments.push_back("--ranks");
-    workload.process.arguments.push_back(std::to_string(planned.ranks));
+  workload.job.arguments = {from.programs.engine.string(), "train", "--spec", spec.string()};
+  if (from.planned.ranks > 1) {
+    workload.job.arguments.push_back("--ranks");
+    workload.job.arguments.push_back(std::to_string(from.planned.ranks));
   }
   return {};
 }
 
-void describe_null(const json::object& settings, const Programs& programs, Workload& workload) {
-  workload.process.arguments = {programs.self.string(), kNullWorkloadArgument};
+Result<void> describe_null(const Ingredients& from, Workload& workload) {
+  workload.job.arguments = {from.programs.self.string(), kNullWorkloadArgument};
   for (const std::string_view key : {"steps", "rate", "metrics_per_step"}) {
-    if (const auto* value = find_setting(settings, key); value && !value->is_null()) {
-      workload.process.arguments.push_back(fmt::format("{}={}", key, scalar_text(*value)));
+    if (const auto* value = find_setting(from.planned.spec, key); value && !value->is_null()) {
+      workload.job.arguments.push_back(fmt::format("{}={}", key, scalar_text(*value)));
     }
   }
+  return {};
+}
+
+/// A kind of workload: what it needs, and how its part of the workload is made.
+struct WorkloadKind {
+  std::string_view name;
+  bool engine;   ///< needs assay-engine
+  bool devices;  ///< may use GPUs; one that does not is shown none
+  Result<void> (*describe)(const Ingredients& from, Workload& workload);
+};
+constexpr std::array kWorkloadKinds = {
+    WorkloadKind{.name = "command", .engine = false, .devices = true, .describe = describe_command},
+    WorkloadKind{.name = "train", .engine = true, .devices = true, .describe = describe_training},
+    WorkloadKind{.name = "null", .engine = false, .devices = false, .describe = describe_null},
+};
+
+Result<const WorkloadKind*> find_kind(std::string_view name) {
+  const auto* const found = std::find_if(kWorkloadKinds.begin(), kWorkloadKinds.end(),
+                                         [&](const WorkloadKind& kind) { return kind.name == name; });
+  if (found != kWorkloadKinds.end()) return found;
+  std::string names;
+  for (const auto& kind : kWorkloadKinds) {
+    names += names.empty() ? "" : &kind == &kWorkloadKinds.back() ? " and " : ", ";
+    names += kind.name;
+  }
+  return Error{.kind = ErrorKind::unsupported,
+               .message = fmt::format("kind '{}' can be validated, but this version of assay cannot run it yet", name),
+               .hint = fmt::format("It can run the kinds {}.", names)};
+}
+
+Result<void> check_programs(const WorkloadKind& kind, const Programs& programs) {
+  if (!kind.engine || !programs.engine.empty()) return {};
+  return Error{
+      .kind = ErrorKind::no_engine,
+      .message = "assay-engine was not found beside assay, in ASSAY_ENGINE or on the PATH",
+      .hint = "Build it with `cmake --preset release && cmake --build --preset release`, or set ASSAY_ENGINE."};
 }
 
 std::string this_host() {
@@ -123,30 +163,21 @@ Result<Workload> make_workload(const PlannedRun& planned, const Programs& progra
                  .message = fmt::format("this run is pinned to the node '{}', and this machine is '{}'", planned.node,
                                         this_host())};
   }
+  ASSAY_TRY(const auto* const kind, find_kind(text_setting(planned.spec, "kind")));
+  ASSAY_CHECK(check_programs(*kind, programs));
   Workload workload;
-  const std::string kind = text_setting(planned.spec, "kind");
   workload.time_limit = duration_setting(planned.spec, "time_limit", Nanos(0));
   workload.artifacts = scratch / "artifacts";
   std::error_code code;
   std::filesystem::create_directories(workload.artifacts, code);
   if (code)
     return Error{.kind = ErrorKind::io, .message = fmt::format("{}: {}", workload.artifacts.string(), code.message())};
-  workload.process.environment["ASSAY_ARTIFACTS"] = workload.artifacts.string();
-  workload.process.environment["ASSAY_RANKS"] = std::to_string(planned.ranks);
-  workload.process.environment["ASSAY_NODES"] = std::to_string(planned.nodes);
-  workload.process.environment["ASSAY_SEED"] = fmt::format("{}", number_setting(planned.spec, "seed", 0));
-  if (kind == "command") {
-    describe_command(planned.spec, workload);
-  } else if (kind == "null") {
-    describe_null(planned.spec, programs, workload);
-  } else if (kind == "train") {
-    ASSAY_CHECK(describe_training(planned, programs, scratch, workload));
-  } else {
-    return Error{
-        .kind = ErrorKind::unsupported,
-        .message = fmt::format("kind '{}' can be validated, but this version of assay cannot run it yet", kind),
-        .hint = "It can run the kinds command, train and null."};
-  }
+  workload.job.environment["ASSAY_ARTIFACTS"] = workload.artifacts.string();
+  workload.job.environment["ASSAY_RANKS"] = std::to_string(planned.ranks);
+  workload.job.environment["ASSAY_NODES"] = std::to_string(planned.nodes);
+  workload.job.environment["ASSAY_SEED"] = fmt::format("{}", number_setting(planned.spec, "seed", 0));
+  if (!kind->devices) workload.job.devices.emplace();
+  ASSAY_CHECK(kind->describe({planned, programs, scratch}, workload));
   return workload;
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "base/guard.h"
 #include "base/result.h"
+#include "launch/launcher.h"
 #include "model/study.h"
 #include "runs/text_metrics.h"
 
@@ -22,7 +22,7 @@ std::filesystem::path find_engine(const std::filesystem::path& self);
 
 /// What to start for a run, and how to watch it.
 struct Workload {
-  GuardedOptions process;
+  Job job;
   std::vector<MetricPattern> patterns;
   std::size_t output_limit = std::size_t{64} << 20;
   Nanos time_limit{0};

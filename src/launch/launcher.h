@@ -1,0 +1,135 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace assay {
+
+/// Everything it takes to start a program somewhere.
+struct Job {
+  std::vector<std::string> arguments;              ///< program and its arguments, passed on untouched
+  std::map<std::string, std::string> environment;  ///< added to that of the place where it runs
+  std::optional<std::filesystem::path> folder;     ///< to run in
+  /// UUIDs of the GPUs that are its own: it sees these and no other. An empty list: it sees none. Absent: whatever the
+  /// place shows it.
+  std::optional<std::vector<std::string>> devices;
+  /// Else its standard input is empty. Only where the job runs beside whoever asks; elsewhere `unsupported`.
+  bool inherit_input = false;
+  /// Between the signals that end it when nobody is there to say: the one who asked died, or its first process has
+  /// ended and left others.
+  Nanos grace = std::chrono::seconds(5);
+  std::string name;  ///< for people, where a place lists its jobs
+  /// Known before the start and unique to it (a run and the epoch of its lease), so that one that is asked for twice is
+  /// not done twice: see `Launcher::start`. Empty: nobody will ask.
+  std::string token;
+};
+
+/// What a job writes: standard output, standard error, and the events of the workload protocol.
+enum class JobStream : std::uint8_t { out, error, events };
+inline constexpr std::array kJobStreams = {JobStream::out, JobStream::error, JobStream::events};
+
+/// One of something for each stream.
+template <typename T>
+struct PerStream {
+  std::array<T, kJobStreams.size()> values{};
+  T& operator[](JobStream stream) { return values[static_cast<std::size_t>(stream)]; }
+  const T& operator[](JobStream stream) const { return values[static_cast<std::size_t>(stream)]; }
+};
+
+/// CPU time and memory, as far as the place can tell.
+struct JobUsage {
+  Nanos user_time{};  ///< of everything that was waited for
+  Nanos system_time{};
+  std::int64_t peak_rss_bytes = 0;  ///< of the largest single process
+};
+
+/// How a job ended.
+struct JobEnding {
+  /// Of its first process. This or `signal` is there, unless that very process is `still_running`.
+  std::optional<int> exit_code;
+  std::optional<int> signal;
+  std::optional<JobUsage> usage;
+  /// Names of processes that were still there a moment after the first one had ended, and were ended; at most 32.
+  std::vector<std::string> left_behind;
+  /// Names of processes that even SIGKILL did not end: hanging in a driver, or not ours. At most 32; nearly always
+  /// empty.
+  std::vector<std::string> still_running;
+  bool stopped = false;  ///< it ended after `interrupt`, `stop` or `kill`
+};
+
+/// What there is to do about a job.
+struct JobReady {
+  PerStream<bool> streams;  ///< `read` has bytes, or that the stream has ended
+  bool ended = false;       ///< `ending` has an answer that was not asked for yet
+  bool woken = false;       ///< the caller's own descriptor is readable
+};
+
+/// A job that was started. Destroying it lets go of it: the job ends, and that is waited for (its grace and at worst
+/// half a minute more), unless it is one of a launcher whose jobs outlive whoever asked. One thread at a time.
+class RunningJob {
+ public:
+  virtual ~RunningJob() = default;
+
+  /// Waits until there is something to read, the job has ended, `wake_fd` (-1: none) is readable or `deadline` has
+  /// come. May return early with nothing. Streams and an ending that were seen to their end do not count any more.
+  virtual JobReady wait(SteadyTime deadline, int wake_fd) = 0;
+  /// Bytes that are there, never waiting for more: how many, 0 for none at the moment, nothing once the stream has
+  /// ended. Streams end when the last process that holds them has closed them, which may be long before or after the
+  /// job's end.
+  virtual std::optional<std::size_t> read(JobStream stream, std::span<char> into) = 0;
+
+  /// Does what Ctrl-C does in a terminal: SIGINT to every process now, then as `stop` after the grace. Does not wait.
+  virtual void interrupt(Nanos grace) = 0;
+  /// SIGTERM to every process now, SIGKILL after the grace. A later call may cut the grace short. Does not wait.
+  virtual void stop(Nanos grace) = 0;
+  /// SIGKILL to every process at once. Does not wait.
+  virtual void kill() = 0;
+
+  /// How it ended, once it has; an error of kind `crash` if whoever watched it died, so that nobody knows. Does not
+  /// block. Once there, every further call gives the same.
+  virtual Result<std::optional<JobEnding>> ending() = 0;
+
+  /// What to store in order to `attach` to it later.
+  virtual std::string handle() const = 0;
+  /// Its first process, where that is one of this machine.
+  virtual std::optional<pid_t> first_process() const = 0;
+};
+
+/// A place where jobs can be started. Any number of threads and of jobs at once; must outlive the jobs that it hands
+/// out.
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+  virtual std::string_view name() const = 0;
+
+  /// Starts a job, which finds where to write its events as ASSAY_EVENTS. Returns once its program runs, or the place
+  /// has taken it on. Never starts a second one with the token of one that it still has: `busy`.
+  /// Errors besides: `usage` (no program, NUL bytes in arguments), `missing_file` (no such program, interpreter or
+  /// folder), `denied` (not executable, a folder), `bad_file` (not a program), `unsupported`, `timeout`, `io`.
+  virtual Result<std::unique_ptr<RunningJob>> start(const Job& job) = 0;
+
+  /// Takes a job up again after whoever asked for it was restarted. `handle`: what `RunningJob::handle` gave, or the
+  /// job's token if there was no time to store that. Each stream goes on behind the bytes that `taken` counts.
+  /// Errors: `not_found` with the reason (it is not known here, or it ended with whoever had asked), `busy` (somebody
+  /// has it).
+  virtual Result<std::unique_ptr<RunningJob>> attach(std::string_view handle, PerStream<std::uint64_t> taken) = 0;
+};
+
+/// The job's environment, with what shows it its devices and no other (CUDA_VISIBLE_DEVICES; this wins over what
+/// `environment` says about it). For launchers.
+std::map<std::string, std::string> environment_with_devices(const Job& job);
+
+}  // namespace assay

@@ -1,0 +1,173 @@
+#include "launch/local/local_launcher.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "base/guard.h"
+#include "base/ids.h"
+
+namespace assay {
+namespace {
+
+/// The tokens and handles of the jobs that are there, so that none is started or taken up twice. Any thread.
+class LivingJobs {
+ public:
+  /// False if it is there already.
+  bool add(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    return names_.insert(name).second;
+  }
+  void remove(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    names_.erase(name);
+  }
+  bool contains(std::string_view name) const {
+    const std::lock_guard lock(mutex_);
+    return names_.contains(name);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::set<std::string, std::less<>> names_;
+};
+
+/// A name among the living jobs, as long as this object lives. An empty one is none.
+class LivingName {
+ public:
+  LivingName(LivingJobs& jobs, std::string name)
+      : jobs_(jobs), name_(std::move(name)), ours_(name_.empty() || jobs_.add(name_)) {}
+  LivingName(LivingName&& other) noexcept
+      : jobs_(other.jobs_), name_(std::exchange(other.name_, {})), ours_(other.ours_) {}
+  LivingName& operator=(LivingName&&) = delete;
+  ~LivingName() {
+    if (ours_ && !name_.empty()) jobs_.remove(name_);
+  }
+
+  bool ours() const { return ours_; }
+  const std::string& text() const { return name_; }
+
+ private:
+  LivingJobs& jobs_;
+  std::string name_;
+  bool ours_;
+};
+
+JobEnding ending_from(GuardReport report) {
+  return {.exit_code = report.exit_code,
+          .signal = report.signal,
+          .usage = JobUsage{.user_time = report.user_time,
+                            .system_time = report.system_time,
+                            .peak_rss_bytes = report.peak_rss_bytes},
+          .left_behind = std::move(report.left_behind),
+          .still_running = std::move(report.still_running),
+          .stopped = report.stopped};
+}
+
+class LocalJob final : public RunningJob {
+ public:
+  LocalJob(GuardedProcess process, LivingName token, LivingName handle)
+      : token_(std::move(token)), handle_(std::move(handle)), process_(std::move(process)) {
+    fds_[JobStream::out] = process_.out_fd();
+    fds_[JobStream::error] = process_.error_fd();
+    fds_[JobStream::events] = process_.events_fd();
+  }
+
+  JobReady wait(SteadyTime deadline, int wake_fd) override {
+    // poll passes over what is below zero.
+    std::array<pollfd, 5> watched{};
+    for (std::size_t i = 0; i < kJobStreams.size(); ++i) watched[i].fd = fds_.values[i];
+    watched[3].fd = ending_told_ ? -1 : process_.report_fd();
+    watched[4].fd = wake_fd;
+    for (auto& source : watched) source.events = POLLIN;
+    const auto patience = std::chrono::ceil<std::chrono::milliseconds>(deadline - SystemClock().now()).count();
+    JobReady ready;
+    if (::poll(watched.data(), watched.size(), static_cast<int>(std::clamp<std::int64_t>(patience, 0, 60'000))) <= 0) {
+      return ready;
+    }
+    for (std::size_t i = 0; i < kJobStreams.size(); ++i) ready.streams.values[i] = watched[i].revents != 0;
+    ready.ended = watched[3].revents != 0;
+    ready.woken = watched[4].revents != 0;
+    return ready;
+  }
+
+  std::optional<std::size_t> read(JobStream stream, std::span<char> into) override {
+    int& fd = fds_[stream];
+    while (fd >= 0) {
+      const ssize_t got = ::read(fd, into.data(), into.size());
+      if (got > 0) return static_cast<std::size_t>(got);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0 && errno == EAGAIN) return 0;
+      fd = -1;
+    }
+    return std::nullopt;
+  }
+
+  void interrupt(Nanos grace) override { process_.interrupt(grace); }
+  void stop(Nanos grace) override { process_.stop(grace); }
+  void kill() override { process_.kill_now(); }
+
+  Result<std::optional<JobEnding>> ending() override {
+    auto report = process_.poll_report();
+    ending_told_ = !report || report->has_value();
+    if (!report) return std::move(report).error();
+    if (!*report) return std::optional<JobEnding>();
+    return std::optional(ending_from(**std::move(report)));
+  }
+
+  std::string handle() const override { return handle_.text(); }
+  std::optional<pid_t> first_process() const override { return process_.workload_pid(); }
+
+ private:
+  LivingName token_, handle_;  ///< given back after the job has ended
+  GuardedProcess process_;
+  PerStream<int> fds_;  ///< of `process_`; -1: at its end
+  bool ending_told_ = false;
+};
+
+class LocalLauncher final : public Launcher {
+ public:
+  std::string_view name() const override { return "local"; }
+
+  Result<std::unique_ptr<RunningJob>> start(const Job& job) override {
+    LivingName token(living_, job.token);
+    if (!token.ours()) {
+      return Error{.kind = ErrorKind::busy,
+                   .message = fmt::format("the job '{}' was started already and still runs", job.token)};
+    }
+    ASSAY_TRY(auto process, GuardedProcess::start({.arguments = job.arguments,
+                                                   .environment = environment_with_devices(job),
+                                                   .folder = job.folder,
+                                                   .inherit_input = job.inherit_input,
+                                                   .grace = job.grace}));
+    LivingName handle(living_, "local:" + new_id());
+    return std::unique_ptr<RunningJob>(
+        std::make_unique<LocalJob>(std::move(process), std::move(token), std::move(handle)));
+  }
+
+  Result<std::unique_ptr<RunningJob>> attach(std::string_view handle, PerStream<std::uint64_t>) override {
+    if (living_.contains(handle)) {
+      return Error{.kind = ErrorKind::busy, .message = fmt::format("the job '{}' has its owner already", handle)};
+    }
+    return Error{
+        .kind = ErrorKind::not_found,
+        .message = fmt::format("the job '{}' is gone: on this machine a job ends with whoever started it", handle),
+        .hint = "Start it again."};
+  }
+
+ private:
+  LivingJobs living_;
+};
+
+}  // namespace
+
+std::unique_ptr<Launcher> make_local_launcher() { return std::make_unique<LocalLauncher>(); }
+
+}  // namespace assay
