@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "store/local/local_store.h"
+#include "store/run_writer.h"
 
 namespace {
 
@@ -40,7 +41,7 @@ Result<void> record_runs(const fs::path& folder, int count) {
     run.started = run.created;
     run.ranks = 1 << (i % 4);
     run.provenance.hostname = fmt::format("gpu{:02}", i % 32);
-    ASSAY_TRY(const auto writer, store->create_run(run));
+    ASSAY_TRY(const auto writer, begin_run(*store, run));
     ASSAY_CHECK(writer->append_event(run.created, R"({"assay":1,"type":"hello"})"));
     run.verdict = i % 10 == 0 ? Verdict::failed : Verdict::valid;
     run.duration = std::chrono::milliseconds(1000 + random.below(100'000));

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "runs/recorder.h"
 #include "store/local/local_store.h"
+#include "store/run_writer.h"
 
 namespace {
 
@@ -68,7 +69,7 @@ double record(const std::string& lines, bool text = false) {
   auto store = open_local_store(folder.path()).value();
   Run run;
   run.kind = "command";
-  auto writer = store->create_run(run).value();
+  auto writer = begin_run(*store, run).value();
   const SystemClock clock;
   RunRecorder recorder(*writer, TextMetrics::make({}).value(), {}, clock);
   const double rate = through_pipe(lines, [&](std::string_view bytes) {

@@ -18,6 +18,7 @@
 #include "report/build/report.h"
 #include "report/render.h"
 #include "store/local/local_store.h"
+#include "store/run_writer.h"
 
 namespace {
 
@@ -47,7 +48,7 @@ Result<void> record_one(RunStore& store, const Study& study, int index, Random& 
               {"batch_size", 8 << (index % 20 / 5)},
               {"learning_rate", 1e-4 * (1 + index % 5)}};
   run.provenance.hostname = "gpu01";
-  ASSAY_TRY(const auto writer, store.create_run(run));
+  ASSAY_TRY(const auto writer, begin_run(store, run));
   for (const char* name : {"loss", "val_loss", "step_seconds"}) {
     std::vector<SeriesPoint> points;
     points.reserve(kPoints);

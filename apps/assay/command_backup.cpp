@@ -27,8 +27,8 @@ Result<void> make_backup(const Context& context, const BackupOptions& options, c
       return answer ? Result<void>{} : Result<void>(answer.error());
     }
   }
-  ASSAY_TRY(const auto leader, Leader::open({.folder = place.folder}, context.clock));
-  return back_up(context.data_folder(), *leader, folder);
+  ASSAY_TRY(auto stopped, LeaderData::open(place));
+  return back_up(context.data_folder(), stopped, folder);
 }
 
 int run_backup(const Context& context, const BackupOptions& options) {

@@ -18,6 +18,22 @@ struct EventOptions {
   int limit = 50;
 };
 
+/// Page after page, since an answer may end before it has found as many as were asked for.
+Result<json::object> get_events(Connection& client, const std::string& target, std::size_t limit) {
+  json::array events;
+  std::string next;
+  do {
+    ASSAY_TRY(const auto page, client.get(next.empty() ? target : target + "&before=" + next));
+    JsonFields fields(page, "events");
+    for (const auto& event : fields.array_or_empty("events")) {
+      if (events.size() < limit) events.push_back(event);
+    }
+    next = fields.text_or("next", "");
+    ASSAY_CHECK(fields.finish());
+  } while (!next.empty() && events.size() < limit);
+  return json::object{{"events", std::move(events)}, {"next", next}};
+}
+
 int list_events(const Context& context, const EventOptions& options) {
   std::string target = fmt::format("/api/v1/events?limit={}", options.limit);
   if (!options.node.empty()) target += "&node=" + percent_encode(options.node);
@@ -33,9 +49,9 @@ int list_events(const Context& context, const EventOptions& options) {
   }
   auto client = connect_to_leader(context);
   if (!client) return context.fail(client.error());
-  const auto events = (*client)->get(target);
+  const auto events = get_events(**client, target, static_cast<std::size_t>(options.limit));
   if (!events) return context.fail(events.error());
-  if (context.json) return context.succeed(events->as_object());
+  if (context.json) return context.succeed(*events);
   const std::string table = events_table(*events, true, context.out_style());
   print(table.empty() ? "Nothing happened in that time.\n" : table);
   return 0;

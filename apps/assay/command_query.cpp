@@ -46,7 +46,7 @@ class Telemetry {
       // One that was killed has left its address behind.
       if (nodes.error().kind != ErrorKind::unreachable || !context.leader.url.empty()) return nodes.error();
     }
-    const fs::path folder = place.folder / "series";
+    const fs::path folder = place.series();
     std::error_code code;
     if (!fs::exists(folder, code)) {
       return Error{.kind = ErrorKind::not_found,

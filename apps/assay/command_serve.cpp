@@ -17,6 +17,7 @@
 #include "leader/leader.h"
 #include "leader_backup.h"
 #include "leader_place.h"
+#include "leader_stores.h"
 #include "net/http_server.h"
 #include "net/listener.h"
 #include "net/own_names.h"
@@ -48,6 +49,8 @@ struct ServeOptions {
   std::string keep_raw = "14d";
   std::string keep_minutes = "90d";
   std::string keep_hours = "730d";
+  std::string keep_events = "730d";
+  std::size_t events_per_node = LeaderOptions().events_per_node;
   std::size_t workers = 4;
 };
 
@@ -80,6 +83,8 @@ Result<LeaderOptions> leader_options(const Context& context, const ServeOptions&
   }
   made.outlets.webhooks = options.webhooks;
   if (!options.alert_command.empty()) made.outlets.command = {"/bin/sh", "-c", options.alert_command};
+  ASSAY_TRY(made.keep_events, keep_time("--keep-events", options.keep_events));
+  made.events_per_node = options.events_per_node;
   const fs::path data = context.data_folder();
   made.publish_run = [data](const std::string& run, const fs::path& copy) { return take_over_run(data, run, copy); };
   return made;
@@ -209,12 +214,14 @@ Result<void> serve(const Context& context, const ServeOptions& options) {
   ASSAY_TRY(auto wanted, leader_options(context, options));
   ASSAY_TRY(auto listening, listening_of(place, options));
   StopSignals stop;
-  ASSAY_TRY(const auto leader, Leader::open(std::move(wanted), context.clock).within("opening the leader's data"));
+  ASSAY_TRY(auto data, LeaderData::open(place, wanted.series).within("opening the leader's data"));
+  ASSAY_TRY(const auto leader,
+            Leader::open(std::move(wanted), data.stores(), context.clock).within("opening the leader's data"));
   ASSAY_TRY(auto book, TokenBook::open(place.tokens(), context.clock).within("opening the tokens"));
   ASSAY_CHECK(keep_own_token(book, place.own_token()).within("making the owner's token"));
   Gatekeeper gatekeeper(book);
   Router router = make_leader_router(
-      *leader, gatekeeper, [&](const fs::path& folder) { return back_up(context.data_folder(), *leader, folder); });
+      *leader, gatekeeper, [&](const fs::path& folder) { return back_up(context.data_folder(), data, folder); });
   ASSAY_TRY(const auto server, HttpServer::start({.listen = listening.addresses,
                                                   .tls = listening.tls,
                                                   .limits = leader_limits(),
@@ -272,6 +279,13 @@ Action add_serve(CLI::App& app, Context& context) {
       ->capture_default_str();
   command->add_option("--keep-hours", options->keep_hours, "How long hours are kept")
       ->type_name("TIME")
+      ->capture_default_str();
+  command->add_option("--keep-events", options->keep_events, "How long events and resolved alerts are kept")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_option("--events-per-node", options->events_per_node, "Of more than these, the oldest are forgotten")
+      ->check(CLI::Range(100, 100'000'000))
+      ->type_name("N")
       ->capture_default_str();
   command->add_option("--workers", options->workers, "Threads that answer people; agents have as many")
       ->check(CLI::Range(1, 256))

@@ -69,7 +69,7 @@ Result<void> copy_runs(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-Result<void> back_up(const fs::path& data, Leader& leader, const fs::path& folder) {
+Result<void> back_up(const fs::path& data, LeaderData& leader, const fs::path& folder) {
   ASSAY_CHECK(check_empty(folder));
   std::error_code code;
   const auto inside = fs::weakly_canonical(folder, code).lexically_relative(fs::weakly_canonical(data, code));
@@ -82,7 +82,7 @@ Result<void> back_up(const fs::path& data, Leader& leader, const fs::path& folde
   ASSAY_CHECK(make_folders(to.folder));
   fs::permissions(folder, fs::perms::owner_all, code);
   if (code) return cannot("protect", folder, code);
-  ASSAY_CHECK(leader.backup_to(to.folder));
+  ASSAY_CHECK(leader.backup_to(to));
   ASSAY_CHECK(copy_tree(from.tokens(), to.tokens()));
   ASSAY_CHECK(copy_tree(from.tls(), to.tls()));
   ASSAY_CHECK(copy_runs(data, folder));

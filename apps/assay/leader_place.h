@@ -17,6 +17,8 @@ struct LeaderPlace {
 
   explicit LeaderPlace(const fs::path& data) : folder(data / "leader") {}
   fs::path tokens() const { return folder / "tokens.jsonl"; }
+  fs::path cluster() const { return folder / "cluster.db"; }
+  fs::path series() const { return folder / "series"; }
   fs::path tls() const { return folder / "tls"; }
   /// The token with which the owner of the data folder speaks to a leader that runs there.
   fs::path own_token() const { return folder / "owner.token"; }

@@ -63,13 +63,7 @@ TEST_F(AgentRoutes, BatchesHaveTheAnswersOfTheProtocol) {
 TEST_F(AgentRoutes, ADamagedStoreIsNoFaultOfTheBatch) {
   TestAgent agent;
   ASSERT_EQ(say_hello(agent).status, 200);
-  // Somebody else's change makes the leader read its file again, which is damaged then.
-  const auto other = open_cluster_store(folder_.path() / "leader/cluster.db");
-  ASSERT_TRUE(other.ok() && (*other)->put("other", {.id = "x"}, false).ok());
-  for (const char* file : {"cluster.db", "cluster.db-wal"}) {
-    const fs::path path = folder_.path() / "leader" / file;
-    std::ofstream(path, std::ios::in) << std::string(fs::file_size(path), 'x');
-  }
+  cluster_.fail_writes(Error{.kind = ErrorKind::bad_file, .message = "database disk image is malformed"});
   Reading reading;
   reading.events = {{.time = clock_.wall(), .kind = "throttle", .message = "too hot"}};
   const auto response = send_batches(agent, {agent.batch(clock_.wall(), reading)});

@@ -86,11 +86,14 @@ TEST_F(Endpoints, EventsArePagedAndChosen) {
   const auto newest = answer("GET", "/api/v1/events?limit=1", Role::viewer);
   const auto id = newest.at("events").as_array()[0].at("id").to_number<std::int64_t>();
   EXPECT_THAT(kinds("?before=" + std::to_string(id)), ElementsAre("xid"));
+  EXPECT_THAT(kinds("?before=" + std::string(newest.at("next").as_string())), ElementsAre("xid"));
+  EXPECT_TRUE(answer("GET", "/api/v1/events", Role::viewer).at("next").as_string().empty()) << "that is all";
   EXPECT_THAT(kinds("?kind=xid&node=gpu01&about=GPU-1"), ElementsAre("xid"));
   EXPECT_THAT(kinds("?node=gpu02"), IsEmpty());
   EXPECT_THAT(kinds("?from=" + iso8601(clock_.wall() + std::chrono::hours(1))), IsEmpty());
   EXPECT_THAT(kinds("?to=" + iso8601(clock_.wall() + std::chrono::hours(1))), SizeIs(2));
-  for (const char* query : {"?limit=0", "?limit=10001", "?limit=x", "?before=x", "?from=yesterday", "?to=1"}) {
+  for (const char* query : {"?limit=0", "?limit=10001", "?limit=x", "?before=x", "?before=4711", "?before=1.x",
+                            "?before=1.2.3", "?from=yesterday", "?to=1"}) {
     EXPECT_EQ(status("GET", std::string("/api/v1/events") + query, Role::viewer), 400) << query;
   }
 }

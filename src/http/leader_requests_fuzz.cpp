@@ -11,6 +11,7 @@
 #include "http/leader_router.h"
 #include "leader/hello.h"
 #include "net/response_stream.h"
+#include "store/memory/cluster_memory.h"
 #include "telemetry/codec/batch.h"
 
 // Any request to any route, by anybody: no crash, no status from 500 on, and JSON that can be read. The first byte
@@ -64,12 +65,11 @@ class Place {
 
   Place() : book_(TokenBook::open(folder_.path() / "tokens.jsonl", clock_).value()), gatekeeper_(book_) {
     LeaderOptions options{.folder = folder_.path() / "leader"};
-    options.series.clock = &clock_;
     options.publish_run = [](const std::string&, const fs::path& copy) -> Result<void> {
       fs::remove_all(copy);
       return {};
     };
-    leader_ = Leader::open(std::move(options), clock_).value();
+    leader_ = Leader::open(std::move(options), {.cluster = cluster_, .series = series_}, clock_).value();
     for (const Role role : {Role::viewer, Role::user, Role::admin, Role::agent}) {
       people_.push_back({{"Authorization", "Bearer " + book_.create(role, "", std::nullopt).value().secret}});
     }
@@ -128,6 +128,8 @@ class Place {
   ManualClock clock_;
   TokenBook book_;
   Gatekeeper gatekeeper_;
+  ClusterMemory cluster_;
+  SeriesStore series_ = SeriesStore::open(folder_.path() / "series", {.clock = &clock_}).value();
   std::unique_ptr<Leader> leader_;
   std::vector<Headers> people_;
   Router router_;

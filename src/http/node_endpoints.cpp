@@ -116,20 +116,37 @@ Result<HttpResponse> show_trend(Leader& leader, const HttpRequest& request) {
   return json_response(json::object{{"node", node->name()}, {"gpus", std::move(gpus)}});
 }
 
+/// Where a page of events begins: after an event, or where the page before has ended (`TIME.ID`).
+Result<std::optional<EventPlace>> place_of(Leader& leader, const std::string& before) {
+  if (before.empty()) return std::optional<EventPlace>();
+  const char* const end = before.data() + before.size();
+  std::int64_t first = 0;
+  EventPlace place;
+  auto read = std::from_chars(before.data(), end, first);
+  if (read.ec == std::errc() && read.ptr != end && *read.ptr == '.') {
+    place.time = WallTime(Nanos(first));
+    read = std::from_chars(read.ptr + 1, end, place.id);
+    if (read.ec == std::errc() && read.ptr == end) return std::optional(place);
+  } else if (read.ec == std::errc() && read.ptr == end) {
+    auto known = leader.cluster().events().place_of(first);
+    if (known) return std::optional(*known);
+    if (known.error().kind != ErrorKind::not_found) return std::move(known).error();
+  }
+  return Error{
+      .kind = ErrorKind::usage,
+      .message = fmt::format("'before={}' must be the 'next' of another answer, or the id of an event", before)};
+}
+
 Result<HttpResponse> list_events(Leader& leader, const HttpRequest& request) {
   const auto text = [&](std::string_view name) { return std::string(request.query_value(name).value_or("")); };
   EventQuery query{.node = text("node"), .kind = text("kind"), .about = text("about")};
-  const std::string before = text("before");
-  const auto [end, code] = std::from_chars(before.data(), before.data() + before.size(), query.before_id);
-  if (!before.empty() && (code != std::errc() || query.before_id < 1)) {
-    return Error{.kind = ErrorKind::usage, .message = fmt::format("'before={}' must be the id of an event", before)};
-  }
+  ASSAY_TRY(query.after, place_of(leader, text("before")));
   ASSAY_TRY(query.limit, limit_of(request, 100, 10'000));
   ASSAY_TRY(query.from, time_of(request, "from"));
   ASSAY_TRY(query.to, time_of(request, "to"));
-  ASSAY_TRY(const auto events, leader.cluster().events(query));
+  ASSAY_TRY(const auto page, leader.cluster().events().list(query));
   json::array list;
-  for (const auto& event : events) {
+  for (const auto& event : page.events) {
     json::object values;
     for (const auto& [name, value] : event.values) values[name] = finite(value);
     list.push_back(json::object{{"id", event.id},
@@ -140,7 +157,9 @@ Result<HttpResponse> list_events(Leader& leader, const HttpRequest& request) {
                                 {"message", event.message},
                                 {"values", std::move(values)}});
   }
-  return json_response(json::object{{"events", std::move(list)}});
+  std::string next;
+  if (page.next) next = fmt::format("{}.{}", page.next->time.time_since_epoch().count(), page.next->id);
+  return json_response(json::object{{"events", std::move(list)}, {"next", next}});
 }
 
 Result<HttpResponse> set_draining(Leader& leader, const HttpRequest& request, const Caller& caller, bool draining) {
@@ -258,19 +277,19 @@ void add_node_endpoints(ApiTable& table, Leader& leader) {
                ASSAY_CHECK(leader.forget(request.capture("node"), request.query_value("erase") == "true"));
                return json_response(json::object{});
              }});
-  table.add({.path = "/api/v1/events",
-             .summary = "What happened, newest first: faults, throttling, nodes and inventory that come, go and change",
-             .parameters = {{.name = "node", .description = "Of this node only"},
-                            {.name = "kind", .description = "Of this kind only: xid, ecc, throttle, inventory, …"},
-                            {.name = "about", .description = "About this GPU or source only"},
-                            {.name = "from", .description = "Not before this time (ISO 8601)"},
-                            {.name = "to", .description = "Before this time (ISO 8601)"},
-                            {.name = "before",
-                             .description = "Before the event of this id: the next page",
-                             .type = "integer"},
-                            {.name = "limit", .description = "At most so many (100)", .type = "integer"}},
-             .fields = {{"events", "array"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) { return list_events(leader, request); }});
+  table.add(
+      {.path = "/api/v1/events",
+       .summary = "What happened, newest first: faults, throttling, nodes and inventory that come, go and change. "
+                  "Each answer looks at a bounded number of events: where there is a 'next', there may be more",
+       .parameters = {{.name = "node", .description = "Of this node only"},
+                      {.name = "kind", .description = "Of this kind only: xid, ecc, throttle, inventory, …"},
+                      {.name = "about", .description = "About this GPU or source only"},
+                      {.name = "from", .description = "Not before this time (ISO 8601)"},
+                      {.name = "to", .description = "Before this time (ISO 8601)"},
+                      {.name = "before", .description = "The 'next' of the page before, or the id of its last event"},
+                      {.name = "limit", .description = "At most so many (100)", .type = "integer"}},
+       .fields = {{"events", "array"}, {"next", "string"}},
+       .handle = [&leader](const HttpRequest& request, const Caller&) { return list_events(leader, request); }});
   add_command_endpoints(table, leader);
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,36 +14,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "leader/outlets.h"
-#include "store/cluster/cluster_store.h"
+#include "model/alert.h"
+#include "store/cluster_store.h"
 #include "telemetry/reading.h"
 #include "watch/watch.h"
 
 namespace assay {
-
-/// An alert and what people did about it.
-struct AlertRecord {
-  Alert alert;
-  std::optional<WallTime> acknowledged_at;
-  std::string acknowledged_by;
-  std::string note;
-  bool silenced = false;  ///< a silence covers it now
-  bool told = false;      ///< the outlets were told that it was raised
-};
-json::object to_json(const AlertRecord& record);
-
-/// Alerts that nobody is told about for a while. Empty fields cover everything.
-struct Silence {
-  std::string id;
-  std::string rule;
-  std::string node;
-  std::string about;
-  WallTime until;
-  std::string by;
-  std::string reason;
-
-  bool covers(const Alert& alert, WallTime now) const;
-};
-json::object to_json(const Silence& silence);
 
 /// Looks at the cluster by the rules, keeps the alerts that come of it, and tells the outside. Any thread.
 class AlertDesk {
@@ -70,6 +47,7 @@ class AlertDesk {
   Result<std::vector<AlertRecord>> list(const Query& query) const;
   /// By id, or by a unique beginning of one. `not_found`, `usage` (several).
   Result<AlertRecord> find(std::string_view id) const;
+  /// The same, and `busy`: somebody else has just changed it.
   Result<AlertRecord> acknowledge(std::string_view id, std::string by, std::string note);
 
   /// `usage` where it would be over already, or beyond a year.
@@ -86,10 +64,15 @@ class AlertDesk {
   void take_renewed();
   /// Raised under a silence that has ended: now the outlets are told.
   void tell_what_is_no_longer_silenced();
-  Result<AlertRecord> find_locked(std::string_view id) const;
+  /// Fills the list up to the limit of `page`.
+  Result<void> add_resolved(AlertPageQuery page, const std::set<std::string>& except,
+                            std::vector<AlertRecord>& records) const;
+  Result<Stored<AlertRecord>> find_locked(std::string_view id) const;
   bool is_silenced(const Alert& alert) const;
   /// What cannot be written down is in the log, and in memory all the same.
-  void save_all(const std::vector<AlertRecord>& records);
+  void save_all(std::vector<Stored<AlertRecord>> records);
+  /// Somebody else has changed what is kept of them: what people said there counts, what the rules found here.
+  void take_over(std::vector<Stored<AlertRecord>>& records);
 
   ClusterStore& store_;
   const Clock& clock_;
@@ -97,7 +80,7 @@ class AlertDesk {
   std::function<void(std::string)> publish_;
   mutable std::mutex mutex_;
   std::optional<Watch> watch_;
-  std::map<std::string, AlertRecord, std::less<>> open_;
+  std::map<std::string, Stored<AlertRecord>, std::less<>> open_;
   std::map<std::string, Silence, std::less<>> silences_;
 };
 

@@ -17,9 +17,10 @@ namespace {
 
 constexpr Nanos kUpkeepPeriod = std::chrono::seconds(1);
 constexpr Nanos kStatePeriod = std::chrono::milliseconds(500);
-constexpr int kStatesPerLook = 10;  // rules are looked at every five seconds
-constexpr int kStatesPerSave = 60;  // when nodes were last heard of, every half minute
-constexpr int kStatesPerForget = 7200;
+constexpr int kStatesPerLook = 10;      // rules are looked at every five seconds
+constexpr int kStatesPerSave = 60;      // when nodes were last heard of, every half minute
+constexpr int kStatesPerForget = 1200;  // every ten minutes
+constexpr std::size_t kForgetSlice = 2000;
 /// A browser redraws at most five times a second.
 constexpr Nanos kLivePeriod = std::chrono::milliseconds(200);
 constexpr Nanos kCrowdedPause = std::chrono::seconds(2);
@@ -33,22 +34,19 @@ std::string series_problem(std::string_view node) { return fmt::format("series o
 
 }  // namespace
 
-Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, const Clock& clock) {
-  std::unique_ptr<Leader> leader(new Leader(std::move(options), clock));
+Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, LeaderStores stores, const Clock& clock) {
+  std::unique_ptr<Leader> leader(new Leader(std::move(options), stores, clock));
   ASSAY_CHECK(leader->open_all());
   return leader;
 }
 
 Result<void> Leader::open_all() {
   ASSAY_CHECK(make_folders(options_.folder));
-  ASSAY_TRY(auto series, SeriesStore::open(options_.folder / "series", options_.series));
-  series_.emplace(std::move(series));
-  ASSAY_TRY(cluster_, open_cluster_store(options_.folder / "cluster.db"));
-  ASSAY_TRY(nodes_, NodeRegistry::load(*cluster_, clock_));
-  ASSAY_TRY(alerts_, AlertDesk::load(*cluster_, options_.rules, options_.outlets, clock_));
+  ASSAY_TRY(nodes_, NodeRegistry::load(cluster_.nodes(), clock_));
+  ASSAY_TRY(alerts_, AlertDesk::load(cluster_, options_.rules, options_.outlets, clock_));
   live_ = std::make_unique<LiveHub>(*nodes_, clock_);
   alerts_->on_change([this](std::string alert) { live_->publish_alert(std::move(alert)); });
-  run_copies_ = std::make_unique<RunCopies>(options_.folder / "incoming", *cluster_, clock_, options_.publish_run);
+  run_copies_ = std::make_unique<RunCopies>(options_.folder / "incoming", cluster_, clock_, options_.publish_run);
   commands_ = std::make_unique<CommandDesk>(*nodes_, *run_copies_, clock_);
   started_ = clock_.now();
   return {};
@@ -70,7 +68,7 @@ void Leader::stop() {
   live_->finish();
   commands_->finish();
   note_problem("writing down the nodes", nodes_->save_all());
-  note_problem("syncing telemetry", series_->sync());
+  note_problem("syncing telemetry", series_.sync());
 }
 
 Result<void> Leader::hello(std::string_view name, const AgentHello& hello) {
@@ -139,7 +137,7 @@ Result<Leader::Receipt::Outcome> Leader::take_samples(Node& node, const Batch& b
   // What comes twice is written once; its names may be the reason that it came again.
   if (batch.sequence != 0 && batch.sequence <= node.last_sequence(batch.stream)) return Receipt::Outcome::taken;
   const auto samples = node.resolve(batch);
-  auto appended = series_->append(samples);
+  auto appended = series_.append(samples);
   if (!appended && appended.error().kind == ErrorKind::not_found) {
     // Erased, or forgotten since nothing had come for long.
     node.forget_series();
@@ -196,7 +194,7 @@ Result<void> Leader::name_series(Node& node, const Batch& batch) {
   for (std::size_t i = 0; i < added.size(); ++i) {
     auto& series = added[i];
     if (!admitted[i]) continue;
-    auto id = series_->intern(series.key, series.unit);
+    auto id = series_.intern(series.key, series.unit);
     if (!id && id.error().kind != ErrorKind::usage) return std::move(id).error();
     if (id) {
       infos[i] = SeriesInfo{.id = *id, .key = std::move(series.key), .unit = std::move(series.unit)};
@@ -233,7 +231,7 @@ Result<void> Leader::take_events(Node& node, const std::vector<TelemetryEvent>& 
     log_warning("Node '{}' reports more events than are kept: {} of {} were dropped.", name,
                 events.size() - kept.size(), events.size());
   }
-  auto added = cluster_->append_events(kept);
+  auto added = cluster_.events().append(kept);
   if (!added) {
     note_problem("writing down events", added.error());
     return std::move(added).error();
@@ -266,7 +264,7 @@ void Leader::note_cluster_events(std::vector<ClusterEvent> events) {
 
 void Leader::write_waiting_events() {
   if (unwritten_.empty()) return;
-  const auto added = cluster_->append_events(unwritten_);
+  const auto added = cluster_.events().append(unwritten_);
   note_problem("writing down events", added ? Result<void>() : Result<void>(added.error()));
   if (added) unwritten_.clear();
 }
@@ -290,7 +288,7 @@ void Leader::keep_store(const std::stop_token& stop) {
   while (pause_for(stop, kUpkeepPeriod)) {
     // Not for ever in one go: what is left is done after the next second.
     for (int slice = 0; slice < 64 && !stop.stop_requested(); ++slice) {
-      const auto upkeep = series_->maintain(clock_.wall());
+      const auto upkeep = series_.maintain(clock_.wall());
       if (!upkeep) {
         note_problem("storing telemetry", upkeep.error());
         break;
@@ -298,7 +296,7 @@ void Leader::keep_store(const std::stop_token& stop) {
       note_problem("storing telemetry", {});
       if (!upkeep->more) break;
     }
-    crowded_ = static_cast<double>(series_->stats().head_bytes) >
+    crowded_ = static_cast<double>(series_.stats().head_bytes) >
                kCrowdedShare * static_cast<double>(options_.series.max_head_bytes);
   }
 }
@@ -322,16 +320,26 @@ void Leader::look_at_states() {
 }
 
 void Leader::keep_watch(const std::stop_token& stop) {
+  bool forgetting = true;
   for (int round = 1; pause_for(stop, kStatePeriod); ++round) {
     look_at_states();
     commands_->expire();
     if (round % kStatesPerLook == 0) alerts_->look(view_of(*nodes_, clock_));
     if (round % kStatesPerSave == 0) note_problem("writing down the nodes", nodes_->save_all());
-    if (round % kStatesPerForget == 0) {
-      note_problem("forgetting old copies of runs", run_copies_->forget_stale());
-      note_problem("forgetting old events", cluster_->forget_before(clock_.wall() - options_.keep_events, "alert"));
-    }
+    if (round % kStatesPerForget == 0) note_problem("forgetting old copies of runs", run_copies_->forget_stale());
+    // A slice at a time: agents wait for the same disk.
+    forgetting = forgetting || round % kStatesPerForget == 0;
+    if (forgetting) forgetting = forget_what_is_old();
   }
+}
+
+bool Leader::forget_what_is_old() {
+  const WallTime from = clock_.wall() - options_.keep_events;
+  const auto events = cluster_.events().forget({.from = from, .most_per_node = options_.events_per_node}, kForgetSlice);
+  note_problem("forgetting old events", events ? Result<void>() : Result<void>(events.error()));
+  const auto alerts = cluster_.alerts().forget_resolved(from, kForgetSlice);
+  note_problem("forgetting old alerts", alerts ? Result<void>() : Result<void>(alerts.error()));
+  return (events && *events) || (alerts && *alerts);
 }
 
 void Leader::keep_telling(const std::stop_token& stop) {
@@ -362,15 +370,9 @@ Result<void> Leader::forget(std::string_view node, bool erase) {
   ASSAY_CHECK(nodes_->forget(node));
   note_problem(series_problem(node), {});
   if (!erase) return {};
-  ASSAY_TRY(const auto erased, series_->erase({.labels = {{.label = "node", .value = std::string(node)}}}));
+  ASSAY_TRY(const auto erased, series_.erase({.labels = {{.label = "node", .value = std::string(node)}}}));
   log_info("{} series of node '{}' were erased.", erased, node);
   return {};
-}
-
-Result<void> Leader::backup_to(const fs::path& folder) {
-  ASSAY_CHECK(make_folders(folder));
-  ASSAY_CHECK(series_->backup_to(folder / "series"));
-  return cluster_->backup_to(folder / "cluster.db");
 }
 
 json::object Leader::status() const {
@@ -384,9 +386,9 @@ json::object Leader::status() const {
     const std::lock_guard lock(problems_mutex_);
     for (const auto& [what, message] : problems_) problems.emplace_back(fmt::format("{}: {}", what, message));
   }
-  for (const auto& problem : series_->problems()) problems.emplace_back(problem);
+  for (const auto& problem : series_.problems()) problems.emplace_back(problem);
   if (const auto problem = alerts_->outlet_problem(); !problem.empty()) problems.emplace_back(problem);
-  const auto stats = series_->stats();
+  const auto stats = series_.stats();
   return {{"version", version()},
           {"uptime_s", seconds_of(clock_.now() - started_)},
           {"nodes", std::move(by_state)},

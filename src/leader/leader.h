@@ -20,26 +20,33 @@
 #include "leader/live_hub.h"
 #include "leader/node_registry.h"
 #include "leader/run_copies.h"
-#include "store/cluster/cluster_store.h"
+#include "store/cluster_store.h"
 #include "store/series/series_store.h"
 
 namespace assay {
 
 struct LeaderOptions {
-  fs::path folder;  ///< telemetry, what is known of the cluster, copies of runs under way
+  fs::path folder;  ///< of copies of runs under way
   SeriesStoreOptions series;
   WatchRules rules;
   OutletOptions outlets;
   RunCopies::Publish publish_run;
-  Nanos keep_events = std::chrono::hours(24 * 730);
+  Nanos keep_events = std::chrono::hours(24 * 730);  ///< and resolved alerts
+  std::size_t events_per_node = 100'000;             ///< beyond it, the oldest are forgotten
+};
+
+/// Where the leader keeps what it knows. Must outlive it.
+struct LeaderStores {
+  ClusterStore& cluster;
+  SeriesStore& series;
 };
 
 /// The head of a cluster: takes in what agents send, keeps it, watches over it and tells whoever looks. Knows nothing
 /// of HTTP. Any thread may call anything between `start` and `stop`.
 class Leader {
  public:
-  /// Errors are those of the stores: `busy` if another leader has the folder.
-  static Result<std::unique_ptr<Leader>> open(LeaderOptions options, const Clock& clock);
+  /// Errors are those of the stores.
+  static Result<std::unique_ptr<Leader>> open(LeaderOptions options, LeaderStores stores, const Clock& clock);
   ~Leader();
 
   /// Begins with upkeep, watching and telling.
@@ -72,25 +79,25 @@ class Leader {
   AlertDesk& alerts() { return *alerts_; }
   CommandDesk& commands() { return *commands_; }
   RunCopies& run_copies() { return *run_copies_; }
-  SeriesStore& series() { return *series_; }
-  ClusterStore& cluster() { return *cluster_; }
+  SeriesStore& series() { return series_; }
+  ClusterStore& cluster() { return cluster_; }
   const Clock& clock() const { return clock_; }
 
   Result<void> set_draining(std::string_view node, bool draining, std::string reason, std::string_view by);
   /// Forgets the node itself; its telemetry stays unless `erase`.
   Result<void> forget(std::string_view node, bool erase);
-  /// Telemetry and cluster into a new or empty folder, while everything goes on.
-  Result<void> backup_to(const fs::path& folder);
-
   /// Writes down which nodes went silent or came back since the last time. A thread of the leader does it twice a
   /// second once it was started; before, whoever owns the time.
   void look_at_states();
+  /// Forgets a slice of the events and alerts that need not be kept. Whether there are more.
+  bool forget_what_is_old();
 
   /// How the leader itself is doing.
   json::object status() const;
 
  private:
-  Leader(LeaderOptions options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
+  Leader(LeaderOptions options, LeaderStores stores, const Clock& clock)
+      : options_(std::move(options)), clock_(clock), series_(stores.series), cluster_(stores.cluster) {}
   Result<void> open_all();
 
   /// A batch as a whole: samples, devices, processes, events.
@@ -116,8 +123,8 @@ class Leader {
 
   const LeaderOptions options_;
   const Clock& clock_;
-  std::optional<SeriesStore> series_;
-  std::unique_ptr<ClusterStore> cluster_;
+  SeriesStore& series_;
+  ClusterStore& cluster_;
   std::unique_ptr<NodeRegistry> nodes_;
   std::unique_ptr<LiveHub> live_;
   std::unique_ptr<AlertDesk> alerts_;

@@ -10,6 +10,7 @@
 
 #include "leader/leader.h"
 #include "net/sse.h"
+#include "store/memory/cluster_memory.h"
 #include "telemetry/codec/batch.h"
 
 namespace assay {
@@ -79,7 +80,7 @@ class TestAgent {
   BatchBuilder builder_;
 };
 
-/// A leader without threads in a folder of its own; the test owns the time.
+/// A leader without threads over stores of its own; the test owns the time.
 class LeaderTest : public testing::Test {
  protected:
   LeaderTest() { open(); }
@@ -87,10 +88,13 @@ class LeaderTest : public testing::Test {
   /// Opens the leader again, as after a restart.
   void open() {
     leader_.reset();
+    series_.reset();
+    auto series = SeriesStore::open(folder_.path() / "series", {.clock = &clock_});
+    ASSERT_TRUE(series.ok()) << series.error().text();
+    series_.emplace(std::move(*series));
     LeaderOptions options{.folder = folder_.path() / "leader"};
-    options.series.clock = &clock_;
     options.publish_run = [this](const std::string& run, const fs::path& copy) { return publish(run, copy); };
-    auto leader = Leader::open(std::move(options), clock_);
+    auto leader = Leader::open(std::move(options), {.cluster = cluster_, .series = *series_}, clock_);
     ASSERT_TRUE(leader.ok()) << leader.error().text();
     leader_ = std::move(*leader);
   }
@@ -131,9 +135,9 @@ class LeaderTest : public testing::Test {
   /// "kind: message", oldest first.
   std::vector<std::string> event_texts(const std::string& node = "") {
     std::vector<std::string> texts;
-    const auto events = leader_->cluster().events({.node = node, .limit = 10'000});
-    EXPECT_TRUE(events.ok());
-    for (const auto& event : *events) texts.insert(texts.begin(), event.kind + ": " + event.message);
+    const auto page = cluster_.events().list({.node = node, .limit = 10'000});
+    EXPECT_TRUE(page.ok());
+    for (const auto& event : page->events) texts.insert(texts.begin(), event.kind + ": " + event.message);
     return texts;
   }
   NodeStatus status_of(const std::string& node) {
@@ -145,6 +149,8 @@ class LeaderTest : public testing::Test {
   TemporaryFolder folder_;
   ManualClock clock_;
   std::vector<std::string> published_;
+  ClusterMemory cluster_;
+  std::optional<SeriesStore> series_;
   std::unique_ptr<Leader> leader_;
 };
 

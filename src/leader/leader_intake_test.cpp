@@ -424,10 +424,9 @@ TEST_F(LeaderIntake, EventsThatCannotBeKeptAreNotAcknowledgedEither) {
   Reading reading;
   reading.events = {{.time = clock_.wall(), .kind = "throttle", .message = "too hot"}};
   const auto batch = agent.batch(clock_.wall(), std::move(reading));
-  {
-    const FullDisk full;
-    EXPECT_FALSE(take(agent, {batch}).ok());
-  }
+  cluster_.fail_writes(Error{.kind = ErrorKind::io, .message = "no space left"});
+  EXPECT_FALSE(take(agent, {batch}).ok());
+  cluster_.fail_writes(std::nullopt);
   EXPECT_TRUE(take(agent, {batch}).ok());
   EXPECT_THAT(event_texts("gpu01"), ElementsAre("throttle: too hot"));
 }

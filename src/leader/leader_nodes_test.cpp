@@ -248,23 +248,38 @@ TEST_F(LeaderNodes, WhenNodesWereHeardOfIsWrittenDown) {
   EXPECT_EQ(status_of("gpu01").record.last_seen, heard);
 }
 
-TEST_F(LeaderNodes, ABackupOpensAsALeader) {
+TEST_F(LeaderNodes, WhatAnotherLeaderSaidOfANodeIsNotOverwritten) {
   TestAgent agent;
   hello(agent);
-  taken(agent, {agent.batch(clock_.wall(), {sample_of("host.load", 1)})});
-  ASSERT_TRUE(leader_->backup_to(folder_.path() / "backup").ok());
-  LeaderOptions options{.folder = folder_.path() / "backup"};
-  options.series.clock = &clock_;
-  const auto copy = Leader::open(std::move(options), clock_);
-  ASSERT_TRUE(copy.ok()) << copy.error().text();
-  EXPECT_NE((*copy)->nodes().find("gpu01"), nullptr);
-  EXPECT_EQ((*copy)->series().list({.name = "host.load"})->size(), 1u);
+  auto other = cluster_.nodes().find("gpu01");
+  ASSERT_TRUE(other.ok());
+  other->row.draining = true;
+  other->row.drain_reason = "new fans";
+  ASSERT_TRUE(cluster_.nodes().put(*other).ok());
+  AgentHello changed = agent.hello();
+  changed.version = "0.5.0";
+  const auto refused = leader_->hello("gpu01", changed);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::busy);
+  ASSERT_TRUE(leader_->hello("gpu01", changed).ok()) << "the agent says it again";
+  const auto kept = cluster_.nodes().find("gpu01");
+  EXPECT_TRUE(kept->row.draining);
+  EXPECT_EQ(kept->row.drain_reason, "new fans");
+  EXPECT_EQ(kept->row.version, "0.5.0");
 }
 
-TEST_F(LeaderNodes, ASecondLeaderIsTurnedAway) {
-  const auto second = Leader::open({.folder = folder_.path() / "leader"}, clock_);
-  ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().kind, ErrorKind::busy);
+TEST_F(LeaderNodes, OldEventsAndAlertsAreForgotten) {
+  std::vector<ClusterEvent> events;
+  for (int i = 0; i < 3; ++i) {
+    events.push_back({.time = clock_.wall() - std::chrono::hours(24 * 366 * i), .node = "gpu01", .kind = "xid"});
+  }
+  ASSERT_TRUE(cluster_.events().append(events).ok());
+  std::vector<Stored<AlertRecord>> alerts(1);
+  alerts[0].row.alert = {.id = "a", .since = events.back().time, .state = AlertState::resolved};
+  ASSERT_TRUE(cluster_.alerts().put(alerts).ok());
+  EXPECT_FALSE(leader_->forget_what_is_old());
+  EXPECT_EQ(cluster_.events().list({})->events.size(), 2u) << "two years are kept";
+  EXPECT_TRUE(cluster_.alerts().resolved({})->empty());
 }
 
 TEST_F(LeaderNodes, ThreadsStartAndStop) {

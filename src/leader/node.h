@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "leader/hello.h"
 #include "model/node.h"
-#include "store/cluster/cluster_store.h"
+#include "store/cluster_store.h"
 #include "store/series/series_types.h"
 #include "telemetry/codec/batch.h"
 #include "watch/cluster_view.h"

@@ -2,33 +2,25 @@
 
 #include <fmt/format.h>
 
-#include "base/log.h"
-
 namespace assay {
 namespace {
 
-constexpr std::string_view kNodeKind = "node";
-
-ClusterDocument document_of(const NodeRecord& record) {
-  return {.id = record.name, .time = record.first_seen, .content = to_json(record)};
-}
+constexpr std::size_t kNodesPerPage = 1000;
 
 }  // namespace
 
-Result<std::unique_ptr<NodeRegistry>> NodeRegistry::load(ClusterStore& store, const Clock& clock) {
-  std::unique_ptr<NodeRegistry> registry(new NodeRegistry(store, clock));
-  ASSAY_TRY(const auto documents, store.list({.kind = std::string(kNodeKind)}));
-  for (const auto& document : documents) {
-    auto record = node_record_from_json(document.content);
-    if (!record) {
-      log_warning("What is kept of node '{}' cannot be read ({}); it is made again when the node speaks.", document.id,
-                  record.error().text());
-      continue;
+Result<std::unique_ptr<NodeRegistry>> NodeRegistry::load(NodeTable& table, const Clock& clock) {
+  std::unique_ptr<NodeRegistry> registry(new NodeRegistry(table, clock));
+  for (std::string last;;) {
+    ASSAY_TRY(auto page, table.list(last, kNodesPerPage));
+    for (auto& [record, revision] : page) {
+      last = record.name;
+      registry->last_states_[last] = NodeState::offline;
+      registry->revisions_[last] = revision;
+      registry->nodes_[last] = std::make_shared<Node>(std::move(record));
     }
-    registry->last_states_[record->name] = NodeState::offline;
-    registry->nodes_[record->name] = std::make_shared<Node>(*record);
+    if (page.size() < kNodesPerPage) return registry;
   }
-  return registry;
 }
 
 std::shared_ptr<Node> NodeRegistry::find(std::string_view name) const {
@@ -59,17 +51,38 @@ std::vector<std::shared_ptr<Node>> NodeRegistry::all() const {
   return nodes;
 }
 
-Result<void> NodeRegistry::save(const Node& node) {
+Result<void> NodeRegistry::save(Node& node) {
   const std::lock_guard saving(saving_mutex_);
-  if (find(node.name()).get() != &node) return {};
-  return store_.put(kNodeKind, document_of(node.record()), true);
+  const std::string name = node.name();
+  if (find(name).get() != &node) return {};
+  Revision& revision = revisions_[name];
+  auto put = table_.put({.row = node.record(), .revision = revision});
+  if (put) {
+    revision = *put;
+    return {};
+  }
+  if (put.error().kind == ErrorKind::busy) ASSAY_CHECK(take_over(node));
+  return std::move(put).error();
+}
+
+/// What a node says of itself is newer here, whoever wrote; what an administrator said is newer there.
+Result<void> NodeRegistry::take_over(Node& node) {
+  const std::string name = node.name();
+  auto stored = table_.find(name);
+  if (!stored && stored.error().kind != ErrorKind::not_found) return std::move(stored).error();
+  revisions_[name] = stored ? stored->revision : 0;
+  if (stored) node.set_draining(stored->row.draining, std::move(stored->row.drain_reason));
+  return {};
 }
 
 Result<void> NodeRegistry::save_all() {
   const std::lock_guard saving(saving_mutex_);
-  std::vector<ClusterDocument> documents;
-  for (const auto& node : all()) documents.push_back(document_of(node->record()));
-  return store_.put_all(kNodeKind, documents, true);
+  std::vector<NodeTable::Seen> seen;
+  for (const auto& node : all()) {
+    NodeRecord record = node->record();
+    seen.push_back({.name = std::move(record.name), .time = record.last_seen});
+  }
+  return table_.note_seen(seen);
 }
 
 Result<void> NodeRegistry::forget(std::string_view name) {
@@ -84,7 +97,8 @@ Result<void> NodeRegistry::forget(std::string_view name) {
                  .message = fmt::format("node '{}' is online and would be back at once", name),
                  .hint = "Stop its agent first."};
   }
-  ASSAY_CHECK(store_.remove(kNodeKind, name));
+  ASSAY_CHECK(table_.remove(name));
+  revisions_.erase(node->name());
   const std::lock_guard lock(mutex_);
   nodes_.erase(nodes_.find(name));
   return {};

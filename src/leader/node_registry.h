@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "leader/node.h"
-#include "store/cluster/cluster_store.h"
+#include "store/cluster_store.h"
 
 namespace assay {
 
@@ -18,7 +18,7 @@ namespace assay {
 class NodeRegistry {
  public:
   /// Reads what was known when the leader was stopped; all are offline until they are heard of.
-  static Result<std::unique_ptr<NodeRegistry>> load(ClusterStore& store, const Clock& clock);
+  static Result<std::unique_ptr<NodeRegistry>> load(NodeTable& table, const Clock& clock);
 
   /// Null if there is none.
   std::shared_ptr<Node> find(std::string_view name) const;
@@ -27,8 +27,9 @@ class NodeRegistry {
   /// By name.
   std::vector<std::shared_ptr<Node>> all() const;
 
-  /// Writes down what is known of the node, unless it was forgotten meanwhile.
-  Result<void> save(const Node& node);
+  /// Writes down what is known of the node, unless it was forgotten meanwhile. `busy`: somebody else has changed what
+  /// is kept of it; then the node has taken over what an administrator said, and saving it again does no harm.
+  Result<void> save(Node& node);
   /// Writes down when each node was heard of last.
   Result<void> save_all();
   /// `not_found`; `busy` while it is online.
@@ -45,11 +46,14 @@ class NodeRegistry {
   static constexpr std::size_t kMaxNodes = 10'000;
 
  private:
-  NodeRegistry(ClusterStore& store, const Clock& clock) : store_(store), clock_(clock) {}
+  NodeRegistry(NodeTable& table, const Clock& clock) : table_(table), clock_(clock) {}
+  /// With `saving_mutex_`.
+  Result<void> take_over(Node& node);
 
-  ClusterStore& store_;
+  NodeTable& table_;
   const Clock& clock_;
   std::mutex saving_mutex_;  ///< taken before the other one: what is forgotten must not be written down again
+  std::map<std::string, Revision, std::less<>> revisions_;  ///< with `saving_mutex_`: what is kept of each node
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Node>, std::less<>> nodes_;
   std::map<std::string, NodeState> last_states_;  ///< of `look_at_states` alone

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "watch/alert.h"
+#include "model/alert.h"
 
 namespace assay {
 

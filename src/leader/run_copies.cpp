@@ -15,8 +15,6 @@
 namespace assay {
 namespace {
 
-/// The kind of the documents that say which runs were asked for.
-constexpr std::string_view kRunCommandKind = "run_command";
 constexpr std::size_t kMaxRunJson = std::size_t{64} << 20;
 /// A study of all combinations of many settings; nobody asks for more in one go.
 constexpr std::size_t kMaxRunsPerCommand = 4096;
@@ -78,14 +76,15 @@ RunCopies::Copy RunCopies::look_at(const fs::path& folder) {
 }
 
 Result<void> RunCopies::expect(std::string_view command, std::string_view node) {
-  const json::object content{{"node", node}, {"runs", json::array{}}};
-  return cluster_.put(kRunCommandKind, {.id = std::string(command), .time = clock_.wall(), .content = content}, false);
+  ASSAY_CHECK(cluster_.run_commands().put(
+      {.row = {.id = std::string(command), .node = std::string(node), .created = clock_.wall()}}));
+  return {};
 }
 
-Result<ClusterDocument> RunCopies::command_of(const RunPiece& piece) {
-  auto command = cluster_.find(kRunCommandKind, piece.command);
+Result<Stored<RunCommand>> RunCopies::command_of(const RunPiece& piece) {
+  auto command = cluster_.run_commands().find(piece.command);
   if (!command && command.error().kind != ErrorKind::not_found) return command;
-  if (!command || command->content["node"] != json::value(piece.node)) {
+  if (!command || command->row.node != piece.node) {
     return Error{.kind = ErrorKind::not_found,
                  .message = fmt::format("no command '{}' asked node '{}' for a run",
                                         printable(piece.command.substr(0, 128)), piece.node)};
@@ -147,15 +146,14 @@ Result<RunCopies::Outcome> RunCopies::append(const RunPiece& piece) {
   ASSAY_CHECK(check_names(piece));
   const std::lock_guard lock(mutex_);
   ASSAY_TRY(auto command, command_of(piece));
-  const auto* runs = command.content["runs"].if_array();
-  if (runs == nullptr) runs = &command.content["runs"].emplace_array();
-  if (std::find(runs->begin(), runs->end(), json::value(piece.run)) != runs->end()) {
+  const auto& runs = command.row.runs;
+  if (std::find(runs.begin(), runs.end(), piece.run) != runs.end()) {
     // An answer was lost, and the agent sends again what has its place already.
     drop(piece);
     return Outcome{.size = piece.offset + piece.bytes.size(), .taken = true, .complete = true};
   }
-  if (runs->size() >= kMaxRunsPerCommand) {
-    return wrong_piece(fmt::format("command '{}' has brought {} runs already", piece.command, runs->size()));
+  if (runs.size() >= kMaxRunsPerCommand) {
+    return wrong_piece(fmt::format("command '{}' has brought {} runs already", piece.command, runs.size()));
   }
   ASSAY_CHECK(check_room(piece));
   auto outcome = append_to_file(piece);
@@ -167,7 +165,7 @@ Result<RunCopies::Outcome> RunCopies::append(const RunPiece& piece) {
 
 /// Also where nothing of run.json was new: it may have been complete before, but could not be handed over.
 Result<RunCopies::Outcome> RunCopies::hand_over(const RunPiece& piece, const Outcome& outcome,
-                                                ClusterDocument command) {
+                                                Stored<RunCommand> command) {
   const fs::path copy = folder_of(piece);
   const std::string doing = fmt::format("taking over run '{}' of node '{}'", piece.run, piece.node);
   auto record = read_file(copy / "run.json", kMaxRunJson);
@@ -188,8 +186,8 @@ Result<RunCopies::Outcome> RunCopies::hand_over(const RunPiece& piece, const Out
     }
     return std::move(published).error();
   }
-  command.content["runs"].as_array().emplace_back(piece.run);
-  if (auto noted = cluster_.put(kRunCommandKind, command, false); !noted) {
+  command.row.runs.emplace_back(piece.run);
+  if (auto noted = cluster_.run_commands().put(command); !noted) {
     return Error{.kind = ErrorKind::io, .message = noted.error().text()}.within(doing);
   }
   drop(piece);
@@ -214,11 +212,7 @@ Result<void> RunCopies::forget_stale() {
       return true;
     });
   }
-  ASSAY_TRY(const auto commands, cluster_.list({.kind = std::string(kRunCommandKind)}));
-  for (const auto& command : commands) {
-    if (command.time + kKeepCommands <= clock_.wall()) ASSAY_CHECK(cluster_.remove(kRunCommandKind, command.id));
-  }
-  return {};
+  return cluster_.run_commands().forget_before(clock_.wall() - kKeepCommands + Nanos(1));
 }
 
 }  // namespace assay

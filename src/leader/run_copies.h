@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "store/cluster/cluster_store.h"
+#include "store/cluster_store.h"
 
 namespace assay {
 
@@ -70,10 +70,10 @@ class RunCopies {
   };
   fs::path folder_of(const RunPiece& piece) const { return folder_ / piece.node / piece.run; }
   static Copy look_at(const fs::path& folder);
-  Result<ClusterDocument> command_of(const RunPiece& piece);
+  Result<Stored<RunCommand>> command_of(const RunPiece& piece);
   Result<void> check_room(const RunPiece& piece);
   Result<Outcome> append_to_file(const RunPiece& piece);
-  Result<Outcome> hand_over(const RunPiece& piece, const Outcome& outcome, ClusterDocument command);
+  Result<Outcome> hand_over(const RunPiece& piece, const Outcome& outcome, Stored<RunCommand> command);
   void drop(const RunPiece& piece);
 
   const fs::path folder_;

@@ -27,7 +27,7 @@ class Execute : public testing::Test {
  protected:
   using Run = assay::Run;  // gtest has a function of that name
 
-  static RunServices services(Store& store, Launcher& launcher, const Clock& clock, RunObserver& observer) {
+  static RunServices services(RunStore& store, Launcher& launcher, const Clock& clock, RunObserver& observer) {
     return {.store = store,
             .launcher = launcher,
             .clock = clock,
@@ -42,12 +42,12 @@ class Execute : public testing::Test {
   }
   std::string printed_by(const std::string& id) {
     PrintedOutput output;
-    EXPECT_TRUE(store_->read_journal(id, output).ok());
+    EXPECT_TRUE(read_journal(*store_, id, output).ok());
     return output.text;
   }
 
   TemporaryFolder folder_;
-  std::unique_ptr<Store> store_ = open_local_store(folder_.path()).value();
+  std::unique_ptr<RunStore> store_ = open_local_store(folder_.path()).value();
 };
 
 class ExecuteOnFake : public Execute {

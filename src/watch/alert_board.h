@@ -6,7 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "watch/alert.h"
+#include "model/alert.h"
+#include "watch/alert_change.h"
 #include "watch/rules.h"
 
 namespace assay {

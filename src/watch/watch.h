@@ -6,8 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "model/alert.h"
 #include "telemetry/reading.h"
-#include "watch/alert.h"
+#include "watch/alert_change.h"
 #include "watch/cluster_view.h"
 #include "watch/rules.h"
 

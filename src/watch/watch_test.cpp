@@ -191,13 +191,7 @@ class Restart : public WatchTest {
  protected:
   /// The program ends and starts again with the alerts that it had written down.
   void restart(const WatchRules& rules = WatchRules()) {
-    std::vector<Alert> kept;
-    for (const Alert& alert : watch_.open_alerts()) {
-      const auto read = alert_from(parse_json(json::serialize(json_of(alert))).value());
-      ASSERT_TRUE(read.ok()) << read.error().text();
-      kept.push_back(*read);
-    }
-    watch_ = Watch(rules, kept);
+    watch_ = Watch(rules, watch_.open_alerts());
   }
 };
 
@@ -317,31 +311,6 @@ TEST_F(WatchPauses, AClockThatIsSetBackHarmsNothing) {
   now_ -= hours(5);
   look_for(seconds(70));
   EXPECT_THAT(changes(), ElementsAre("+overheating gpu01 gpu01-GPU-3"));
-}
-
-TEST(WatchAlerts, ComeBackAsTheyWereWritten) {
-  const Alert alert{.id = "a1",
-                    .rule = "xid",
-                    .severity = AlertSeverity::critical,
-                    .node = "gpu01",
-                    .about = "GPU-1",
-                    .what = "x",
-                    .remedy = "y",
-                    .since = WallTime(seconds(5)),
-                    .last_value = std::nan(""),
-                    .worst_value = 91,
-                    .threshold = 3,
-                    .values = {{"xid", 79}},
-                    .state = AlertState::resolved,
-                    .resolved_at = WallTime(seconds(9))};
-  const auto again = alert_from(json_of(alert));
-  ASSERT_TRUE(again.ok()) << again.error().text();
-  EXPECT_EQ(json::serialize(json_of(*again)), json::serialize(json_of(alert)));
-  EXPECT_TRUE(std::isnan(again->last_value));
-  EXPECT_EQ(again->worst_value, 91);
-  EXPECT_EQ(again->values.at("xid"), 79);
-  EXPECT_EQ(alert_from(json::value("x")).error().kind, ErrorKind::bad_file);
-  EXPECT_EQ(alert_from(json::value({{"id", "a"}, {"severity", "bad"}})).error().kind, ErrorKind::bad_file);
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/result.h"
 
 namespace assay {
 
@@ -17,6 +16,7 @@ std::optional<AlertSeverity> severity_from(std::string_view name);
 
 enum class AlertState { open, resolved };
 std::string_view name_of(AlertState state);
+std::optional<AlertState> alert_state_from(std::string_view name);
 
 /// Something that somebody should know. One per rule, node and thing at a time.
 struct Alert {
@@ -36,16 +36,33 @@ struct Alert {
   std::optional<WallTime> resolved_at;
 };
 
-/// An alert that was just raised or resolved.
-struct AlertChange {
-  enum class Kind { raised, resolved };
-  Kind kind = Kind::raised;
-  Alert alert;
-};
-
 /// `{"id": …, "rule": …, "severity": "warning", "since_ns": …, …}`; what is not known is null.
 json::value json_of(const Alert& alert);
-/// Reads what `json_of` writes: alerts that were open when the program ended. `bad_file` for all else.
-Result<Alert> alert_from(const json::value& value);
+
+/// An alert and what people did about it.
+struct AlertRecord {
+  Alert alert;
+  std::optional<WallTime> acknowledged_at;
+  std::string acknowledged_by;
+  std::string note;
+  bool silenced = false;  ///< a silence covers it now; not kept
+  bool told = false;      ///< the outlets were told that it was raised
+};
+json::object to_json(const AlertRecord& record);
+
+/// Alerts that nobody is told about for a while. Empty fields cover everything.
+struct Silence {
+  std::string id;
+  std::string rule;
+  std::string node;
+  std::string about;
+  WallTime until;
+  std::string by;
+  std::string reason;
+
+  bool covers(const Alert& alert, WallTime now) const;
+  bool operator==(const Silence&) const = default;
+};
+json::object to_json(const Silence& silence);
 
 }  // namespace assay

@@ -1,10 +1,7 @@
-#include "watch/alert.h"
+#include "model/alert.h"
 
 #include <array>
-#include <limits>
 #include <utility>
-
-#include "watch/unknown.h"
 
 namespace assay {
 namespace {
@@ -35,6 +32,13 @@ std::optional<AlertSeverity> severity_from(std::string_view name) {
 
 std::string_view name_of(AlertState state) { return state == AlertState::open ? "open" : "resolved"; }
 
+std::optional<AlertState> alert_state_from(std::string_view name) {
+  for (const AlertState state : {AlertState::open, AlertState::resolved}) {
+    if (name == name_of(state)) return state;
+  }
+  return std::nullopt;
+}
+
 json::value json_of(const Alert& alert) {
   json::object values;
   for (const auto& [name, value] : alert.values) values[name] = finite(value);
@@ -57,32 +61,25 @@ json::value json_of(const Alert& alert) {
   return object;
 }
 
-Result<Alert> alert_from(const json::value& value) {
-  JsonFields fields(value, "alert");
-  Alert alert{.id = fields.text("id"),
-              .rule = fields.text("rule"),
-              .node = fields.text("node"),
-              .about = fields.text_or("about", ""),
-              .what = fields.text_or("what", ""),
-              .remedy = fields.text_or("remedy", ""),
-              .since = WallTime(Nanos(fields.integer("since_ns"))),
-              .last_value = fields.number_or("last_value", kUnknown),
-              .threshold = fields.number_or("threshold", kUnknown)};
-  alert.worst_value = fields.number_or("worst_value", alert.last_value);
-  const auto severity = severity_from(fields.text("severity"));
-  if (!severity) fields.fail("severity", "is not info, warning or critical");
-  alert.severity = severity.value_or(AlertSeverity::warning);
-  const std::string state = fields.text_or("state", "open");
-  if (state != "open" && state != "resolved") fields.fail("state", "is not open or resolved");
-  alert.state = state == "resolved" ? AlertState::resolved : AlertState::open;
-  if (fields.find("resolved_at_ns") != nullptr) {
-    alert.resolved_at = WallTime(Nanos(fields.integer("resolved_at_ns")));
-  }
-  for (const auto& [name, number] : fields.object_or_empty("values")) {
-    if (number.is_number()) alert.values[std::string(name)] = number.to_number<double>();
-  }
-  ASSAY_CHECK(fields.finish());
-  return alert;
+json::object to_json(const AlertRecord& record) {
+  json::object object = json_of(record.alert).as_object();
+  object["acknowledged_at"] = record.acknowledged_at ? iso8601(*record.acknowledged_at) : "";
+  object["acknowledged_by"] = record.acknowledged_by;
+  object["note"] = record.note;
+  object["silenced"] = record.silenced;
+  object["told"] = record.told;
+  return object;
+}
+
+bool Silence::covers(const Alert& alert, WallTime now) const {
+  return now < until && (rule.empty() || rule == alert.rule) && (node.empty() || node == alert.node) &&
+         (about.empty() || about == alert.about);
+}
+
+json::object to_json(const Silence& silence) {
+  return {{"id", silence.id},        {"rule", silence.rule}, {"node", silence.node},
+          {"about", silence.about},  {"by", silence.by},     {"until", iso8601(silence.until)},
+          {"reason", silence.reason}};
 }
 
 }  // namespace assay

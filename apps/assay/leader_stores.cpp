@@ -1,0 +1,22 @@
+#include "leader_stores.h"
+
+#include "store/cluster/sqlite_cluster_store.h"
+
+namespace assay {
+
+Result<LeaderData> LeaderData::open(const LeaderPlace& place, SeriesStoreOptions series) {
+  LeaderData data;
+  // Telemetry first: its lock keeps a second leader out.
+  ASSAY_TRY(auto telemetry, SeriesStore::open(place.series(), series));
+  data.series_ = std::make_unique<SeriesStore>(std::move(telemetry));
+  ASSAY_TRY(data.cluster_, open_cluster_store(place.cluster()));
+  return data;
+}
+
+Result<void> LeaderData::backup_to(const LeaderPlace& place) {
+  ASSAY_CHECK(make_folders(place.folder));
+  ASSAY_CHECK(series_->backup_to(place.series()));
+  return cluster_->backup_to(place.cluster());
+}
+
+}  // namespace assay

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+
+#include "leader/leader.h"
+#include "leader_place.h"
+
+namespace assay {
+
+/// What a leader keeps besides runs and tokens, open. The choice of stores is made here and nowhere else.
+class LeaderData {
+ public:
+  /// `busy` if another process has it.
+  static Result<LeaderData> open(const LeaderPlace& place, SeriesStoreOptions series = {});
+
+  LeaderStores stores() { return {.cluster = *cluster_, .series = *series_}; }
+  /// A copy of everything in the same places below another folder, while whoever uses the stores goes on.
+  Result<void> backup_to(const LeaderPlace& place);
+
+ private:
+  std::unique_ptr<ClusterStore> cluster_;
+  std::unique_ptr<SeriesStore> series_;
+};
+
+}  // namespace assay

@@ -1,0 +1,180 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "model/alert.h"
+#include "model/node.h"
+
+namespace assay {
+
+/// Counts the changes of one row; 0 is a row that does not exist yet.
+using Revision = std::int64_t;
+
+/// A row as it was read, or as it is to be written: `revision` is the one that the change was made from. Whoever was
+/// overtaken is refused with `busy`, reads again and decides anew.
+template <typename Row>
+struct Stored {
+  Row row;
+  Revision revision = 0;
+};
+
+/// What the leader knows of its nodes.
+class NodeTable {
+ public:
+  virtual ~NodeTable() = default;
+  /// In order of names, those after `after`; fewer than `limit` only at the end.
+  virtual Result<std::vector<Stored<NodeRecord>>> list(std::string_view after, std::size_t limit) = 0;
+  /// `not_found`.
+  virtual Result<Stored<NodeRecord>> find(std::string_view name) = 0;
+  /// Makes it (revision 0) or changes it; gives the new revision. `busy`: somebody else was first.
+  virtual Result<Revision> put(const Stored<NodeRecord>& node) = 0;
+  struct Seen {
+    std::string name;
+    WallTime time;
+  };
+  /// When nodes were last heard of. No change that revisions count; a node that does not exist is passed over.
+  virtual Result<void> note_seen(std::span<const Seen> seen) = 0;
+  /// One that does not exist is no error.
+  virtual Result<void> remove(std::string_view name) = 0;
+};
+
+/// A place in the list of resolved alerts: after the newer ones, and of those of one time after the smaller ids.
+struct AlertPlace {
+  WallTime since;
+  std::string id;
+};
+struct AlertPageQuery {
+  std::string node;  ///< empty: every one
+  std::optional<AlertPlace> after;
+  std::size_t limit = 1000;
+};
+
+class AlertTable {
+ public:
+  virtual ~AlertTable() = default;
+  /// Every one that is open, in no order.
+  virtual Result<std::vector<Stored<AlertRecord>>> open() = 0;
+  /// Newest first; fewer than `limit` only at the end.
+  virtual Result<std::vector<Stored<AlertRecord>>> resolved(const AlertPageQuery& query) = 0;
+  /// `not_found`.
+  virtual Result<Stored<AlertRecord>> find(std::string_view id) = 0;
+  /// Makes or changes all of them or none, and renews their revisions. `busy`: somebody else was first with one.
+  virtual Result<void> put(std::span<Stored<AlertRecord>> alerts) = 0;
+  /// Forgets resolved ones that began before `time`, at most `most`. Whether there are more.
+  virtual Result<bool> forget_resolved(WallTime time, std::size_t most) = 0;
+};
+
+class SilenceTable {
+ public:
+  virtual ~SilenceTable() = default;
+  virtual Result<std::vector<Silence>> list() = 0;
+  /// `busy` if there is one of that id.
+  virtual Result<void> add(const Silence& silence) = 0;
+  /// One that does not exist is no error.
+  virtual Result<void> remove(std::string_view id) = 0;
+};
+
+/// Something that happened on a node, or to it.
+struct ClusterEvent {
+  std::int64_t id = 0;  ///< ascending in the order of arrival; given by the store
+  WallTime time;
+  std::string node;
+  std::string kind;     ///< those of src/telemetry/README.md, and "inventory", "node_online", "node_offline", …
+  std::string about;    ///< a GPU's UUID, a source's name, …
+  std::string message;  ///< for people
+  std::map<std::string, double> values;
+};
+
+/// A place in the list of events: after those that are newer, or of the same time and came later.
+struct EventPlace {
+  WallTime time;
+  std::int64_t id = 0;
+  bool operator==(const EventPlace&) const = default;
+};
+
+struct EventQuery {
+  std::string node;  ///< empty: every one; so with the others
+  std::string kind;
+  std::string about;
+  std::optional<WallTime> from;
+  std::optional<WallTime> to;  ///< before this
+  std::optional<EventPlace> after;
+  std::size_t limit = 100;
+};
+
+struct EventPage {
+  std::vector<ClusterEvent> events;
+  /// Where to go on. There may be fewer events than the limit, even none, and still a place: so far was looked.
+  std::optional<EventPlace> next;
+};
+
+/// What is kept of the events of each node.
+struct EventRetention {
+  WallTime from;                  ///< older ones go
+  std::size_t most_per_node = 0;  ///< beyond it, the oldest go; 0: any number
+};
+
+class EventLog {
+ public:
+  virtual ~EventLog() = default;
+  /// Those that are not known yet (by time, node, kind, about and message), with their new ids; all or none.
+  virtual Result<std::vector<ClusterEvent>> append(std::span<const ClusterEvent> events) = 0;
+  /// Newest first. Looks at `kMostExamined` events at most, whatever is asked for: a filter that fits nothing costs no
+  /// more than one that fits.
+  virtual Result<EventPage> list(const EventQuery& query) = 0;
+  /// `not_found`.
+  virtual Result<EventPlace> place_of(std::int64_t id) = 0;
+  /// Forgets at most `most` of what need not be kept. Whether there are more.
+  virtual Result<bool> forget(const EventRetention& retention, std::size_t most) = 0;
+
+  static constexpr std::size_t kMostExamined = 10'000;
+};
+
+/// Which runs a command asked a node for, and which of them came.
+struct RunCommand {
+  std::string id;
+  std::string node;
+  WallTime created;
+  std::vector<std::string> runs;  ///< that came
+};
+
+class RunCommandTable {
+ public:
+  virtual ~RunCommandTable() = default;
+  /// `not_found`.
+  virtual Result<Stored<RunCommand>> find(std::string_view id) = 0;
+  /// Makes it (revision 0) or changes it; gives the new revision. `busy`: somebody else was first.
+  virtual Result<Revision> put(const Stored<RunCommand>& command) = 0;
+  virtual Result<void> forget_before(WallTime time) = 0;
+};
+
+/// What the leader knows of its cluster besides telemetry and runs: a table for each kind of thing. Any thread may use
+/// any table. What is written is on the disk when the call returns; those who read wait neither for those who write nor
+/// for each other.
+///
+/// A further kind of thing is a further table here, in the fake and in each implementation, and its part of the
+/// contract.
+class ClusterStore {
+ public:
+  virtual ~ClusterStore() = default;
+  virtual NodeTable& nodes() = 0;
+  virtual AlertTable& alerts() = 0;
+  virtual SilenceTable& silences() = 0;
+  virtual EventLog& events() = 0;
+  virtual RunCommandTable& run_commands() = 0;
+
+  /// A consistent copy into a new file that the same kind of store opens. Nobody waits for it.
+  virtual Result<void> backup_to(const fs::path& file) = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,22 @@
+#include "store/memory/cluster_memory.h"
+
+#include "store/cluster_contract.h"
+
+namespace assay {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Memory, ClusterContract,
+                         testing::Values(ClusterStoreFactory{"memory",
+                                                             [] { return std::make_unique<ClusterMemory>(); }}));
+
+TEST(ClusterMemoryTest, FailsAsItIsTold) {
+  ClusterMemory memory;
+  memory.fail_writes(Error{.kind = ErrorKind::io, .message = "no space left"});
+  EXPECT_EQ(memory.nodes().put({.row = {.name = "gpu01"}}).error().kind, ErrorKind::io);
+  EXPECT_TRUE(memory.nodes().list("", 10).ok());
+  memory.fail_writes(std::nullopt);
+  EXPECT_TRUE(memory.nodes().put({.row = {.name = "gpu01"}}).ok());
+}
+
+}  // namespace
+}  // namespace assay
