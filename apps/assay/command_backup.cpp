@@ -17,7 +17,7 @@ struct BackupOptions {
 };
 
 /// With a leader it makes the copy itself, since it alone may touch its telemetry; without one this process does.
-Result<void> make_backup(const Context& context, const BackupOptions& options, const fs::path& folder) {
+Result<void> make_backup(const Context& context, const fs::path& folder) {
   const LeaderPlace place(context.data_folder());
   if (!context.leader.url.empty() || read_endpoint(place).ok()) {
     ASSAY_TRY(auto client, connect_to_leader(context));
@@ -33,7 +33,7 @@ Result<void> make_backup(const Context& context, const BackupOptions& options, c
 
 int run_backup(const Context& context, const BackupOptions& options) {
   const fs::path folder = fs::absolute(options.folder);
-  if (const auto made = make_backup(context, options, folder).within("making a backup"); !made) {
+  if (const auto made = make_backup(context, folder).within("making a backup"); !made) {
     return context.fail(made.error());
   }
   if (!context.json && !context.quiet) print(fmt::format("Everything was copied to {}\n", folder.string()));

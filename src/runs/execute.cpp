@@ -67,6 +67,8 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   job.name = run.name;
   job.token = std::move(token);
   job.environment["ASSAY_RUN_ID"] = writer.run_id();
+  // A kind that uses none is shown none, wherever it is placed.
+  if (!job.devices) job.devices = run.placement.gpus;
 
   const SteadyTime started = services.clock.now();
   ASSAY_TRY(const auto running, services.launcher.start(job));
@@ -84,8 +86,8 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
 }  // namespace
 
 Result<Run> execute_run(Run run, const Workload& workload, const RunServices& services) {
-  run.created = run.started = services.clock.wall();
-  run.state = RunState::running;
+  run.started = services.clock.wall();
+  if (run.created == WallTime{}) run.created = run.started;
   ASSAY_TRY(auto writer, begin_run(services.store, run));
   auto outcome = record_workload(run, *writer, run.id, workload, services);
   if (!outcome) {

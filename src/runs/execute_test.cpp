@@ -116,7 +116,7 @@ TEST_F(ExecuteOnFake, AFurtherRankAddsItsOutputToTheRunOfTheFirst) {
   Run first = a_run("job");
   first.id = job_run_id(place, 0);
   first.state = RunState::running;
-  const auto writer = store_->create_run(first).value();
+  const auto writer = begin_run(*store_, first).value();
   launcher_.script = {.steps = {JobScript::Say{"from rank 3\n"}}};
   const auto joined = join_run(a_run("job"), place, {.job = {.arguments = {"train.py"}}}, services());
   ASSERT_TRUE(joined.ok()) << joined.error().text();

@@ -32,25 +32,6 @@ json::value without_secrets(std::string_view key, const json::value& value) {
   return redacted.starts_with(prefix) ? json::value(redacted.substr(prefix.size())) : json::value(redact(*text));
 }
 
-Run prepare_run(const PlannedRun& planned, std::string name, std::vector<std::string> tags,
-                const Provenance& provenance) {
-  Run run;
-  run.name = std::move(name);
-  run.tags = std::move(tags);
-  run.kind = std::string(planned.spec.at("kind").as_string());
-  run.variant = planned.variant;
-  run.repeat = planned.repeat;
-  run.ranks = planned.ranks;
-  run.nodes = planned.nodes;
-  run.spec = without_secrets({}, planned.spec).as_object();
-  run.spec_hash = content_hash(json::serialize(planned.spec));
-  run.provenance = provenance;
-  if (const auto* seed = find_setting(planned.spec, "seed"); seed && seed->is_number()) {
-    run.provenance.seeds["run"] = static_cast<std::uint64_t>(seed->to_number<double>());
-  }
-  return run;
-}
-
 /// A run of the plan that could not even be started is a result of the study, too.
 Result<Run> store_failed_run(Run run, const Error& error, const RunServices& services) {
   run.created = run.started = run.ended = services.clock.wall();
@@ -62,15 +43,6 @@ Result<Run> store_failed_run(Run run, const Error& error, const RunServices& ser
   ASSAY_CHECK(writer->finish(run));
   services.observer.on_end(run);
   return run;
-}
-
-Result<Run> start_planned(const PlannedRun& planned, Run run, const StudyOptions& options,
-                          const RunServices& services) {
-  const TemporaryFolder scratch;
-  ASSAY_TRY(const auto workload, make_workload(planned, options.programs, scratch.path()));
-  run.provenance.command = redact_command(workload.job.arguments);
-  if (workload.job.folder) run.provenance.working_directory = workload.job.folder->string();
-  return execute_run(std::move(run), workload, services);
 }
 
 void count(StudyOutcome& outcome, Run run) {
@@ -107,6 +79,36 @@ Result<void> check_idle(RunStore& store, const Study& study) {
 
 }  // namespace
 
+Run prepare_run(const PlannedRun& planned, std::string name, std::vector<std::string> tags) {
+  Run run;
+  run.name = std::move(name);
+  run.tags = std::move(tags);
+  run.kind = std::string(planned.spec.at("kind").as_string());
+  run.variant = planned.variant;
+  run.repeat = planned.repeat;
+  run.ranks = planned.ranks;
+  run.nodes = planned.nodes;
+  run.spec = without_secrets({}, planned.spec).as_object();
+  run.spec_hash = content_hash(json::serialize(planned.spec));
+  if (const auto* seed = find_setting(planned.spec, "seed"); seed && seed->is_number()) {
+    run.provenance.seeds["run"] = static_cast<std::uint64_t>(seed->to_number<double>());
+  }
+  return run;
+}
+
+Result<Run> execute_planned(const PlannedRun& planned, Run run, const StudyOptions& options,
+                            const RunServices& services) {
+  const TemporaryFolder scratch;
+  ASSAY_TRY(const auto workload, make_workload(planned, options.programs, scratch.path()));
+  // What is known of the run already stays: its seeds.
+  auto seeds = std::move(run.provenance.seeds);
+  run.provenance = options.provenance;
+  run.provenance.seeds = std::move(seeds);
+  run.provenance.command = redact_command(workload.job.arguments);
+  if (workload.job.folder) run.provenance.working_directory = workload.job.folder->string();
+  return execute_run(std::move(run), workload, services);
+}
+
 int exit_code_of(const StudyOutcome& outcome) {
   // A study none of which this machine can do is not a workload that failed.
   const auto cannot = [](const Run& run) { return exit_code_of(run) == 3; };
@@ -118,9 +120,9 @@ int exit_code_of(const StudyOutcome& outcome) {
 
 Result<Run> run_single(const PlannedRun& planned, std::string name, std::vector<std::string> tags,
                        const StudyOptions& options, const RunServices& services) {
-  Run run = prepare_run(planned, std::move(name), std::move(tags), options.provenance);
+  Run run = prepare_run(planned, std::move(name), std::move(tags));
   run.variant.clear();  // there is nothing it is a variant of
-  return start_planned(planned, std::move(run), options, services);
+  return execute_planned(planned, std::move(run), options, services);
 }
 
 Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& options, const RunServices& services) {
@@ -138,12 +140,12 @@ Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& 
       break;
     }
     options.on_next(planned, i);
-    Run run = prepare_run(planned, study.name, study.tags, options.provenance);
+    Run run = prepare_run(planned, study.name, study.tags);
     run.study = study.id;
     run.id = new_id();
     // Written down before the run begins, so that a killed study knows its unfinished run.
     ASSAY_CHECK(services.store.note_planned_run(study.id, i, run.id));
-    auto result = start_planned(planned, run, options, services);
+    auto result = execute_planned(planned, run, options, services);
     if (!result) result = store_failed_run(std::move(run), result.error(), services);
     if (!result) return std::move(result).error();
     if (result->verdict == Verdict::interrupted) {

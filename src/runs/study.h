@@ -36,6 +36,13 @@ struct StudyOptions {
 /// and the study goes on.
 Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& options, const RunServices& services);
 
+/// The record of a run that a plan asks for, before anybody has begun: without secrets.
+Run prepare_run(const PlannedRun& planned, std::string name, std::vector<std::string> tags);
+/// Does a run that was prepared: makes its workload and executes it in the services' store. `run.placement.gpus` are
+/// the GPUs that it sees. An error means that nothing could be started, and that there is no run.
+Result<Run> execute_planned(const PlannedRun& planned, Run run, const StudyOptions& options,
+                            const RunServices& services);
+
 /// Does a single planned run that belongs to no study.
 Result<Run> run_single(const PlannedRun& planned, std::string name, std::vector<std::string> tags,
                        const StudyOptions& options, const RunServices& services);
