@@ -23,7 +23,6 @@
 #include "net/own_names.h"
 #include "net/tls.h"
 #include "stop_signals.h"
-#include "store/local/run_arrival.h"
 
 namespace assay {
 namespace {
@@ -69,8 +68,8 @@ Result<Nanos> keep_time(const char* option, const std::string& text) {
   return duration;
 }
 
-Result<LeaderOptions> leader_options(const Context& context, const ServeOptions& options) {
-  LeaderOptions made{.folder = LeaderPlace(context.data_folder()).folder};
+Result<LeaderOptions> leader_options(const ServeOptions& options) {
+  LeaderOptions made;
   ASSAY_TRY(made.series.keep[0], keep_time("--keep-raw", options.keep_raw));
   ASSAY_TRY(made.series.keep[1], keep_time("--keep-minutes", options.keep_minutes));
   ASSAY_TRY(made.series.keep[2], keep_time("--keep-hours", options.keep_hours));
@@ -85,8 +84,6 @@ Result<LeaderOptions> leader_options(const Context& context, const ServeOptions&
   if (!options.alert_command.empty()) made.outlets.command = {"/bin/sh", "-c", options.alert_command};
   ASSAY_TRY(made.keep_events, keep_time("--keep-events", options.keep_events));
   made.events_per_node = options.events_per_node;
-  const fs::path data = context.data_folder();
-  made.publish_run = [data](const std::string& run, const fs::path& copy) { return take_over_run(data, run, copy); };
   return made;
 }
 
@@ -211,7 +208,7 @@ Result<void> serve(const Context& context, const ServeOptions& options) {
   const LeaderPlace place(context.data_folder());
   ASSAY_CHECK(make_folders(place.folder));
   fs::permissions(place.folder, fs::perms::owner_all);
-  ASSAY_TRY(auto wanted, leader_options(context, options));
+  ASSAY_TRY(auto wanted, leader_options(options));
   ASSAY_TRY(auto listening, listening_of(place, options));
   StopSignals stop;
   ASSAY_TRY(auto data, LeaderData::open(place, wanted.series).within("opening the leader's data"));
@@ -239,6 +236,7 @@ Result<void> serve(const Context& context, const ServeOptions& options) {
   // Streams end first: they would keep the server waiting.
   leader->live().finish();
   leader->commands().finish();
+  leader->run_desk().finish();
   server->stop(kGrace);
   leader->stop();
   std::error_code ignored;

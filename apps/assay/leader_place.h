@@ -15,6 +15,7 @@ namespace assay {
 struct LeaderPlace {
   fs::path folder;
 
+  fs::path data() const { return folder.parent_path(); }
   explicit LeaderPlace(const fs::path& data) : folder(data / "leader") {}
   fs::path tokens() const { return folder / "tokens.jsonl"; }
   fs::path cluster() const { return folder / "cluster.db"; }

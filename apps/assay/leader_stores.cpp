@@ -1,6 +1,7 @@
 #include "leader_stores.h"
 
 #include "store/cluster/sqlite_cluster_store.h"
+#include "store/local/local_store.h"
 
 namespace assay {
 
@@ -10,6 +11,7 @@ Result<LeaderData> LeaderData::open(const LeaderPlace& place, SeriesStoreOptions
   ASSAY_TRY(auto telemetry, SeriesStore::open(place.series(), series));
   data.series_ = std::make_unique<SeriesStore>(std::move(telemetry));
   ASSAY_TRY(data.cluster_, open_cluster_store(place.cluster()));
+  ASSAY_TRY(data.runs_, open_local_store(place.data()));
   return data;
 }
 

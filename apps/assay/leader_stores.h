@@ -13,13 +13,14 @@ class LeaderData {
   /// `busy` if another process has it.
   static Result<LeaderData> open(const LeaderPlace& place, SeriesStoreOptions series = {});
 
-  LeaderStores stores() { return {.cluster = *cluster_, .series = *series_}; }
+  LeaderStores stores() { return {.cluster = *cluster_, .series = *series_, .runs = *runs_}; }
   /// A copy of everything in the same places below another folder, while whoever uses the stores goes on.
   Result<void> backup_to(const LeaderPlace& place);
 
  private:
   std::unique_ptr<ClusterStore> cluster_;
   std::unique_ptr<SeriesStore> series_;
+  std::unique_ptr<RunStore> runs_;
 };
 
 }  // namespace assay

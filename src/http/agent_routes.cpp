@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "api/run_json.h"
 #include "leader/hello.h"
 
 namespace assay {
@@ -9,7 +10,6 @@ namespace {
 
 constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
 constexpr std::size_t kReportBytes = std::size_t{8} << 20;  // 1 MiB of output, escaped as JSON
-constexpr std::size_t kFileBytes = std::size_t{4} << 20;
 
 std::int64_t milliseconds_of(Nanos duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
@@ -53,28 +53,11 @@ HttpResponse answer_batch(Leader& leader, const std::string& node, const HttpReq
                                     {"pause_ms", milliseconds_of(receipt->pause)}});
 }
 
-/// An agent gives up what is answered 400 or 404, and sends again whatever has another answer.
-int status_of_piece(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::usage: return 400;
-    case ErrorKind::not_found: return 404;
-    case ErrorKind::busy: return 429;
-    default: return 503;
-  }
-}
-
-HttpResponse answer_file(Leader& leader, const std::string& node, const HttpRequest& request) {
-  const auto offset = number_in<std::uint64_t>(request.query_value("offset"));
-  if (!offset) return error_response({.kind = ErrorKind::usage, .message = "'offset' must be a number of bytes"});
-  const auto outcome = leader.run_copies().append({.node = node,
-                                                   .command = request.query_value("command").value_or(""),
-                                                   .run = request.capture("run"),
-                                                   .file = request.capture("file"),
-                                                   .offset = *offset,
-                                                   .bytes = request.body});
-  if (!outcome) return error_response(status_of_piece(outcome.error().kind), outcome.error());
-  return json_response(json::object{{"size", outcome->size}, {"complete", outcome->complete}},
-                       outcome->taken ? 200 : 409);
+HttpResponse answer_take(Leader& leader, const std::string& node, const HttpRequest& request) {
+  const auto taken = leader.run_desk().take(node, request.capture("run"));
+  if (!taken) return error_response(taken.error());
+  return json_response(
+      json::object{{"lease", to_json(taken->lease)}, {"run", to_json(taken->run)}, {"planned", taken->planned}});
 }
 
 HttpResponse answer_report(Leader& leader, const std::string& node, const HttpRequest& request) {
@@ -108,7 +91,14 @@ void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
                                    "text/event-stream");
   });
   add("POST", "/agent/v1/commands/{id}", answer_report, {.body_bytes = kReportBytes});
-  add("POST", "/agent/v1/runs/{run}/files/{file...}", answer_file, {.body_bytes = kFileBytes});
+  add("GET", "/agent/v1/jobs", [&gatekeeper](Leader& asked, const std::string& node, const HttpRequest& request) {
+    auto still_allowed = [&gatekeeper, request] {
+      return std::holds_alternative<std::string>(gatekeeper.admit_node(request));
+    };
+    return HttpResponse::streaming(asked.run_desk().listen(node, std::move(still_allowed)).stream(),
+                                   "text/event-stream");
+  });
+  add("POST", "/agent/v1/jobs/{run}/take", answer_take);
 }
 
 }  // namespace assay

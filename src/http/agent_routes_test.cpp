@@ -11,8 +11,6 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-std::string run_record(const std::string& id) { return json::serialize(to_json(Run{.id = id, .kind = "null"})); }
-
 class AgentRoutes : public LeaderServerTest {
  protected:
   AgentRoutes() { serve(); }
@@ -109,73 +107,6 @@ TEST_F(AgentRoutes, ACommandGoesToTheAgentAndItsReportComesBack) {
   EXPECT_EQ(done.at("state").as_string(), "done");
   EXPECT_EQ(done.at("output").as_string(), "fine");
   EXPECT_EQ(done.at("exit_code").to_number<int>(), 0);
-}
-
-class RunRoutes : public AgentRoutes {
- protected:
-  RunRoutes() { EXPECT_TRUE(leader_->run_copies().expect("c1", "gpu01").ok()); }
-  ClientResponse send_piece(const std::string& file, int offset, const std::string& bytes,
-                            const std::string& node = "gpu01") {
-    return send("POST", fmt::format("/agent/v1/runs/k3q8m2x7ab/files/{}?command=c1&offset={}", file, offset),
-                agent(node), bytes);
-  }
-  Result<void> publish(const std::string& run, const fs::path& copy) override {
-    if (trouble_) return Error{.kind = *std::exchange(trouble_, std::nullopt), .message = "not now"};
-    return LeaderServerTest::publish(run, copy);
-  }
-  const std::string record_ = run_record("k3q8m2x7ab");
-  std::optional<ErrorKind> trouble_;
-};
-
-TEST_F(RunRoutes, ARunIsCopiedPieceByPiece) {
-  EXPECT_EQ(send_piece("artifacts/a.txt", 0, "hello").status, 200);
-  const auto gap = send_piece("artifacts/a.txt", 9, "x");
-  EXPECT_EQ(gap.status, 409);
-  EXPECT_EQ(parsed(gap.body).at("size").to_number<int>(), 5);
-  EXPECT_FALSE(parsed(gap.body).at("complete").as_bool());
-  EXPECT_EQ(send_piece("artifacts/a.txt", 5, " world").status, 200);
-  // An agent encodes the whole name.
-  EXPECT_EQ(send_piece("artifacts%2Fa.txt", 11, "!").status, 200);
-  const auto last = send_piece("run.json", 0, record_);
-  EXPECT_EQ(last.status, 200) << last.body;
-  EXPECT_TRUE(parsed(last.body).at("complete").as_bool());
-  EXPECT_THAT(published_, testing::ElementsAre("k3q8m2x7ab"));
-  EXPECT_EQ(read_file(folder_.path() / "k3q8m2x7ab/artifacts/a.txt").value_or(""), "hello world!");
-  const auto again = send_piece("journal", 0, "x");
-  EXPECT_EQ(again.status, 200);
-  EXPECT_TRUE(parsed(again.body).at("complete").as_bool());
-}
-
-TEST_F(RunRoutes, OnlyWhatCannotBeRightIsRefusedForGood) {
-  for (const ErrorKind kind : {ErrorKind::busy, ErrorKind::denied, ErrorKind::missing_file, ErrorKind::bad_file}) {
-    trouble_ = kind;
-    EXPECT_EQ(send_piece("run.json", 0, record_).status, 503) << name_of(kind);
-  }
-  trouble_ = ErrorKind::usage;
-  EXPECT_EQ(send_piece("run.json", 0, record_).status, 400) << "another run has that id";
-  EXPECT_EQ(send_piece("run.json", 0, "{}").status, 400);
-  EXPECT_EQ(send_piece("journal", 0, "x", "gpu02").status, 404) << "it was not asked";
-  for (int i = 0; i < 256; ++i) {
-    const std::string run = fmt::format("run{:07}", i);
-    ASSERT_EQ(send("POST", fmt::format("/agent/v1/runs/{}/files/journal?command=c1&offset=0", run), agent("gpu01"), "x")
-                  .status,
-              200);
-  }
-  EXPECT_EQ(send_piece("journal", 0, "x").status, 429);
-}
-
-TEST_F(RunRoutes, BadNamesAndOffsetsAreRefused) {
-  const std::string run = "k3q8m2x7ab/files/";
-  for (const std::string& target :
-       {run + "journal?command=c1", run + "journal?command=c1&offset=-1", run + "journal?command=c1&offset=1e3",
-        run + "journal?command=c1&offset=99999999999999999999", run + ".x?command=c1&offset=0",
-        run + "artifacts%2F..%2Fb?command=c1&offset=0", std::string("..%2F/files/journal?command=c1&offset=0"),
-        run + "%00?command=c1&offset=0", run + "%2Fetc%2Fpasswd?command=c1&offset=0",
-        run + "run.json%2Fx?command=c1&offset=0", std::string("@last/files/journal?command=c1&offset=0")}) {
-    const auto response = send("POST", "/agent/v1/runs/" + target, agent("gpu01"), "x");
-    EXPECT_EQ(response.status, 400) << target << ": " << response.body;
-  }
-  EXPECT_FALSE(fs::exists(folder_.path() / "leader/incoming"));
 }
 
 TEST_F(AgentRoutes, AnAgentThatListensAgainEndsItsStreamBefore) {

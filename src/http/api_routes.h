@@ -16,6 +16,9 @@ void add_alert_endpoints(ApiTable& table, Leader& leader);
 /// Runs and studies: finding, changing, recording. The store and the clock must outlive the table.
 void add_run_endpoints(ApiTable& table, RunStore& runs, const Clock& clock);
 
+/// Asking the cluster for runs, and stopping them.
+void add_run_request_endpoints(ApiTable& table, RunDesk& desk);
+
 /// Makes a backup of everything that the leader keeps in a new folder.
 using MakeBackup = std::function<Result<void>(const fs::path& folder)>;
 void add_leader_endpoints(ApiTable& table, Leader& leader, MakeBackup backup);

@@ -37,6 +37,8 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup bac
   add_node_endpoints(table, leader);
   add_series_endpoints(table, leader);
   add_alert_endpoints(table, leader);
+  add_run_endpoints(table, leader.runs(), leader.clock());
+  add_run_request_endpoints(table, leader.run_desk());
 
   Router router;
   router.on_refusal([](int status, std::string_view message) {

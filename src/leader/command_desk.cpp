@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxOutput = std::size_t{1} << 20;
 constexpr std::size_t kMaxMessage = 4096;
-constexpr std::size_t kMaxSpec = std::size_t{1} << 20;
 /// The longest command, which JSON may make six times as long, and a little more.
 constexpr std::size_t kQueueBytes = std::size_t{8} << 20;
 
@@ -31,23 +30,11 @@ Error misuse(std::string message, std::string hint = "") {
   return {.kind = ErrorKind::usage, .message = std::move(message), .hint = std::move(hint)};
 }
 
-Result<void> check_arguments(std::string_view kind, const json::object& arguments) {
-  const auto text_of = [&](std::string_view name) {
-    const auto* value = arguments.if_contains(name);
-    return value != nullptr && value->is_string() ? std::string_view(value->as_string()) : std::string_view();
-  };
-  if (kind == "run") {
-    const auto spec = text_of("spec");
-    if (spec.empty()) return misuse("'run' needs 'spec', the text of a specification");
-    if (spec.size() > kMaxSpec) return misuse("'spec' is longer than 1 MiB");
-    return {};
+Result<void> check_kind(std::string_view kind, const json::object& arguments) {
+  if (kind != "doctor") {
+    return misuse(fmt::format("there is no command '{}'", kind), "There is doctor; runs are asked for as runs.");
   }
-  if (kind == "stop") {
-    if (text_of("id").empty()) return misuse("'stop' needs 'id', that of the command which started the run");
-    return {};
-  }
-  if (kind == "doctor") return {};
-  return misuse(fmt::format("there is no command '{}'", kind), "Commands are doctor, run and stop.");
+  return arguments.empty() ? Result<void>() : Result<void>(misuse("'doctor' takes no arguments"));
 }
 
 struct Report {
@@ -102,14 +89,12 @@ Result<AgentCommand> CommandDesk::create(std::string_view node, std::string_view
                                          std::string by) {
   const auto found = registry_.find(node);
   if (!found) return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no node '{}'", node)};
-  ASSAY_CHECK(check_arguments(kind, arguments));
-  // Who may start something may stop it.
-  const std::string needed = kind == "stop" ? "run" : std::string(kind);
+  ASSAY_CHECK(check_kind(kind, arguments));
   const auto record = found->record();
-  if (std::find(record.allow.begin(), record.allow.end(), needed) == record.allow.end()) {
+  if (std::find(record.allow.begin(), record.allow.end(), kind) == record.allow.end()) {
     return Error{.kind = ErrorKind::denied,
-                 .message = fmt::format("the agent of '{}' does not allow '{}'", node, needed),
-                 .hint = fmt::format("Start it with --allow {}.", needed)};
+                 .message = fmt::format("the agent of '{}' does not allow '{}'", node, kind),
+                 .hint = fmt::format("Start it with --allow {}.", kind)};
   }
   AgentCommand command{.id = new_id(),
                        .node = std::string(node),
@@ -117,8 +102,6 @@ Result<AgentCommand> CommandDesk::create(std::string_view node, std::string_view
                        .arguments = std::move(arguments),
                        .by = std::move(by),
                        .created = clock_.wall()};
-  // First, and without the lock: it waits for the disk, and the agent may be quick.
-  if (kind == "run") ASSAY_CHECK(run_copies_.expect(command.id, node));
   const std::lock_guard lock(mutex_);
   std::size_t waiting = 0;
   std::size_t waiting_here = 0;

@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "leader/node_registry.h"
-#include "leader/run_copies.h"
 #include "net/response_stream.h"
 
 namespace assay {
@@ -22,7 +21,7 @@ namespace assay {
 struct AgentCommand {
   std::string id;
   std::string node;
-  std::string kind;        ///< "doctor", "run", "stop"
+  std::string kind;        ///< "doctor"
   json::object arguments;  ///< until it is over
   std::string by;          ///< the name of the token that asked
   WallTime created;
@@ -46,8 +45,7 @@ json::object to_json(const AgentCommand& command);
 /// Hands commands to agents and keeps what became of them, for as long as the leader runs. Any thread.
 class CommandDesk {
  public:
-  CommandDesk(const NodeRegistry& registry, RunCopies& run_copies, const Clock& clock)
-      : registry_(registry), run_copies_(run_copies), clock_(clock) {}
+  CommandDesk(const NodeRegistry& registry, const Clock& clock) : registry_(registry), clock_(clock) {}
 
   /// Sends it at once where the agent listens, else when it does. `not_found`: no such node; `usage`: no such kind, or
   /// arguments that it does not take; `denied`: the agent does not allow it; `busy`: too many wait already.
@@ -85,7 +83,6 @@ class CommandDesk {
   void forget_oldest();
 
   const NodeRegistry& registry_;
-  RunCopies& run_copies_;
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::map<std::string, AgentCommand, std::less<>> commands_;

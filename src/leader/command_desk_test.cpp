@@ -34,14 +34,13 @@ class CommandDeskTest : public LeaderTest {
 
 TEST_F(CommandDeskTest, AListeningAgentGetsItAtOnce) {
   const auto stream = desk().listen("gpu01");
-  const auto command = create("run", {{"spec", "name: x"}});
+  const auto command = create();
   const auto events = events_of(stream);
   ASSERT_THAT(events, SizeIs(1));
   EXPECT_EQ(events[0].event, "command");
   const auto data = parsed(events[0].data);
   EXPECT_EQ(data.at("id").as_string(), command.id);
-  EXPECT_EQ(data.at("kind").as_string(), "run");
-  EXPECT_EQ(data.at("arguments").at("spec").as_string(), "name: x");
+  EXPECT_EQ(data.at("kind").as_string(), "doctor");
   EXPECT_EQ(desk().find(command.id)->state, State::waiting);
   EXPECT_EQ(desk().find(command.id)->by, "alice");
 }
@@ -65,16 +64,12 @@ TEST_F(CommandDeskTest, WhatWaitsIsDeliveredInOrderWhenTheAgentListens) {
 TEST_F(CommandDeskTest, OnlyWhatTheAgentAllows) {
   EXPECT_EQ(refusal("gpu99", "doctor"), ErrorKind::not_found);
   EXPECT_EQ(refusal("gpu02", "doctor"), ErrorKind::denied);
-  EXPECT_EQ(refusal("gpu02", "stop", {{"id", "x"}}), ErrorKind::denied);
-  const auto refused = desk().create("gpu02", "run", {{"spec", "x"}}, "alice");
-  EXPECT_THAT(refused.error().hint, HasSubstr("--allow run"));
+  const auto refused = desk().create("gpu02", "doctor", {}, "alice");
+  EXPECT_THAT(refused.error().hint, HasSubstr("--allow doctor"));
   EXPECT_EQ(refusal("gpu01", "reboot"), ErrorKind::usage);
-  EXPECT_EQ(refusal("gpu01", "run"), ErrorKind::usage);
-  EXPECT_EQ(refusal("gpu01", "run", {{"spec", 5}}), ErrorKind::usage);
-  EXPECT_EQ(refusal("gpu01", "run", {{"spec", std::string((1 << 20) + 1, 'x')}}), ErrorKind::usage);
-  EXPECT_EQ(refusal("gpu01", "stop"), ErrorKind::usage);
+  EXPECT_EQ(refusal("gpu01", "run", {{"spec", "kind: null"}}), ErrorKind::usage) << "runs are asked for as runs";
+  EXPECT_EQ(refusal("gpu01", "doctor", {{"id", "x"}}), ErrorKind::usage);
   EXPECT_THAT(desk().list(), IsEmpty());
-  create("stop", {{"id", "x"}});  // who may start something may stop it
 }
 
 TEST_F(CommandDeskTest, AReportTellsWhatBecameOfIt) {
@@ -173,30 +168,6 @@ TEST_F(CommandDeskTest, WhatRunsOnASilentNodeIsGivenUpInTheEnd) {
   EXPECT_EQ(desk().find(running.id)->output, "fine");
 }
 
-TEST_F(CommandDeskTest, LongCommandsAreSentAsFarAsTheyFit) {
-  const auto stream = desk().listen("gpu01");
-  std::vector<std::string> ids;
-  for (int i = 0; i < 10; ++i) {
-    ids.push_back(create("run", {{"spec", std::string(1'000'000, 'x')}}).id);
-    clock_.advance(std::chrono::seconds(1));
-  }
-  create();
-  EXPECT_TRUE(stream.open()) << "a full queue would end the stream";
-  const auto first = events_of(stream);
-  ASSERT_THAT(first, SizeIs(testing::AllOf(testing::Ge(2u), testing::Lt(10u))));
-  // An agent that has answered those gets the others.
-  for (const auto& event : first) ASSERT_TRUE(desk().report("gpu01", event.id, R"({"state": "refused"})").ok());
-  EXPECT_THAT(events_of(stream), SizeIs(11 - first.size()));
-  EXPECT_TRUE(stream.open());
-}
-
-TEST_F(CommandDeskTest, TheLongestSpecificationFits) {
-  const auto stream = desk().listen("gpu01");
-  create("run", {{"spec", std::string(std::size_t{1} << 20, '\x01')}});
-  EXPECT_THAT(events_of(stream), SizeIs(1));
-  EXPECT_TRUE(stream.open());
-}
-
 TEST_F(CommandDeskTest, WhoIsNoLongerAllowedHearsNothingMore) {
   bool allowed = true;
   const auto stream = desk().listen("gpu01", [&] { return allowed; });
@@ -217,7 +188,7 @@ TEST_F(CommandDeskTest, WhoIsNoLongerAllowedHearsNothingMore) {
 
 TEST_F(CommandDeskTest, AListIsShortAndOldOutputIsForgotten) {
   const std::string report = json::serialize(json::object{{"state", "done"}, {"output", std::string(1 << 20, 'x')}});
-  const auto command = create("run", {{"spec", "name: x"}});
+  const auto command = create();
   ASSERT_TRUE(desk().report("gpu01", command.id, report).ok());
   EXPECT_EQ(desk().list().at(0).output, "");
   EXPECT_THAT(desk().find(command.id)->arguments, IsEmpty());
@@ -231,18 +202,6 @@ TEST_F(CommandDeskTest, AListIsShortAndOldOutputIsForgotten) {
   EXPECT_EQ(desk().find(command.id)->output, "");
   EXPECT_EQ(desk().find(command.id)->state, State::done);
   EXPECT_EQ(desk().find(last)->output.size(), 1u << 20);
-}
-
-TEST_F(CommandDeskTest, ARunThatWasAskedForIsTakenAlsoAfterARestart) {
-  const auto command = create("run", {{"spec", "name: x"}});
-  const auto doctor = create();
-  RunPiece piece{.node = "gpu01", .command = command.id, .run = "k3q8m2x7ab", .file = "journal", .bytes = "x"};
-  EXPECT_TRUE(leader_->run_copies().append(piece).ok());
-  open();
-  piece.offset = 1;
-  EXPECT_TRUE(leader_->run_copies().append(piece).ok());
-  piece.command = doctor.id;
-  EXPECT_FALSE(leader_->run_copies().append(piece).ok());
 }
 
 TEST_F(CommandDeskTest, FinishEndsTheStreams) {

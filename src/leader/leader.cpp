@@ -23,6 +23,7 @@ constexpr int kStatesPerForget = 1200;  // every ten minutes
 constexpr std::size_t kForgetSlice = 2000;
 /// A browser redraws at most five times a second.
 constexpr Nanos kLivePeriod = std::chrono::milliseconds(200);
+constexpr Nanos kRunPeriod = std::chrono::milliseconds(500);
 constexpr Nanos kCrowdedPause = std::chrono::seconds(2);
 constexpr double kCrowdedShare = 0.8;
 /// Events of the leader itself that wait for room on the disk.
@@ -41,13 +42,13 @@ Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, LeaderStores
 }
 
 Result<void> Leader::open_all() {
-  ASSAY_CHECK(make_folders(options_.folder));
   ASSAY_TRY(nodes_, NodeRegistry::load(cluster_.nodes(), clock_));
   ASSAY_TRY(alerts_, AlertDesk::load(cluster_, options_.rules, options_.outlets, clock_));
   live_ = std::make_unique<LiveHub>(*nodes_, clock_);
   alerts_->on_change([this](std::string alert) { live_->publish_alert(std::move(alert)); });
-  run_copies_ = std::make_unique<RunCopies>(options_.folder / "incoming", cluster_, clock_, options_.publish_run);
-  commands_ = std::make_unique<CommandDesk>(*nodes_, *run_copies_, clock_);
+  run_desk_ = std::make_unique<RunDesk>(runs_, cluster_, *nodes_, clock_, options_.runs);
+  ASSAY_CHECK(run_desk_->load().within("reading which runs were asked for"));
+  commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);
   started_ = clock_.now();
   return {};
 }
@@ -55,10 +56,10 @@ Result<void> Leader::open_all() {
 Leader::~Leader() { stop(); }
 
 void Leader::start() {
-  note_problem("forgetting old copies of runs", run_copies_->forget_stale());
   threads_.emplace_back([this](const std::stop_token& stop) { keep_store(stop); });
   threads_.emplace_back([this](const std::stop_token& stop) { keep_watch(stop); });
   threads_.emplace_back([this](const std::stop_token& stop) { keep_telling(stop); });
+  threads_.emplace_back([this](const std::stop_token& stop) { keep_runs_going(stop); });
 }
 
 void Leader::stop() {
@@ -67,6 +68,7 @@ void Leader::stop() {
   threads_.clear();
   live_->finish();
   commands_->finish();
+  run_desk_->finish();
   note_problem("writing down the nodes", nodes_->save_all());
   note_problem("syncing telemetry", series_.sync());
 }
@@ -326,11 +328,15 @@ void Leader::keep_watch(const std::stop_token& stop) {
     commands_->expire();
     if (round % kStatesPerLook == 0) alerts_->look(view_of(*nodes_, clock_));
     if (round % kStatesPerSave == 0) note_problem("writing down the nodes", nodes_->save_all());
-    if (round % kStatesPerForget == 0) note_problem("forgetting old copies of runs", run_copies_->forget_stale());
     // A slice at a time: agents wait for the same disk.
     forgetting = forgetting || round % kStatesPerForget == 0;
     if (forgetting) forgetting = forget_what_is_old();
   }
+}
+
+/// On a thread of its own: it waits for the disk that runs are on, and nodes are not to be called lost meanwhile.
+void Leader::keep_runs_going(const std::stop_token& stop) {
+  while (pause_for(stop, kRunPeriod)) note_problem("looking after runs", run_desk_->tick());
 }
 
 bool Leader::forget_what_is_old() {

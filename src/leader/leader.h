@@ -19,18 +19,17 @@
 #include "leader/hello.h"
 #include "leader/live_hub.h"
 #include "leader/node_registry.h"
-#include "leader/run_copies.h"
+#include "leader/run_desk.h"
 #include "store/cluster_store.h"
 #include "store/series/series_store.h"
 
 namespace assay {
 
 struct LeaderOptions {
-  fs::path folder;  ///< of copies of runs under way
   SeriesStoreOptions series;
   WatchRules rules;
   OutletOptions outlets;
-  RunCopies::Publish publish_run;
+  RunDesk::Options runs;
   Nanos keep_events = std::chrono::hours(24 * 730);  ///< and resolved alerts
   std::size_t events_per_node = 100'000;             ///< beyond it, the oldest are forgotten
 };
@@ -39,6 +38,7 @@ struct LeaderOptions {
 struct LeaderStores {
   ClusterStore& cluster;
   SeriesStore& series;
+  RunStore& runs;
 };
 
 /// The head of a cluster: takes in what agents send, keeps it, watches over it and tells whoever looks. Knows nothing
@@ -78,7 +78,8 @@ class Leader {
   LiveHub& live() { return *live_; }
   AlertDesk& alerts() { return *alerts_; }
   CommandDesk& commands() { return *commands_; }
-  RunCopies& run_copies() { return *run_copies_; }
+  RunDesk& run_desk() { return *run_desk_; }
+  RunStore& runs() { return runs_; }
   SeriesStore& series() { return series_; }
   ClusterStore& cluster() { return cluster_; }
   const Clock& clock() const { return clock_; }
@@ -97,7 +98,7 @@ class Leader {
 
  private:
   Leader(LeaderOptions options, LeaderStores stores, const Clock& clock)
-      : options_(std::move(options)), clock_(clock), series_(stores.series), cluster_(stores.cluster) {}
+      : options_(std::move(options)), clock_(clock), series_(stores.series), cluster_(stores.cluster), runs_(stores.runs) {}
   Result<void> open_all();
 
   /// A batch as a whole: samples, devices, processes, events.
@@ -118,6 +119,7 @@ class Leader {
   void keep_store(const std::stop_token& stop);
   void keep_watch(const std::stop_token& stop);
   void keep_telling(const std::stop_token& stop);
+  void keep_runs_going(const std::stop_token& stop);
   /// Says a problem once until it is over.
   void note_problem(const std::string& what, const Result<void>& outcome);
 
@@ -125,11 +127,12 @@ class Leader {
   const Clock& clock_;
   SeriesStore& series_;
   ClusterStore& cluster_;
+  RunStore& runs_;
   std::unique_ptr<NodeRegistry> nodes_;
   std::unique_ptr<LiveHub> live_;
   std::unique_ptr<AlertDesk> alerts_;
   std::unique_ptr<CommandDesk> commands_;
-  std::unique_ptr<RunCopies> run_copies_;
+  std::unique_ptr<RunDesk> run_desk_;
 
   SteadyTime started_;
   std::atomic<std::uint64_t> samples_ = 0;

@@ -11,6 +11,7 @@
 #include "leader/leader.h"
 #include "net/sse.h"
 #include "store/memory/cluster_memory.h"
+#include "store/memory/run_memory.h"
 #include "telemetry/codec/batch.h"
 
 namespace assay {
@@ -92,17 +93,9 @@ class LeaderTest : public testing::Test {
     auto series = SeriesStore::open(folder_.path() / "series", {.clock = &clock_});
     ASSERT_TRUE(series.ok()) << series.error().text();
     series_.emplace(std::move(*series));
-    LeaderOptions options{.folder = folder_.path() / "leader"};
-    options.publish_run = [this](const std::string& run, const fs::path& copy) { return publish(run, copy); };
-    auto leader = Leader::open(std::move(options), {.cluster = cluster_, .series = *series_}, clock_);
+    auto leader = Leader::open({}, {.cluster = cluster_, .series = *series_, .runs = *runs_}, clock_);
     ASSERT_TRUE(leader.ok()) << leader.error().text();
     leader_ = std::move(*leader);
-  }
-  virtual Result<void> publish(const std::string& run, const fs::path& copy) {
-    published_.push_back(run);
-    std::error_code code;
-    fs::rename(copy, folder_.path() / run, code);
-    return code ? Result<void>(Error{.kind = ErrorKind::io, .message = code.message()}) : Result<void>();
   }
 
   void hello(const TestAgent& agent) {
@@ -148,8 +141,8 @@ class LeaderTest : public testing::Test {
 
   TemporaryFolder folder_;
   ManualClock clock_;
-  std::vector<std::string> published_;
   ClusterMemory cluster_;
+  std::unique_ptr<RunStore> runs_ = open_run_memory(make_run_memory(), clock_);
   std::optional<SeriesStore> series_;
   std::unique_ptr<Leader> leader_;
 };

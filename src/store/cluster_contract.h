@@ -325,22 +325,31 @@ TEST_P(ClusterContract, EventsAreForgottenByTheirNumberPerNode) {
   EXPECT_EQ(walk({.node = "noisy"}).first, "9 5");
 }
 
-TEST_P(ClusterContract, ARunCommandKeepsWhichRunsCame) {
-  auto& commands = store_->run_commands();
-  Stored<RunCommand> command{.row = {.id = "c1", .node = "gpu01", .created = at(1)}};
-  command.revision = must(commands.put(command));
-  command.row.runs = {"0123456789", "abcdefghij"};
-  const Stored<RunCommand> stale = command;
-  EXPECT_EQ(must(commands.put(command)), 2);
-  EXPECT_EQ(commands.put(stale).error().kind, ErrorKind::busy);
-  const auto found = must(commands.find("c1"));
-  EXPECT_EQ(found.row.node, "gpu01");
-  EXPECT_EQ(found.row.created, at(1));
-  EXPECT_EQ(found.row.runs, command.row.runs);
-  ASSERT_TRUE(commands.forget_before(at(1)).ok());
-  EXPECT_TRUE(commands.find("c1").ok());
-  ASSERT_TRUE(commands.forget_before(at(2)).ok());
-  EXPECT_EQ(commands.find("c1").error().kind, ErrorKind::not_found);
+TEST_P(ClusterContract, JobsAreKeptInTheOrderInWhichTheyWereAskedFor) {
+  auto& jobs = store_->jobs();
+  Stored<JobRecord> second{.row = {.run = "b", .node = "gpu01", .created = at(2), .by = "ada"}};
+  second.row.planned = {{"variant", "baseline"}, {"spec", json::object{{"kind", "null"}}}};
+  second.row.gpus = {"GPU-1", "GPU-2"};
+  second.row.study = "s1";
+  second.row.entry = 7;
+  second.revision = must(jobs.put(second));
+  const Stored<JobRecord> first{.row = {.run = "c", .node = "gpu02", .created = at(1)}};
+  must(jobs.put(first));
+  EXPECT_EQ(jobs.put(first).error().kind, ErrorKind::busy) << "there is one already";
+
+  const auto stale = second;
+  second.row.stop = true;
+  EXPECT_EQ(must(jobs.put(second)), 2);
+  EXPECT_EQ(jobs.put(stale).error().kind, ErrorKind::busy);
+  const auto all = must(jobs.list());
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].row.run, "c");
+  EXPECT_EQ(all[0].row.gpus, std::nullopt);
+  EXPECT_EQ(all[1].row, second.row);
+  EXPECT_EQ(all[1].revision, 2);
+  ASSERT_TRUE(jobs.remove("c").ok());
+  ASSERT_TRUE(jobs.remove("c").ok());
+  EXPECT_EQ(must(jobs.list()).size(), 1U);
 }
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "model/alert.h"
 #include "model/node.h"
@@ -140,22 +141,30 @@ class EventLog {
   static constexpr std::size_t kMostExamined = 10'000;
 };
 
-/// Which runs a command asked a node for, and which of them came.
-struct RunCommand {
-  std::string id;
-  std::string node;
-  WallTime created;
-  std::vector<std::string> runs;  ///< that came
+/// A run that somebody asked the cluster for, until it has ended.
+struct JobRecord {
+  std::string run;
+  std::string node;  ///< where it is to be done
+  WallTime created;  ///< decides who is first
+  std::string by;    ///< who asked
+  /// As the plan has it, credentials included: for the node that does it and for nobody else.
+  json::object planned;
+  std::optional<std::vector<std::string>> gpus;  ///< UUIDs that were asked for; absent: as the run needs
+  std::string study;                             ///< whose plan it is from; empty: none
+  std::size_t entry = 0;                         ///< of that plan
+  bool stop = false;                             ///< somebody wants it to end
+  bool operator==(const JobRecord&) const = default;
 };
 
-class RunCommandTable {
+class JobTable {
  public:
-  virtual ~RunCommandTable() = default;
-  /// `not_found`.
-  virtual Result<Stored<RunCommand>> find(std::string_view id) = 0;
+  virtual ~JobTable() = default;
+  /// Every one, oldest first.
+  virtual Result<std::vector<Stored<JobRecord>>> list() = 0;
   /// Makes it (revision 0) or changes it; gives the new revision. `busy`: somebody else was first.
-  virtual Result<Revision> put(const Stored<RunCommand>& command) = 0;
-  virtual Result<void> forget_before(WallTime time) = 0;
+  virtual Result<Revision> put(const Stored<JobRecord>& job) = 0;
+  /// One that does not exist is no error.
+  virtual Result<void> remove(std::string_view run) = 0;
 };
 
 /// What the leader knows of its cluster besides telemetry and runs: a table for each kind of thing. Any thread may use
@@ -171,7 +180,7 @@ class ClusterStore {
   virtual AlertTable& alerts() = 0;
   virtual SilenceTable& silences() = 0;
   virtual EventLog& events() = 0;
-  virtual RunCommandTable& run_commands() = 0;
+  virtual JobTable& jobs() = 0;
 
   /// A consistent copy into a new file that the same kind of store opens. Nobody waits for it.
   virtual Result<void> backup_to(const fs::path& file) = 0;

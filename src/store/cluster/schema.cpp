@@ -63,18 +63,16 @@ constexpr std::array kMigrations = {
          FROM document
          WHERE kind = 'silence' AND json_valid(content) AND strftime('%s', content ->> '$.until') IS NOT NULL;
 
-       CREATE TABLE run_command (id TEXT PRIMARY KEY, node TEXT NOT NULL, created INTEGER NOT NULL, runs TEXT NOT NULL,
-                                 revision INTEGER NOT NULL);
-       INSERT INTO run_command SELECT id, content ->> '$.node', time, coalesce(content ->> '$.runs', '[]'), 1
-         FROM document
-         WHERE kind = 'run_command' AND json_valid(content) AND content ->> '$.node' IS NOT NULL;
-       CREATE INDEX run_command_by_time ON run_command (created);
        DROP TABLE document;
 
        CREATE INDEX event_of_node ON event (node, time);
        CREATE INDEX event_of_kind ON event (kind, time);
        CREATE TABLE event_count (node TEXT PRIMARY KEY, events INTEGER NOT NULL) WITHOUT ROWID;
-       INSERT INTO event_count SELECT node, count(*) FROM event GROUP BY node;)",
+       INSERT INTO event_count SELECT node, count(*) FROM event GROUP BY node;
+
+       CREATE TABLE job (id TEXT PRIMARY KEY, node TEXT NOT NULL, created INTEGER NOT NULL, author TEXT NOT NULL,
+                         planned TEXT NOT NULL, gpus TEXT NOT NULL, study TEXT NOT NULL, entry INTEGER NOT NULL,
+                         stop INTEGER NOT NULL, revision INTEGER NOT NULL);)",
 };
 
 }  // namespace

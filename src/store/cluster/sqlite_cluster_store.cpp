@@ -6,7 +6,7 @@
 #include "store/cluster/connections.h"
 #include "store/cluster/event_rows.h"
 #include "store/cluster/node_rows.h"
-#include "store/cluster/run_command_rows.h"
+#include "store/cluster/job_rows.h"
 
 namespace assay {
 namespace {
@@ -19,7 +19,7 @@ class SqliteClusterStore final : public ClusterStore {
   AlertTable& alerts() override { return alerts_; }
   SilenceTable& silences() override { return silences_; }
   EventLog& events() override { return events_; }
-  RunCommandTable& run_commands() override { return run_commands_; }
+  JobTable& jobs() override { return jobs_; }
 
   Result<void> backup_to(const fs::path& file) override {
     return connections_->read([&](Database& database) { return database.back_up_to(file.string()); });
@@ -31,7 +31,7 @@ class SqliteClusterStore final : public ClusterStore {
   AlertRows alerts_{*connections_};
   SilenceRows silences_{*connections_};
   EventRows events_{*connections_};
-  RunCommandRows run_commands_{*connections_};
+  JobRows jobs_{*connections_};
 };
 
 }  // namespace

@@ -108,7 +108,7 @@ TEST_F(SqliteClusterStoreTest, AlertsAndSilencesOfTheFirstFormatStay) {
                                              .reason = "moving"}));
 }
 
-TEST_F(SqliteClusterStoreTest, EventsAndRunCommandsOfTheFirstFormatStay) {
+TEST_F(SqliteClusterStoreTest, EventsOfTheFirstFormatStay) {
   open_fixture();
   const auto page = store_->events().list({});
   ASSERT_TRUE(page.ok());
@@ -120,11 +120,6 @@ TEST_F(SqliteClusterStoreTest, EventsAndRunCommandsOfTheFirstFormatStay) {
   // They count towards what a node may have.
   ASSERT_TRUE(store_->events().forget({.most_per_node = 1}, 100).ok());
   EXPECT_EQ(store_->events().list({})->events.size(), 1U);
-  const auto command = store_->run_commands().find("command001");
-  ASSERT_TRUE(command.ok());
-  EXPECT_EQ(command->row.node, "gpu01");
-  EXPECT_EQ(command->row.created, wall_ns(1'760'001'200'123'000'000));
-  EXPECT_THAT(command->row.runs, ElementsAre("0123456789"));
 }
 
 TEST_F(SqliteClusterStoreTest, WhatCouldNotBeReadBeforeIsLeftOut) {

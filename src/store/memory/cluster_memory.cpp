@@ -261,32 +261,34 @@ class EventsInMemory final : public EventLog {
   std::int64_t last_id_ = 0;
 };
 
-class RunCommandsInMemory final : public RunCommandTable {
+class JobsInMemory final : public JobTable {
  public:
-  explicit RunCommandsInMemory(Shared& shared) : shared_(shared) {}
+  explicit JobsInMemory(Shared& shared) : shared_(shared) {}
 
-  Result<Stored<RunCommand>> find(std::string_view id) override {
+  Result<std::vector<Stored<JobRecord>>> list() override {
     const std::lock_guard lock(shared_.mutex);
-    const auto* found = rows_.find(id);
-    if (found == nullptr) return not_in_memory("run command", id);
-    return *found;
+    std::vector<Stored<JobRecord>> all;
+    for (const auto& [run, job] : rows_.all()) all.push_back(job);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const auto& a, const auto& b) { return a.row.created < b.row.created; });
+    return all;
   }
-  Result<Revision> put(const Stored<RunCommand>& command) override {
+  Result<Revision> put(const Stored<JobRecord>& job) override {
     const std::lock_guard lock(shared_.mutex);
     if (shared_.failure) return *shared_.failure;
-    if (!rows_.is_current(command, command.row.id)) return overtaken("run command", command.row.id);
-    return rows_.put(command, command.row.id);
+    if (!rows_.is_current(job, job.row.run)) return overtaken("job", job.row.run);
+    return rows_.put(job, job.row.run);
   }
-  Result<void> forget_before(WallTime time) override {
+  Result<void> remove(std::string_view run) override {
     const std::lock_guard lock(shared_.mutex);
     if (shared_.failure) return *shared_.failure;
-    std::erase_if(rows_.all(), [&](const auto& entry) { return entry.second.row.created < time; });
+    std::erase_if(rows_.all(), [&](const auto& entry) { return entry.first == run; });
     return {};
   }
 
  private:
   Shared& shared_;
-  Rows<RunCommand> rows_;
+  Rows<JobRecord> rows_;
 };
 
 }  // namespace
@@ -297,7 +299,7 @@ struct ClusterMemory::Tables {
   AlertsInMemory alerts{shared};
   SilencesInMemory silences{shared};
   EventsInMemory events{shared};
-  RunCommandsInMemory run_commands{shared};
+  JobsInMemory jobs{shared};
 };
 
 ClusterMemory::ClusterMemory() : tables_(std::make_unique<Tables>()) {}
@@ -307,7 +309,7 @@ NodeTable& ClusterMemory::nodes() { return tables_->nodes; }
 AlertTable& ClusterMemory::alerts() { return tables_->alerts; }
 SilenceTable& ClusterMemory::silences() { return tables_->silences; }
 EventLog& ClusterMemory::events() { return tables_->events; }
-RunCommandTable& ClusterMemory::run_commands() { return tables_->run_commands; }
+JobTable& ClusterMemory::jobs() { return tables_->jobs; }
 
 Result<void> ClusterMemory::backup_to(const fs::path&) {
   return Error{.kind = ErrorKind::unsupported, .message = "what is in memory alone cannot be backed up"};

@@ -18,7 +18,7 @@ class ClusterMemory final : public ClusterStore {
   AlertTable& alerts() override;
   SilenceTable& silences() override;
   EventLog& events() override;
-  RunCommandTable& run_commands() override;
+  JobTable& jobs() override;
   /// `unsupported`.
   Result<void> backup_to(const fs::path& file) override;
 

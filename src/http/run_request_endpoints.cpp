@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "http/api_routes.h"
+#include "redact/redact.h"
+#include "spec/spec.h"
+
+namespace assay {
+namespace {
+
+using In = ApiParameter::In;
+
+/// Every mistake of a specification in one error, as `assay run` tells them.
+Result<Spec> spec_in(const std::string& text, const std::string& file) {
+  auto reading = read_spec(text, file);
+  if (reading.spec) return std::move(*reading.spec);
+  std::string list;
+  for (const auto& mistake : reading.diagnostics) list += (list.empty() ? "" : "\n") + mistake.text();
+  return Error{.kind = ErrorKind::bad_spec, .message = std::move(list), .hint = "`assay schema` helps editors."};
+}
+
+std::string name_of_request(const Spec& spec, const std::string& given) {
+  if (!given.empty()) return given;
+  const auto* name = find_setting(spec.settings, "name");
+  if (name && name->is_string() && !name->get_string().empty()) return std::string(name->get_string());
+  const auto stem = fs::path(spec.file).stem().string();
+  return stem.empty() || stem == "-" ? std::string(name_of(spec.kind)) : stem;
+}
+
+Result<RunRequest> request_in(const json::value& body, const Caller& caller) {
+  JsonFields fields(body, "body");
+  const auto text = fields.text("spec");
+  const auto file = fields.text_or("file", "spec.yaml");
+  const auto name = fields.text_or("name", "");
+  RunRequest request;
+  request.tags = fields.texts_or_empty("tags");
+  request.node = fields.text_or("node", "");
+  if (fields.find("gpus")) request.gpus = fields.texts_or_empty("gpus");
+  if (auto good = fields.finish(); !good) {
+    good.error().kind = ErrorKind::usage;
+    return std::move(good).error();
+  }
+  ASSAY_TRY(const auto spec, spec_in(text, file));
+  ASSAY_TRY(request.plan, expand(spec));
+  request.name = name_of_request(spec, name);
+  if (const auto* list = find_setting(spec.settings, "tags"); list && list->is_array()) {
+    std::vector<std::string> tags;
+    for (const auto& tag : list->get_array()) {
+      if (tag.is_string()) tags.emplace_back(tag.get_string());
+    }
+    request.tags.insert(request.tags.begin(), tags.begin(), tags.end());
+  }
+  request.source = redact(spec.source);
+  request.spec_hash = content_hash(json::serialize(spec.settings));
+  request.by = caller.name;
+  return request;
+}
+
+}  // namespace
+
+void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
+  table.add({.method = "POST",
+             .path = "/api/v1/runs",
+             .role = Role::user,
+             .summary = "Ask for what a specification says: a run, or a study of several, on a node of the cluster",
+             .parameters = {{.name = "spec", .in = In::body, .description = "YAML text", .required = true},
+                            {.name = "file", .in = In::body, .description = "Its name, for messages about mistakes"},
+                            {.name = "name", .in = In::body, .description = "Of the run or study"},
+                            {.name = "tags", .in = In::body, .description = "Further tags", .type = "array"},
+                            {.name = "node", .in = In::body, .description = "Where, unless the specification says"},
+                            {.name = "gpus",
+                             .in = In::body,
+                             .description = "UUIDs of the GPUs to use; not given: as many as it needs",
+                             .type = "array"}},
+             .fields = {{"run", "string"}, {"study", "string"}},
+             .handle = [&desk](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+               ASSAY_TRY(auto body, body_object(request));
+               ASSAY_TRY(const auto wanted, request_in(json::value(std::move(body)), caller));
+               ASSAY_TRY(const auto accepted, desk.ask(wanted));
+               json::object answer{{"run", accepted.run}};
+               if (!accepted.study.empty()) answer["study"] = accepted.study;
+               return json_response(answer);
+             }});
+  table.add({.method = "POST",
+             .path = "/api/v1/runs/{run}/stop",
+             .role = Role::user,
+             .summary = "End a run that waits or goes on; what it has recorded stays",
+             .parameters = {{.name = "run", .in = In::path, .description = "The id of the run"}},
+             .handle = [&desk](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+               ASSAY_CHECK(desk.stop(request.capture("run"), caller.name));
+               return json_response(json::object{{"run", request.capture("run")}});
+             }});
+  table.add({.method = "POST",
+             .path = "/api/v1/studies/{study}/stop",
+             .role = Role::user,
+             .summary = "End every run of a study, and begin no further one",
+             .parameters = {{.name = "study", .in = In::path, .description = "The id of the study"}},
+             .handle = [&desk](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+               ASSAY_CHECK(desk.stop_study(request.capture("study"), caller.name));
+               return json_response(json::object{{"study", request.capture("study")}});
+             }});
+}
+
+}  // namespace assay

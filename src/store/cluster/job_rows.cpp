@@ -1,0 +1,69 @@
+#include "store/cluster/job_rows.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "store/cluster/rows.h"
+
+namespace assay {
+namespace {
+
+constexpr std::array<std::string_view, 9> kJobColumns = {"id",   "node",  "created", "author", "planned",
+                                                         "gpus", "study", "entry",   "stop"};
+constexpr RowTable kJobs{.name = "job", .columns = kJobColumns};
+
+Result<Stored<JobRecord>> job_from(const Statement& statement) {
+  Stored<JobRecord> job{.row = {.run = statement.text(0),
+                                .node = statement.text(1),
+                                .created = wall_time(statement.integer(2)),
+                                .by = statement.text(3)},
+                        .revision = statement.integer(9)};
+  ASSAY_TRY(auto planned, parse_json(statement.bytes(4)));
+  const json::value value(json::object{{"planned", std::move(planned)}, {"gpus", parse_json(statement.bytes(5)).value_or({})}});
+  JsonFields fields(value, "job");
+  job.row.planned = fields.object_or_empty("planned");
+  if (!value.get_object().at("gpus").is_null()) job.row.gpus = fields.texts_or_empty("gpus");
+  ASSAY_CHECK(fields.finish());
+  job.row.study = statement.text(6);
+  job.row.entry = static_cast<std::size_t>(statement.integer(7));
+  job.row.stop = statement.integer(8) != 0;
+  return job;
+}
+
+}  // namespace
+
+Result<std::vector<Stored<JobRecord>>> JobRows::list() {
+  return connections_.read([&](Database& database) -> Result<std::vector<Stored<JobRecord>>> {
+    ASSAY_TRY(auto statement, database.prepare(fmt::format("SELECT {} FROM job ORDER BY created, id", selected(kJobs))));
+    std::vector<Stored<JobRecord>> all;
+    for (;;) {
+      ASSAY_TRY(const bool found, statement.step());
+      if (!found) return all;
+      ASSAY_TRY(auto job, job_from(statement));
+      all.push_back(std::move(job));
+    }
+  });
+}
+
+Result<Revision> JobRows::put(const Stored<JobRecord>& job) {
+  return connections_.write([&](Database& database) -> Result<Revision> {
+    ASSAY_TRY(auto statement, prepare_put(database, kJobs, job.revision));
+    const auto& row = job.row;
+    statement.bind(1, row.run).bind(2, row.node).bind(3, stored_time(row.created)).bind(4, row.by);
+    statement.bind(5, json::serialize(row.planned));
+    statement.bind(6, row.gpus ? json::serialize(json::value_from(*row.gpus)) : std::string("null"));
+    statement.bind(7, row.study).bind(8, static_cast<std::int64_t>(row.entry)).bind(9, std::int64_t{row.stop});
+    return run_put(statement, kJobs, job.revision, row.run);
+  });
+}
+
+Result<void> JobRows::remove(std::string_view run) {
+  return connections_.write([&](Database& database) -> Result<void> {
+    ASSAY_TRY(auto statement, database.prepare("DELETE FROM job WHERE id = ?"));
+    statement.bind(1, run);
+    return statement.run();
+  });
+}
+
+}  // namespace assay
