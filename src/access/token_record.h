@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// What the bearer of a token may do. Who may do more may do all that is before it, but only `agent` may join.
+/// What the bearer of a token may do, under one name: see scopes.h.
 enum class Role { agent, viewer, user, admin };
 
 std::string_view name_of(Role role);

@@ -25,17 +25,29 @@ std::optional<Number> number_in(std::optional<std::string_view> text) {
   return number;
 }
 
-HttpResponse answer_hello(Leader& leader, const std::string& node, const HttpRequest& request) {
+HttpResponse answer_join(Gatekeeper& gatekeeper, const HttpRequest& request) {
+  auto body = body_object(request);
+  if (!body) return error_response(body.error());
+  const json::value value(std::move(*body));
+  JsonFields fields(value, "join");
+  const std::string node = fields.text("node");
+  const std::string key = fields.text("key");
+  if (const auto good = fields.finish(); !good) return error_response(400, good.error());
+  if (const auto away = gatekeeper.join(request, node, key)) return error_response(away->status, away->error);
+  return json_response(json::object{{"node", node}});
+}
+
+HttpResponse answer_hello(Leader& leader, const Principal& node, const HttpRequest& request) {
   const auto hello = parse_hello(request.body);
   if (!hello) return error_response(hello.error());
-  if (const auto said = leader.hello(node, *hello); !said) return error_response(503, said.error());
+  if (const auto said = leader.hello(node.name, *hello); !said) return error_response(503, said.error());
   return json_response(
       json::object{{"now_ns", ns(leader.clock().wall())}, {"heartbeat_ms", milliseconds_of(kHeartbeat)}});
 }
 
-HttpResponse answer_batch(Leader& leader, const std::string& node, const HttpRequest& request) {
+HttpResponse answer_batch(Leader& leader, const Principal& node, const HttpRequest& request) {
   const auto receipt =
-      leader.take_batches(node, request.body, number_in<std::int64_t>(request.headers.find("Assay-Sent")));
+      leader.take_batches(node.name, request.body, number_in<std::int64_t>(request.headers.find("Assay-Sent")));
   // Everything else is our trouble, not the agent's: it keeps what it has and tries again.
   if (!receipt) return error_response(receipt.error().kind == ErrorKind::usage ? 400 : 503, receipt.error());
   using Outcome = Leader::Receipt::Outcome;
@@ -53,15 +65,15 @@ HttpResponse answer_batch(Leader& leader, const std::string& node, const HttpReq
                                     {"pause_ms", milliseconds_of(receipt->pause)}});
 }
 
-HttpResponse answer_take(Leader& leader, const std::string& node, const HttpRequest& request) {
-  const auto taken = leader.run_desk().take(node, request.capture("run"));
+HttpResponse answer_take(Leader& leader, const Principal& node, const HttpRequest& request) {
+  const auto taken = leader.run_desk().take(node.name, request.capture("run"));
   if (!taken) return error_response(taken.error());
   return json_response(
       json::object{{"lease", to_json(taken->lease)}, {"run", to_json(taken->run)}, {"planned", taken->planned}});
 }
 
-HttpResponse answer_report(Leader& leader, const std::string& node, const HttpRequest& request) {
-  const auto reported = leader.commands().report(node, request.capture("id"), request.body);
+HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequest& request) {
+  const auto reported = leader.commands().report(node.name, request.capture("id"), request.body);
   if (!reported) return error_response(reported.error());
   return json_response(json::object{});
 }
@@ -69,34 +81,27 @@ HttpResponse answer_report(Leader& leader, const std::string& node, const HttpRe
 }  // namespace
 
 void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
-  using Answer = std::function<HttpResponse(Leader&, const std::string&, const HttpRequest&)>;
+  using Answer = std::function<HttpResponse(Leader&, const Principal&, const HttpRequest&)>;
   const auto add = [&](std::string method, std::string_view path, const Answer& answer, RouteOptions options = {}) {
     router.add(
         std::move(method), path,
         [&leader, &gatekeeper, answer](const HttpRequest& request) {
-          auto admitted = gatekeeper.admit_node(request);
-          if (auto* refusal = std::get_if<HttpResponse>(&admitted)) return std::move(*refusal);
-          return answer(leader, std::get<std::string>(admitted), request);
+          const auto admitted = gatekeeper.admit(request, Scope::node);
+          if (const auto* away = std::get_if<TurnedAway>(&admitted)) return error_response(away->status, away->error);
+          return answer(leader, std::get<Principal>(admitted), request);
         },
         options);
   };
-  router.post("/agent/v1/join", [&gatekeeper](const HttpRequest& request) { return gatekeeper.join(request); });
+  router.post("/agent/v1/join", [&gatekeeper](const HttpRequest& request) { return answer_join(gatekeeper, request); });
   add("POST", "/agent/v1/hello", answer_hello);
   add("POST", "/agent/v1/batch", answer_batch, {.body_bytes = kBatchBytes});
-  add("GET", "/agent/v1/commands", [&gatekeeper](Leader& asked, const std::string& node, const HttpRequest& request) {
-    auto still_allowed = [&gatekeeper, request] {
-      return std::holds_alternative<std::string>(gatekeeper.admit_node(request));
-    };
-    return HttpResponse::streaming(asked.commands().listen(node, std::move(still_allowed)).stream(),
+  add("GET", "/agent/v1/commands", [](Leader& asked, const Principal& node, const HttpRequest&) {
+    return HttpResponse::streaming(asked.commands().listen(node.name, node.still_allowed).stream(),
                                    "text/event-stream");
   });
   add("POST", "/agent/v1/commands/{id}", answer_report, {.body_bytes = kReportBytes});
-  add("GET", "/agent/v1/jobs", [&gatekeeper](Leader& asked, const std::string& node, const HttpRequest& request) {
-    auto still_allowed = [&gatekeeper, request] {
-      return std::holds_alternative<std::string>(gatekeeper.admit_node(request));
-    };
-    return HttpResponse::streaming(asked.run_desk().listen(node, std::move(still_allowed)).stream(),
-                                   "text/event-stream");
+  add("GET", "/agent/v1/jobs", [](Leader& asked, const Principal& node, const HttpRequest&) {
+    return HttpResponse::streaming(asked.run_desk().listen(node.name, node.still_allowed).stream(), "text/event-stream");
   });
   add("POST", "/agent/v1/jobs/{run}/take", answer_take);
 }

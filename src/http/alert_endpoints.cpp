@@ -25,7 +25,7 @@ Result<HttpResponse> list_alerts(Leader& leader, const HttpRequest& request) {
   return json_response(json::object{{"alerts", std::move(list)}});
 }
 
-Result<HttpResponse> acknowledge(Leader& leader, const HttpRequest& request, const Caller& caller) {
+Result<HttpResponse> acknowledge(Leader& leader, const HttpRequest& request, const Principal& caller) {
   ASSAY_TRY(auto body, body_object(request));
   const json::value value(std::move(body));
   JsonFields fields(value, "body");
@@ -53,7 +53,7 @@ Result<void> check_names(Leader& leader, const Silence& silence) {
   return check("node", silence.node, nodes);
 }
 
-Result<HttpResponse> make_silence(Leader& leader, const HttpRequest& request, const Caller& caller) {
+Result<HttpResponse> make_silence(Leader& leader, const HttpRequest& request, const Principal& caller) {
   ASSAY_TRY(auto body, body_object(request));
   const json::value value(std::move(body));
   JsonFields fields(value, "body");
@@ -83,34 +83,35 @@ Result<HttpResponse> make_silence(Leader& leader, const HttpRequest& request, co
 }  // namespace
 
 void add_alert_endpoints(ApiTable& table, Leader& leader) {
-  table.add({.path = "/api/v1/alerts",
-             .summary = "What needs attention: what, where, since when, the values and what to do",
-             .parameters = {{.name = "all", .description = "true: resolved ones, too", .type = "boolean"},
-                            {.name = "node", .description = "Of this node only"},
-                            {.name = "before", .description = "What follows the alert of this id: the next page"},
-                            {.name = "limit", .description = "At most so many (1000)", .type = "integer"}},
-             .fields = {{"alerts", "array"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) { return list_alerts(leader, request); }});
+  table.add(
+      {.path = "/api/v1/alerts",
+       .summary = "What needs attention: what, where, since when, the values and what to do",
+       .parameters = {{.name = "all", .description = "true: resolved ones, too", .type = "boolean"},
+                      {.name = "node", .description = "Of this node only"},
+                      {.name = "before", .description = "What follows the alert of this id: the next page"},
+                      {.name = "limit", .description = "At most so many (1000)", .type = "integer"}},
+       .fields = {{"alerts", "array"}},
+       .handle = [&leader](const HttpRequest& request, const Principal&) { return list_alerts(leader, request); }});
   table.add({.method = "POST",
              .path = "/api/v1/alerts/{id}/acknowledge",
-             .role = Role::user,
+             .scope = Scope::alerts,
              .summary = "Say that somebody takes care of it",
              .parameters = {{.name = "id", .in = In::path, .description = "The id of the alert, or its beginning"},
                             {.name = "note", .in = In::body, .description = "For the others"}},
-             .handle = [&leader](const HttpRequest& request, const Caller& caller) {
+             .handle = [&leader](const HttpRequest& request, const Principal& caller) {
                return acknowledge(leader, request, caller);
              }});
   table.add({.path = "/api/v1/silences",
              .summary = "What nobody is told about for a while",
              .fields = {{"silences", "array"}},
-             .handle = [&leader](const HttpRequest&, const Caller&) -> Result<HttpResponse> {
+             .handle = [&leader](const HttpRequest&, const Principal&) -> Result<HttpResponse> {
                json::array list;
                for (const auto& silence : leader.alerts().silences()) list.push_back(to_json(silence));
                return json_response(json::object{{"silences", std::move(list)}});
              }});
   table.add({.method = "POST",
              .path = "/api/v1/silences",
-             .role = Role::user,
+             .scope = Scope::alerts,
              .summary = "Tell nobody about some alerts for a while: those that fit all of rule, node and about",
              .parameters = {{.name = "rule", .in = In::body, .description = "The name of a rule"},
                             {.name = "node", .in = In::body, .description = "The name of a node"},
@@ -121,15 +122,15 @@ void add_alert_endpoints(ApiTable& table, Leader& leader) {
                              .type = "boolean"},
                             {.name = "for", .in = In::body, .description = "How long: 2h", .required = true},
                             {.name = "reason", .in = In::body, .description = "For the others"}},
-             .handle = [&leader](const HttpRequest& request, const Caller& caller) {
+             .handle = [&leader](const HttpRequest& request, const Principal& caller) {
                return make_silence(leader, request, caller);
              }});
   table.add({.method = "DELETE",
              .path = "/api/v1/silences/{id}",
-             .role = Role::user,
+             .scope = Scope::alerts,
              .summary = "End a silence",
              .parameters = {{.name = "id", .in = In::path, .description = "The id of the silence"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_CHECK(leader.alerts().end_silence(request.capture("id")));
                return json_response(json::object{});
              }});

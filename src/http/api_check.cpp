@@ -16,14 +16,16 @@ Error mistake(std::string message, std::string hint = "") {
   return {.kind = ErrorKind::usage, .message = std::move(message), .hint = std::move(hint)};
 }
 
-/// The parameter of that name, or what could have been meant.
-Result<const ApiParameter*> known(const std::vector<ApiParameter>& parameters, In in, std::string_view name) {
+/// The parameter of that name, or what could have been meant; null where that is not asked for.
+Result<const ApiParameter*> known(const std::vector<ApiParameter>& parameters, In in, std::string_view name,
+                                  bool ignores_unknown) {
   std::vector<std::string> names;
   for (const auto& parameter : parameters) {
     if (parameter.in != in) continue;
     if (parameter.name == name) return &parameter;
     names.push_back(parameter.name);
   }
+  if (ignores_unknown) return nullptr;
   std::string message = fmt::format("unknown {} '{}'", in == In::query ? "parameter" : "key", name);
   if (const auto meant = nearest(name, names)) message += fmt::format(". Did you mean '{}'?", *meant);
   const char* where = in == In::query ? "The query" : "The body";
@@ -50,6 +52,7 @@ std::string_view rule_for(const ApiParameter& parameter, const json::value& valu
   if (parameter.type == "object" && !value.is_object()) return "must be an object";
   if (parameter.type == "array" && !value.is_array()) return "must be a list";
   if (parameter.type == "integer" && !value.is_int64() && !value.is_uint64()) return "must be a whole number";
+  if (parameter.type == "number" && !value.is_number()) return "must be a number";
   return {};
 }
 
@@ -65,11 +68,12 @@ Result<void> check_all_there(const std::vector<ApiParameter>& parameters, In in,
 
 }  // namespace
 
-Result<void> check_request(const ApiEndpoint& endpoint, const HttpRequest& request) {
+Result<void> check_request(const ApiEndpoint& endpoint, const HttpRequest& request, bool ignores_unknown) {
   const auto& parameters = endpoint.parameters;
   std::set<std::string, std::less<>> given;
   for (const auto& [name, value] : request.query) {
-    ASSAY_TRY(const auto* parameter, known(parameters, In::query, name));
+    ASSAY_TRY(const auto* parameter, known(parameters, In::query, name, ignores_unknown));
+    if (!parameter) continue;
     if (!given.insert(name).second) return mistake(fmt::format("the parameter '{}' stands there twice", name));
     if (const auto rule = rule_for(*parameter, std::string_view(value)); !rule.empty()) {
       return mistake(fmt::format("'{}={}' {}", name, value, rule));
@@ -80,7 +84,8 @@ Result<void> check_request(const ApiEndpoint& endpoint, const HttpRequest& reque
   ASSAY_TRY(const auto body, body_object(request));
   given.clear();
   for (const auto& member : body) {
-    ASSAY_TRY(const auto* parameter, known(parameters, In::body, member.key()));
+    ASSAY_TRY(const auto* parameter, known(parameters, In::body, member.key(), ignores_unknown));
+    if (!parameter) continue;
     given.insert(member.key());
     if (const auto rule = rule_for(*parameter, member.value()); !rule.empty()) {
       return mistake(fmt::format("'{}' {}", parameter->name, rule));

@@ -10,26 +10,27 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Result<HttpResponse> nothing(const HttpRequest&, const Caller&) { return HttpResponse::text(200, ""); }
+Result<HttpResponse> nothing(const HttpRequest&, const Principal&) { return HttpResponse::text(200, ""); }
 
 TEST(ApiTable, TheDocumentSaysWhatARouteTakesAndNeeds) {
   ApiTable table;
   table.add({.method = "POST",
              .path = "/api/v1/things/{thing}",
-             .role = Role::user,
+             .scope = Scope::alerts,
              .summary = "Change a thing",
              .parameters = {{.name = "thing", .in = ApiParameter::In::path, .description = "Its name"},
                             {.name = "loud", .description = "true: aloud", .type = "boolean"},
                             {.name = "colour", .in = ApiParameter::In::body, .description = "New", .required = true}},
              .handle = nothing});
-  table.add({.path = "/api/v1/things/{thing}", .role = std::nullopt, .answer = "text/plain", .handle = nothing});
+  table.add({.path = "/api/v1/things/{thing}", .scope = std::nullopt, .answer = "text/plain", .handle = nothing});
   const auto document = parsed(pretty_json(table.document()));
   EXPECT_EQ(document.at("openapi").as_string(), "3.1.0");
   const auto& path = document.at("paths").at("/api/v1/things/{thing}").as_object();
   const auto& post = path.at("post").as_object();
   EXPECT_EQ(post.at("summary").as_string(), "Change a thing");
-  EXPECT_THAT(std::string(post.at("description").as_string()), HasSubstr("role user"));
-  EXPECT_EQ(json::serialize(post.at("security")), R"([{"token":[]}])");
+  EXPECT_THAT(std::string(post.at("description").as_string()),
+              HasSubstr("Needs the scope alerts: a token of role user or admin."));
+  EXPECT_EQ(json::serialize(post.at("security")), R"([{"token":["alerts"]}])");
   const auto& parameters = post.at("parameters").as_array();
   ASSERT_EQ(parameters.size(), 2u);
   EXPECT_EQ(parameters[0].at("in").as_string(), "path");
@@ -85,7 +86,7 @@ TEST_F(LeaderDocument, EveryRouteOfTheApiIsInItAndAnswers) {
     for (const auto& [method, operation] : methods.as_object()) {
       EXPECT_FALSE(operation.at("summary").as_string().empty()) << path;
       EXPECT_TRUE(operation_ids.emplace(operation.at("operationId").as_string()).second) << path;
-      EXPECT_THAT(std::string(operation.at("description").as_string()), HasSubstr("Needs a token of role"));
+      EXPECT_THAT(std::string(operation.at("description").as_string()), HasSubstr("Needs the scope "));
       // Each {name} is described, and asked for without a token the route is there.
       std::string target;
       for (std::size_t at = 0; at < path.size(); ++at) {

@@ -17,22 +17,19 @@ constexpr const char* kWelcome =
 constexpr std::size_t kJoinBytes = 4096;
 
 /// Keeps strangers from filling the memory with bodies. Who joins has no more than a token, which the route looks at.
-std::optional<HttpResponse> refuse_strangers(Gatekeeper& gatekeeper, const HttpRequest& head) {
+std::optional<HttpResponse> refuse_strangers(const ApiTable& table, Gatekeeper& gatekeeper, const HttpRequest& head) {
   if (head.path == "/agent/v1/join") return std::nullopt;
-  if (head.path.starts_with("/agent/")) {
-    auto admitted = gatekeeper.admit_node(head);
-    auto* refusal = std::get_if<HttpResponse>(&admitted);
-    return refusal ? std::optional(std::move(*refusal)) : std::nullopt;
-  }
-  auto admitted = gatekeeper.admit(head, Role::viewer);
-  auto* refusal = std::get_if<HttpResponse>(&admitted);
-  return refusal ? std::optional(std::move(*refusal)) : std::nullopt;
+  if (!is_below(head.path, "/agent")) return table.refuse_stranger(gatekeeper, head);
+  const auto known = gatekeeper.identify(head, Principal::Kind::node);
+  const auto* away = std::get_if<TurnedAway>(&known);
+  return away ? std::optional(error_response(away->status, away->error)) : std::nullopt;
 }
 
 }  // namespace
 
 Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup backup) {
-  ApiTable table;
+  ApiTable table({.description = "Nodes, telemetry, events and alerts of a GPU cluster. Times are ISO 8601 in UTC, or "
+                                 "milliseconds since 1970 where a name ends in _ms."});
   add_leader_endpoints(table, leader, std::move(backup));
   add_node_endpoints(table, leader);
   add_series_endpoints(table, leader);
@@ -41,10 +38,8 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup bac
   add_run_request_endpoints(table, leader.run_desk());
 
   Router router;
-  router.on_refusal([](int status, std::string_view message) {
-    return error_response(
-        status, {.kind = status == 404 ? ErrorKind::not_found : ErrorKind::usage, .message = std::string(message)});
-  });
+  router.on_refusal(
+      [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
   const RouteOptions at_once{.run_on = RunOn::io_thread};
   router.get("/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
   router.get("/", [](const HttpRequest&) { return HttpResponse::text(200, kWelcome); }, at_once);
@@ -53,7 +48,9 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup bac
   });
   table.route(router, gatekeeper);
   add_agent_routes(router, leader, gatekeeper);
-  router.before_body([&gatekeeper](const HttpRequest& head) { return refuse_strangers(gatekeeper, head); });
+  router.before_body([&gatekeeper, table = std::move(table)](const HttpRequest& head) {
+    return refuse_strangers(table, gatekeeper, head);
+  });
   // Nodes are not to go offline because somebody asks for much.
   router.change_below("/agent/v1", [](RouteOptions& options) { options.run_on = RunOn::urgent_worker; });
   router.change_below("/agent/v1/join", [](RouteOptions& options) {

@@ -162,7 +162,7 @@ Result<HttpResponse> list_events(Leader& leader, const HttpRequest& request) {
   return json_response(json::object{{"events", std::move(list)}, {"next", next}});
 }
 
-Result<HttpResponse> set_draining(Leader& leader, const HttpRequest& request, const Caller& caller, bool draining) {
+Result<HttpResponse> set_draining(Leader& leader, const HttpRequest& request, const Principal& caller, bool draining) {
   ASSAY_TRY(auto body, body_object(request));
   const json::value value(std::move(body));
   JsonFields fields(value, "body");
@@ -173,7 +173,7 @@ Result<HttpResponse> set_draining(Leader& leader, const HttpRequest& request, co
   return json_response(node_object(node->status(leader.clock().now())));
 }
 
-Result<HttpResponse> send_command(Leader& leader, const HttpRequest& request, const Caller& caller) {
+Result<HttpResponse> send_command(Leader& leader, const HttpRequest& request, const Principal& caller) {
   ASSAY_TRY(auto body, body_object(request));
   const json::value value(std::move(body));
   JsonFields fields(value, "body");
@@ -195,7 +195,7 @@ Result<HttpResponse> send_command(Leader& leader, const HttpRequest& request, co
 void add_command_endpoints(ApiTable& table, Leader& leader) {
   table.add({.method = "POST",
              .path = "/api/v1/nodes/{node}/commands",
-             .role = Role::admin,
+             .scope = Scope::manage,
              .summary = "Ask the agent of a node to do something",
              .parameters = {kNode,
                             {.name = "kind", .in = In::body, .description = "doctor, run or stop", .required = true},
@@ -207,14 +207,14 @@ void add_command_endpoints(ApiTable& table, Leader& leader) {
                              .in = In::body,
                              .description = "true: run on a node that is draining, too",
                              .type = "boolean"}},
-             .handle = [&leader](const HttpRequest& request, const Caller& caller) {
+             .handle = [&leader](const HttpRequest& request, const Principal& caller) {
                return send_command(leader, request, caller);
              }});
   table.add({.path = "/api/v1/commands",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Commands to agents and what became of them, newest first; without their output",
              .fields = {{"commands", "array"}},
-             .handle = [&leader](const HttpRequest&, const Caller&) -> Result<HttpResponse> {
+             .handle = [&leader](const HttpRequest&, const Principal&) -> Result<HttpResponse> {
                json::array list;
                for (const auto& command : leader.commands().list()) {
                  json::object object = to_json(command);
@@ -224,10 +224,10 @@ void add_command_endpoints(ApiTable& table, Leader& leader) {
                return json_response(json::object{{"commands", std::move(list)}});
              }});
   table.add({.path = "/api/v1/commands/{id}",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "One command, with its output",
              .parameters = {{.name = "id", .in = In::path, .description = "The id of the command"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto command, leader.commands().find(request.capture("id")));
                return json_response(to_json(command));
              }});
@@ -236,44 +236,46 @@ void add_command_endpoints(ApiTable& table, Leader& leader) {
 }  // namespace
 
 void add_node_endpoints(ApiTable& table, Leader& leader) {
-  table.add({.path = "/api/v1/nodes",
-             .summary = "Every node: state, inventory, what runs on its GPUs",
-             .parameters = {{.name = "values", .description = "true: with the newest values", .type = "boolean"},
-                            {.name = "after", .description = "After the node of this name: the next page"},
-                            {.name = "limit", .description = "At most so many (all)", .type = "integer"}},
-             .fields = {{"nodes", "array"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) { return list_nodes(leader, request); }});
+  table.add(
+      {.path = "/api/v1/nodes",
+       .summary = "Every node: state, inventory, what runs on its GPUs",
+       .parameters = {{.name = "values", .description = "true: with the newest values", .type = "boolean"},
+                      {.name = "after", .description = "After the node of this name: the next page"},
+                      {.name = "limit", .description = "At most so many (all)", .type = "integer"}},
+       .fields = {{"nodes", "array"}},
+       .handle = [&leader](const HttpRequest& request, const Principal&) { return list_nodes(leader, request); }});
   table.add({.path = "/api/v1/nodes/{node}",
              .summary = "One node, with the newest values",
              .parameters = {kNode},
-             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto node, find_node(leader, request));
                const NodeStatus status = node->status(leader.clock().now());
                json::object object = node_object(status);
                object["values"] = newest_values(*node, status.state);
                return json_response(object);
              }});
-  table.add({.path = "/api/v1/nodes/{node}/trend",
-             .summary = "How each GPU develops over weeks: temperature at equal power, minutes of throttling",
-             .parameters = {kNode},
-             .fields = {{"node", "string"}, {"gpus", "object"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) { return show_trend(leader, request); }});
+  table.add(
+      {.path = "/api/v1/nodes/{node}/trend",
+       .summary = "How each GPU develops over weeks: temperature at equal power, minutes of throttling",
+       .parameters = {kNode},
+       .fields = {{"node", "string"}, {"gpus", "object"}},
+       .handle = [&leader](const HttpRequest& request, const Principal&) { return show_trend(leader, request); }});
   for (const bool draining : {true, false}) {
     table.add({.method = "POST",
                .path = draining ? "/api/v1/nodes/{node}/drain" : "/api/v1/nodes/{node}/resume",
-               .role = Role::admin,
+               .scope = Scope::manage,
                .summary = draining ? "Give the node no new work" : "Give the node work again",
                .parameters = {kNode, {.name = "reason", .in = In::body, .description = "For those who wonder"}},
-               .handle = [&leader, draining](const HttpRequest& request, const Caller& caller) {
+               .handle = [&leader, draining](const HttpRequest& request, const Principal& caller) {
                  return set_draining(leader, request, caller, draining);
                }});
   }
   table.add({.method = "DELETE",
              .path = "/api/v1/nodes/{node}",
-             .role = Role::admin,
+             .scope = Scope::manage,
              .summary = "Forget a node that is offline",
              .parameters = {kNode, {.name = "erase", .description = "true: and all its telemetry", .type = "boolean"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_CHECK(leader.forget(request.capture("node"), request.query_value("erase") == "true"));
                return json_response(json::object{});
              }});
@@ -289,7 +291,7 @@ void add_node_endpoints(ApiTable& table, Leader& leader) {
                       {.name = "before", .description = "The 'next' of the page before, or the id of its last event"},
                       {.name = "limit", .description = "At most so many (100)", .type = "integer"}},
        .fields = {{"events", "array"}, {"next", "string"}},
-       .handle = [&leader](const HttpRequest& request, const Caller&) { return list_events(leader, request); }});
+       .handle = [&leader](const HttpRequest& request, const Principal&) { return list_events(leader, request); }});
   add_command_endpoints(table, leader);
 }
 

@@ -53,12 +53,31 @@ Result<std::uint64_t> natural_in(const HttpRequest& request, std::string_view na
 }
 
 /// An owner is known by who asked for the lease: nobody can hold one in the name of somebody else.
-std::string owner_name(const Caller& caller, const std::string& asked) {
+std::string owner_name(const Principal& caller, const std::string& asked) {
   return asked.empty() ? caller.name : fmt::format("{}: {}", caller.name, asked);
 }
-Result<void> check_own(const Caller& caller, const Lease& lease) {
+Result<void> check_own(const Principal& caller, const Lease& lease) {
   if (lease.owner == caller.name || lease.owner.starts_with(caller.name + ": ")) return {};
   return Error{.kind = ErrorKind::denied, .message = fmt::format("this lease belongs to '{}'", lease.owner)};
+}
+
+/// A node sees the runs that it was given, and no others.
+Result<void> check_may_see(RunStore& runs, const Principal& caller, std::string_view id) {
+  if (caller.kind != Principal::Kind::node) return {};
+  ASSAY_TRY(const auto run, runs.find_run(id));
+  if (run.placement.node == caller.name) return {};
+  return Error{.kind = ErrorKind::not_found, .message = fmt::format("'{}' has no run '{}'", caller.name, id)};
+}
+
+/// An endpoint about a run that also the node asks for which does it.
+void add_for_nodes_too(ApiTable& table, RunStore& runs, ApiEndpoint endpoint) {
+  endpoint.nodes_too = true;
+  endpoint.handle = [&runs, handle = std::move(endpoint.handle)](const HttpRequest& request,
+                                                                 const Principal& caller) -> Result<HttpResponse> {
+    ASSAY_CHECK(check_may_see(runs, caller, request.capture("run")));
+    return handle(request, caller);
+  };
+  table.add(std::move(endpoint));
 }
 
 Result<json::value> body_value(const HttpRequest& request) {
@@ -66,14 +85,14 @@ Result<json::value> body_value(const HttpRequest& request) {
   return json::value(std::move(body));
 }
 
-Result<Lease> lease_in(const json::value& body, const HttpRequest& request, const Caller& caller) {
+Result<Lease> lease_in(const json::value& body, const HttpRequest& request, const Principal& caller) {
   ASSAY_TRY(auto lease, as_usage(lease_from_json(body.get_object().at("lease"))));
   if (lease.run != request.capture("run")) return mistake("the lease is one of another run");
   ASSAY_CHECK(check_own(caller, lease));
   return lease;
 }
 
-Result<LeaseTerms> terms_in(const json::value& value, const Caller& caller) {
+Result<LeaseTerms> terms_in(const json::value& value, const Principal& caller) {
   ASSAY_TRY(auto terms, as_usage(lease_terms_from_json(value)));
   if (!terms.length || *terms.length <= Nanos(0) || *terms.length > kLongestLease) {
     return mistake("'length_ns' must be given, and at most an hour");
@@ -118,7 +137,7 @@ void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
                             {.name = "limit", .description = "At most so many", .type = "integer"},
                             {.name = "offset", .description = "Leave out so many first", .type = "integer"}},
              .fields = {{"runs", "array"}, {"total", "integer"}},
-             .handle = [&runs, &clock](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs, &clock](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                RunQuery query;
                ASSAY_TRY(query.conditions, parse_conditions(request.query_value("filter").value_or(""), clock.wall()));
                if (const auto sort = request.query_value("sort")) ASSAY_CHECK(set_sort(query, *sort));
@@ -138,7 +157,7 @@ void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
                             {.name = "limit", .in = In::body, .description = "-1: all", .type = "integer"},
                             {.name = "offset", .in = In::body, .description = "Left out first", .type = "integer"}},
              .fields = {{"runs", "array"}, {"total", "integer"}},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(const auto query, as_usage(run_query_from_json(body)));
                ASSAY_TRY(const auto page, runs.list_runs(query));
@@ -150,7 +169,7 @@ void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
                              .type = "integer"},
                             {.name = "limit", .description = "At most so many", .type = "integer"}},
              .fields = {{"changes", "array"}, {"newest", "integer"}},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto newest, runs.newest_change());
                ASSAY_TRY(const auto since, natural_in(request, "since", newest));
                ASSAY_TRY(const auto limit, limit_of(request, 1000, kMostRows));
@@ -161,28 +180,28 @@ void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
              }});
   table.add({.method = "POST",
              .path = "/api/v1/runs/reindex",
-             .role = Role::admin,
+             .scope = Scope::admin,
              .summary = "Make the list of runs again from what is kept of them",
-             .handle = [&runs](const HttpRequest&, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest&, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto report, runs.reindex());
                return json_response(to_json(report));
              }});
 }
 
 void add_single_runs(ApiTable& table, RunStore& runs) {
-  table.add({.path = "/api/v1/runs/{run}",
+  add_for_nodes_too(table, runs, {.path = "/api/v1/runs/{run}",
              .summary = "Everything about a run but its events, points and output",
              .parameters = {kRun},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto run, runs.find_run(request.capture("run")));
                return json_response(to_json(run));
              }});
   table.add({.method = "PUT",
              .path = "/api/v1/runs/{run}",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Change a run's name, tags and other words about it; its state and verdict stay",
              .parameters = {kRun, kWholeRun, kBefore},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(const auto change, replacement_in(body));
                ASSAY_TRY(const auto run, runs.change_run(request.capture("run"), change));
@@ -190,10 +209,10 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
              }});
   table.add({.method = "DELETE",
              .path = "/api/v1/runs/{run}",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Delete a run and all it recorded",
              .parameters = {kRun},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_CHECK(runs.remove_run(request.capture("run")));
                return json_response(json::object{{"removed", request.capture("run")}});
              }});
@@ -207,7 +226,7 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
                             {.name = "to", .in = In::body, .description = "Up to here, without it", .type = "integer"},
                             {.name = "width", .in = In::body, .description = "Buckets at most", .type = "integer"}},
              .fields = {{"curves", "array"}},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(const auto question, as_usage(curve_question_from_json(body)));
                ASSAY_TRY(const auto curves, runs.read_curves(request.capture("run"), question));
@@ -218,12 +237,12 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
 void add_leases(ApiTable& table, RunStore& runs) {
   table.add({.method = "POST",
              .path = "/api/v1/runs/recorded",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "A new run that the caller records itself; with `terms` it is the caller's at once",
              .parameters = {kWholeRun,
                             {.name = "terms", .in = In::body, .description = "Of its lease", .type = "object"}},
              .fields = {{"run", "object"}, {"lease", "object"}},
-             .handle = [&runs](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(auto run, as_usage(run_from_json(body.get_object().at("run"))));
                json::object answer;
@@ -237,34 +256,34 @@ void add_leases(ApiTable& table, RunStore& runs) {
                answer["run"] = to_json(run);
                return json_response(answer);
              }});
-  table.add({.path = "/api/v1/runs/{run}/lease",
+  add_for_nodes_too(table, runs, {.path = "/api/v1/runs/{run}/lease",
              .summary = "Whose the run is: the last lease, good or not; null where there is none",
              .parameters = {kRun},
              .fields = {{"lease", "object"}},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto lease, runs.find_lease(request.capture("run")));
                return json_response(json::object{{"lease", lease ? json::value(to_json(*lease)) : json::value()}});
              }});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/lease",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Take a run that is queued, or whose owner is gone",
              .parameters = {kRun,
                             {.name = "owner", .in = In::body, .description = "A name for the caller's process"},
                             {.name = "length_ns", .in = In::body, .description = "How long", .type = "integer"}},
-             .handle = [&runs](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(const auto terms, terms_in(body, caller));
                ASSAY_TRY(const auto lease, runs.take_run(request.capture("run"), terms));
                return json_response(to_json(lease));
              }});
-  table.add({.method = "POST",
+  add_for_nodes_too(table, runs, {.method = "POST",
              .path = "/api/v1/runs/{run}/lease/renew",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "The same lease, good for so long from now on",
              .parameters = {kRun, kLease,
                             {.name = "length_ns", .in = In::body, .description = "How long", .type = "integer"}},
-             .handle = [&runs](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(const auto lease, lease_in(body, request, caller));
                JsonFields fields(body, "body");
@@ -273,13 +292,13 @@ void add_leases(ApiTable& table, RunStore& runs) {
                ASSAY_TRY(const auto renewed, runs.renew_lease(lease, std::min(length, kLongestLease)));
                return json_response(to_json(renewed));
              }});
-  table.add({.method = "POST",
+  add_for_nodes_too(table, runs, {.method = "POST",
              .path = "/api/v1/runs/{run}/lease/release",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Give a run up; with `close` it is interrupted and has ended",
              .parameters = {kRun, kLease,
                             {.name = "close", .in = In::body, .description = "Nobody goes on", .type = "boolean"}},
-             .handle = [&runs](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(const auto lease, lease_in(body, request, caller));
                JsonFields fields(body, "body");
@@ -290,12 +309,12 @@ void add_leases(ApiTable& table, RunStore& runs) {
                }
                return json_response(json::object{});
              }});
-  table.add({.method = "PUT",
+  add_for_nodes_too(table, runs, {.method = "PUT",
              .path = "/api/v1/runs/{run}/owned",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Change a run as its owner: its state, verdict and results",
              .parameters = {kRun, kLease, kWholeRun, kBefore},
-             .handle = [&runs](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(const auto lease, lease_in(body, request, caller));
                ASSAY_TRY(const auto change, replacement_in(body));
@@ -304,10 +323,10 @@ void add_leases(ApiTable& table, RunStore& runs) {
              }});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/join",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Record a further process of the same job in a journal of its own",
              .parameters = {kRun, {.name = "name", .in = In::body, .description = "rank-3", .required = true}},
-             .handle = [&runs](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                JsonFields fields(body, "body");
                const auto name = fields.text("name");
@@ -318,9 +337,9 @@ void add_leases(ApiTable& table, RunStore& runs) {
 }
 
 void add_journals(ApiTable& table, RunStore& runs) {
-  table.add({.method = "POST",
+  add_for_nodes_too(table, runs, {.method = "POST",
              .path = "/api/v1/runs/{run}/frames",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Append frames to a journal; what is there already is not written again",
              .parameters = {kRun,
                             {.name = "journal", .description = "Of the lease", .required = true},
@@ -330,7 +349,7 @@ void add_journals(ApiTable& table, RunStore& runs) {
                             {.name = "renew_ns", .description = "Renew the lease, too", .type = "integer"}},
              .body = Body::bytes,
              .fields = {{"size", "integer"}},
-             .handle = [&runs](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                Lease lease{.run = std::string(request.capture("run")),
                            .journal = std::string(*request.query_value("journal")),
                            .owner = std::string(*request.query_value("owner"))};
@@ -346,11 +365,11 @@ void add_journals(ApiTable& table, RunStore& runs) {
                }
                return json_response(json::object{{"size", size}});
              }});
-  table.add({.path = "/api/v1/runs/{run}/journals",
+  add_for_nodes_too(table, runs, {.path = "/api/v1/runs/{run}/journals",
              .summary = "What a run's processes have recorded: names, sizes, whether more may come",
              .parameters = {kRun},
              .fields = {{"journals", "array"}},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto journals, runs.journals(request.capture("run")));
                return json_response(list_to_json("journals", journals));
              }});
@@ -361,7 +380,7 @@ void add_journals(ApiTable& table, RunStore& runs) {
                             {.name = "offset", .description = "From here on", .type = "integer"},
                             {.name = "length", .description = "At most so many bytes", .type = "integer"}},
              .answer = "application/octet-stream",
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto offset, natural_in(request, "offset", 0));
                ASSAY_TRY(const auto length, natural_in(request, "length", kMostFrames));
                ASSAY_TRY(auto bytes, runs.read_frames(request.capture("run"), request.capture("journal"), offset,
@@ -376,7 +395,7 @@ void add_artifacts(ApiTable& table, RunStore& runs) {
              .summary = "Files that belong to a run",
              .parameters = {kRun},
              .fields = {{"artifacts", "array"}},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto artifacts, runs.artifacts(request.capture("run")));
                return json_response(list_to_json("artifacts", artifacts));
              }});
@@ -384,7 +403,7 @@ void add_artifacts(ApiTable& table, RunStore& runs) {
              .summary = "The content of an artifact",
              .parameters = {kRun, name},
              .answer = "application/octet-stream",
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(auto source, runs.open_artifact(request.capture("run"), request.capture("name")));
                // Never shown as a page: it is whatever a workload wrote.
                HttpResponse response = bytes_response({});
@@ -393,13 +412,13 @@ void add_artifacts(ApiTable& table, RunStore& runs) {
                response.body_source = std::move(source);
                return response;
              }});
-  table.add({.method = "PUT",
+  add_for_nodes_too(table, runs, {.method = "PUT",
              .path = "/api/v1/runs/{run}/artifacts/{name}",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Keep a file with a run; it may be of any size",
              .parameters = {kRun, name},
              .body = Body::streamed,
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_CHECK(runs.attach(request.capture("run"), request.capture("name"), *request.body_source));
                return json_response(json::object{{"name", request.capture("name")}});
              }});
@@ -409,23 +428,23 @@ void add_studies(ApiTable& table, RunStore& runs) {
   table.add({.path = "/api/v1/studies",
              .summary = "Studies, newest first",
              .fields = {{"studies", "array"}},
-             .handle = [&runs](const HttpRequest&, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest&, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto studies, runs.list_studies());
                return json_response(list_to_json("studies", studies));
              }});
   table.add({.path = "/api/v1/studies/{study}",
              .summary = "A study: its plan, and which run did which entry of it",
              .parameters = {kStudy},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto study, runs.find_study(request.capture("study")));
                return json_response(to_json(study));
              }});
   table.add({.method = "POST",
              .path = "/api/v1/studies",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "A new study of runs that the caller records itself; the body is the study",
              .body = Body::bytes,
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                ASSAY_TRY(auto study, as_usage(study_from_json(body)));
                ASSAY_CHECK(runs.create_study(study));
@@ -433,12 +452,12 @@ void add_studies(ApiTable& table, RunStore& runs) {
              }});
   table.add({.method = "POST",
              .path = "/api/v1/studies/{study}/plan/{entry}",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Note which run does an entry of the plan",
              .parameters = {kStudy,
                             {.name = "entry", .in = In::path, .description = "Its place in the plan, from 0 on"},
                             {.name = "run", .in = In::body, .description = "The id of the run", .required = true}},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto body, body_value(request));
                JsonFields fields(body, "body");
                const auto run = fields.text("run");
@@ -453,10 +472,10 @@ void add_studies(ApiTable& table, RunStore& runs) {
              }});
   table.add({.method = "DELETE",
              .path = "/api/v1/studies/{study}",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Delete a study; its runs stay",
              .parameters = {kStudy},
-             .handle = [&runs](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_CHECK(runs.remove_study(request.capture("study")));
                return json_response(json::object{{"removed", request.capture("study")}});
              }});

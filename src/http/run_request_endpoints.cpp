@@ -27,7 +27,7 @@ std::string name_of_request(const Spec& spec, const std::string& given) {
   return stem.empty() || stem == "-" ? std::string(name_of(spec.kind)) : stem;
 }
 
-Result<RunRequest> request_in(const json::value& body, const Caller& caller) {
+Result<RunRequest> request_in(const json::value& body, const Principal& caller) {
   JsonFields fields(body, "body");
   const auto text = fields.text("spec");
   const auto file = fields.text_or("file", "spec.yaml");
@@ -61,7 +61,7 @@ Result<RunRequest> request_in(const json::value& body, const Caller& caller) {
 void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
   table.add({.method = "POST",
              .path = "/api/v1/runs",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "Ask for what a specification says: a run, or a study of several, on a node of the cluster",
              .parameters = {{.name = "spec", .in = In::body, .description = "YAML text", .required = true},
                             {.name = "file", .in = In::body, .description = "Its name, for messages about mistakes"},
@@ -73,7 +73,7 @@ void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
                              .description = "UUIDs of the GPUs to use; not given: as many as it needs",
                              .type = "array"}},
              .fields = {{"run", "string"}, {"study", "string"}},
-             .handle = [&desk](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&desk](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_TRY(auto body, body_object(request));
                ASSAY_TRY(const auto wanted, request_in(json::value(std::move(body)), caller));
                ASSAY_TRY(const auto accepted, desk.ask(wanted));
@@ -83,19 +83,19 @@ void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
              }});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/stop",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "End a run that waits or goes on; what it has recorded stays",
              .parameters = {{.name = "run", .in = In::path, .description = "The id of the run"}},
-             .handle = [&desk](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&desk](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_CHECK(desk.stop(request.capture("run"), caller.name));
                return json_response(json::object{{"run", request.capture("run")}});
              }});
   table.add({.method = "POST",
              .path = "/api/v1/studies/{study}/stop",
-             .role = Role::user,
+             .scope = Scope::run,
              .summary = "End every run of a study, and begin no further one",
              .parameters = {{.name = "study", .in = In::path, .description = "The id of the study"}},
-             .handle = [&desk](const HttpRequest& request, const Caller& caller) -> Result<HttpResponse> {
+             .handle = [&desk](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_CHECK(desk.stop_study(request.capture("study"), caller.name));
                return json_response(json::object{{"study", request.capture("study")}});
              }});

@@ -50,7 +50,7 @@ Result<HttpResponse> erase_series(Leader& leader, const HttpRequest& request) {
   return json_response(json::object{{"series", erased}});
 }
 
-Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request, const Caller& caller) {
+Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request, const Principal& caller) {
   const auto list_of = [&](std::string_view name) {
     std::vector<std::string> list;
     const auto text = request.query_value(name).value_or("");
@@ -71,11 +71,12 @@ Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request, cons
 }  // namespace
 
 void add_series_endpoints(ApiTable& table, Leader& leader) {
-  table.add({.path = "/api/v1/series",
-             .summary = "Which series there are",
-             .parameters = {kQuestion},
-             .fields = {{"series", "array"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) { return list_series(leader, request); }});
+  table.add(
+      {.path = "/api/v1/series",
+       .summary = "Which series there are",
+       .parameters = {kQuestion},
+       .fields = {{"series", "array"}},
+       .handle = [&leader](const HttpRequest& request, const Principal&) { return list_series(leader, request); }});
   table.add({.path = "/api/v1/query",
              .summary = "Telemetry over a time, in buckets of minimum, maximum, mean and count",
              .parameters = {kQuestion},
@@ -85,7 +86,7 @@ void add_series_endpoints(ApiTable& table, Leader& leader) {
                         {"tier", "string"},
                         {"series", "array"},
                         {"problems", "array"}},
-             .handle = [&leader](const HttpRequest& request, const Caller&) -> Result<HttpResponse> {
+             .handle = [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto query, question_of(leader, request));
                ASSAY_TRY(const auto answer, leader.series().query(query));
                return HttpResponse::json(200, answer_json(answer));
@@ -95,17 +96,17 @@ void add_series_endpoints(ApiTable& table, Leader& leader) {
   table.add(
       {.method = "DELETE",
        .path = "/api/v1/series",
-       .role = Role::admin,
+       .scope = Scope::manage,
        .summary = "Erase telemetry: the points of the series in a time; with all=true the series themselves",
        .parameters = {needed_question, {.name = "all", .description = "true: whatever the time", .type = "boolean"}},
        .fields = {{"series", "integer"}},
-       .handle = [&leader](const HttpRequest& request, const Caller&) { return erase_series(leader, request); }});
+       .handle = [&leader](const HttpRequest& request, const Principal&) { return erase_series(leader, request); }});
   table.add({.path = "/api/v1/live",
              .summary = "A stream of server-sent events: a snapshot, then what is new, at most five times a second",
              .parameters = {{.name = "metrics", .description = "Names, or beginnings with a final '*', with commas"},
                             {.name = "nodes", .description = "Names, with commas"}},
              .answer = "text/event-stream",
-             .handle = [&leader](const HttpRequest& request, const Caller& caller) {
+             .handle = [&leader](const HttpRequest& request, const Principal& caller) {
                return watch_live(leader, request, caller);
              }});
 }

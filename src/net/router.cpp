@@ -59,8 +59,16 @@ void Router::change_below(std::string_view path, const std::function<void(RouteO
   ASSAY_ASSERT(found);
 }
 
-HttpResponse Router::refusal(int status, std::string_view message) const {
-  if (refuse_) return refuse_(status, message);
+void Router::on_refusal_below(std::string path, MakeRefusal make) {
+  refusals_.emplace_back(std::move(path), std::move(make));
+}
+
+HttpResponse Router::refusal(int status, std::string_view message, std::string_view path) const {
+  const std::pair<std::string, MakeRefusal>* closest = nullptr;
+  for (const auto& below : refusals_) {
+    if (is_below(path, below.first) && (!closest || below.first.size() >= closest->first.size())) closest = &below;
+  }
+  if (closest) return closest->second(status, message);
   return HttpResponse::text(status, fmt::format("{} {}: {}\n", status, reason_phrase(status), message));
 }
 

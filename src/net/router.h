@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "net/http_message.h"
@@ -55,8 +56,12 @@ class Router {
   }
 
   /// How the server's own refusals look (404, 413, 500 …). The default is a line of plain text. Called on any thread.
-  void on_refusal(std::function<HttpResponse(int status, std::string_view message)> make) { refuse_ = std::move(make); }
-  HttpResponse refusal(int status, std::string_view message) const;
+  using MakeRefusal = std::function<HttpResponse(int status, std::string_view message)>;
+  void on_refusal(MakeRefusal make) { on_refusal_below("/", std::move(make)); }
+  /// How they look at this path and below it; the longest path counts.
+  void on_refusal_below(std::string path, MakeRefusal make);
+  /// `path` as far as it is known.
+  HttpResponse refusal(int status, std::string_view message, std::string_view path = "/") const;
 
   struct Match {
     const Handler* handler = nullptr;  ///< null: answer with `status`
@@ -86,7 +91,7 @@ class Router {
   std::string allowed_methods(const std::vector<std::string>& segments) const;
 
   std::vector<Route> routes_;
-  std::function<HttpResponse(int, std::string_view)> refuse_;
+  std::vector<std::pair<std::string, MakeRefusal>> refusals_;  ///< by path
   BeforeBody before_body_;
 };
 

@@ -114,5 +114,21 @@ TEST(Router, RefusalsCanHaveAFormOfTheirOwn) {
   EXPECT_EQ(router.refusal(404, "nothing").body, "{\"error\":\"nothing\"}");
 }
 
+TEST(Router, RefusalsLookAsThePathWantsIt) {
+  Router router;
+  EXPECT_EQ(router.refusal(404, "nothing").body, "404 Not Found: nothing\n");
+  const auto as = [](std::string name) {
+    return [name = std::move(name)](int status, std::string_view) { return HttpResponse::text(status, name); };
+  };
+  router.on_refusal(as("usual"));
+  router.on_refusal_below("/api/v1", as("one"));
+  router.on_refusal_below("/api/v1/odd", as("odd"));
+  EXPECT_EQ(router.refusal(404, "").body, "usual");
+  EXPECT_EQ(router.refusal(404, "", "/api/v1/x").body, "one");
+  EXPECT_EQ(router.refusal(404, "", "/api/v1").body, "one");
+  EXPECT_EQ(router.refusal(404, "", "/api/v10/x").body, "usual");
+  EXPECT_EQ(router.refusal(404, "", "/api/v1/odd/x").body, "odd");
+}
+
 }  // namespace
 }  // namespace assay

@@ -37,8 +37,8 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle_streamed(RequestParse
   ASSAY_ASSERT(shared_.workers != nullptr);
   Outcome outcome;
   parser.accept_body(body_limit(match.options));
-  if (const auto& refusal = parser.refusal()) {
-    outcome.response = shared_.router.refusal(refusal->status, refusal->message);
+  if (const auto& refused = parser.refusal()) {
+    outcome.response = refusal(refused->status, refused->message);
     co_return outcome;
   }
   const auto wake = [weak = weak_from_this(), executor = stream_->executor()] {
@@ -71,9 +71,9 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle_streamed(RequestParse
   request.body_source.reset();
   outcome.whole = parser.complete();
   // A handler that was told of it has nothing better to say.
-  if (const auto& refusal = parser.refusal(); refusal && pipe->failure_seen()) {
+  if (const auto& refused = parser.refusal(); refused && pipe->failure_seen()) {
     if (outcome.response.stream) outcome.response.stream->detach();
-    outcome.response = shared_.router.refusal(refusal->status, refusal->message);
+    outcome.response = refusal(refused->status, refused->message);
   }
   co_return outcome;
 }
@@ -99,8 +99,8 @@ IoTask<bool> ServerConnection::feed(RequestParser& parser, BodyPipe& pipe, const
     }
     input_.consume(parser.take_body(input_.view()));
     if (std::string content = parser.take_content(); !content.empty()) pipe.push(std::move(content));
-    if (const auto& refusal = parser.refusal()) {
-      pipe.fail({.kind = refusal->status == 408 ? ErrorKind::timeout : ErrorKind::usage, .message = refusal->message});
+    if (const auto& refused = parser.refusal()) {
+      pipe.fail({.kind = refused->status == 408 ? ErrorKind::timeout : ErrorKind::usage, .message = refused->message});
       co_return true;
     }
     if (parser.complete() || !pipe.thirsty()) continue;

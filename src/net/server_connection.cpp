@@ -120,12 +120,13 @@ IoTask<bool> ServerConnection::serve_one() {
   request.tls = tls_;
   auto target = parse_request_target(request.target);
   if (!target) {
-    const Refusal refusal{400, target.error().message};
-    co_await refuse(refusal);
+    const Refusal unreadable{400, target.error().message};
+    co_await refuse(unreadable);
     co_return false;
   }
   auto match = shared_.router.match(request.method, *target);
   request.path = std::move(target->path);
+  path_ = request.path;
   request.query = std::move(target->query);
   request.captured = std::move(match.captured);
   co_return co_await answer(parser, std::move(request), std::move(match));
@@ -134,6 +135,7 @@ IoTask<bool> ServerConnection::serve_one() {
 IoTask<bool> ServerConnection::read_head(RequestParser& parser) {
   bool begun = false;
   expired_ = false;
+  path_ = "/";
   if (deadline_ == SteadyTime::max()) allow(shared_.limits.idle_time);
   for (;;) {
     const std::size_t taken = parser.take_head(input_.view());
@@ -228,10 +230,9 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle(RequestParser& parser
   // A body that nobody wants is not read, so the next request cannot be found either.
   Outcome outcome{.whole = !parser.has_body()};
   if (!match.handler) {
-    outcome.response =
-        match.status < 300
-            ? HttpResponse{.status = match.status}
-            : shared_.router.refusal(match.status, match.status == 404 ? "there is nothing at this path"
+    outcome.response = match.status < 300
+                           ? HttpResponse{.status = match.status}
+                           : refusal(match.status, match.status == 404 ? "there is nothing at this path"
                                                                        : "this path does not take that method");
     if (!match.allow.empty()) outcome.response.headers.set("Allow", match.allow);
     co_return outcome;
@@ -282,13 +283,13 @@ std::optional<HttpResponse> ServerConnection::refuse_unread(const RequestParser&
 }
 
 HttpResponse ServerConnection::refusal_for_now(int status, std::string_view message) const {
-  HttpResponse response = shared_.router.refusal(status, message);
+  HttpResponse response = refusal(status, message);
   response.headers.set("Retry-After", "1");
   return response;
 }
 
 HttpResponse ServerConnection::call(const Handler& handler, const HttpRequest& request) const {
-  if (shared_.aborting) return shared_.router.refusal(503, "the server is stopping");
+  if (shared_.aborting) return refusal(503, "the server is stopping");
   try {
     return handler(request);
   } catch (const std::exception& problem) {
@@ -296,7 +297,7 @@ HttpResponse ServerConnection::call(const Handler& handler, const HttpRequest& r
   } catch (...) {
     log_error("{} {}: the handler failed with an unknown exception", request.method, request.path);
   }
-  return shared_.router.refusal(500, "an unexpected problem; the server's log has more");
+  return refusal(500, "an unexpected problem; the server's log has more");
 }
 
 IoTask<HttpResponse> ServerConnection::run_handler(const Router::Match& match, const HttpRequest& request) {
@@ -342,9 +343,9 @@ IoTask<bool> ServerConnection::write(std::string_view bytes, SteadyTime end) {
   co_return true;
 }
 
-IoTask<void> ServerConnection::refuse(const Refusal& refusal) {
+IoTask<void> ServerConnection::refuse(const Refusal& why) {
   expired_ = false;
-  const HttpResponse response = shared_.router.refusal(refusal.status, refusal.message);
+  const HttpResponse response = refusal(why.status, why.message);
   const bool sent = co_await send(response, false, false);
   if (sent) co_await say_goodbye();
 }

@@ -119,6 +119,9 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   IoTask<Outcome> handle(RequestParser& parser, HttpRequest& request, const Router::Match& match, Shares& shares);
   std::optional<HttpResponse> refuse_unread(const RequestParser& parser, const HttpRequest& request,
                                             const RouteOptions& options, Shares& shares);
+  HttpResponse refusal(int status, std::string_view message) const {
+    return shared_.router.refusal(status, message, path_);
+  }
   HttpResponse refusal_for_now(int status, std::string_view message) const;
   std::size_t body_limit(const RouteOptions& options) const {
     const HttpLimits& limits = shared_.limits;
@@ -141,7 +144,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   IoTask<void> watch_client();
   /// False if the client does not take some of it for `write_time`, or all of it by `end`.
   IoTask<bool> write(std::string_view bytes, SteadyTime end = SteadyTime::max());
-  IoTask<void> refuse(const Refusal& refusal);
+  IoTask<void> refuse(const Refusal& why);
   IoTask<void> say_goodbye();
   void allow(Nanos time) { deadline_ = std::chrono::steady_clock::now() + time; }
   void allow_forever() { deadline_ = SteadyTime::max(); }
@@ -151,6 +154,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   PeerAddress peer_;
   bool tls_;
   InputBuffer input_;
+  std::string path_;  ///< of the request under way; "/" as long as it is not known
   Wakeup wakeup_;
   SteadyTime deadline_ = SteadyTime::max();
   bool expired_ = false;       ///< the deadline has broken off an operation

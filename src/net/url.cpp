@@ -237,4 +237,9 @@ Result<RequestTarget> parse_request_target(std::string_view target) {
   return result;
 }
 
+bool is_below(std::string_view path, std::string_view base) {
+  if (base == "/" || path == base) return true;
+  return path.starts_with(base) && path[base.size()] == '/';
+}
+
 }  // namespace assay

@@ -64,4 +64,8 @@ struct RequestTarget {
 /// refused, since no honest client sends them and file handlers must not meet them.
 Result<RequestTarget> parse_request_target(std::string_view target);
 
+/// Whether a decoded path is `base` or within it: "/api/v1/nodes" is below "/api/v1", "/api/v10" is not. Everything is
+/// below "/".
+bool is_below(std::string_view path, std::string_view base);
+
 }  // namespace assay

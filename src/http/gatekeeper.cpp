@@ -1,0 +1,129 @@
+#include "http/gatekeeper.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/log.h"
+#include "base/text.h"
+
+namespace assay {
+namespace {
+
+std::string_view bearer_of(const HttpRequest& request) {
+  const auto field = request.headers.find("Authorization");
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!field || field->size() <= kScheme.size() || !equal_ignoring_case(field->substr(0, kScheme.size()), kScheme)) {
+    return {};
+  }
+  return trim(field->substr(kScheme.size()));
+}
+
+}  // namespace
+
+Gatekeeper::Gatekeeper(TokenBook& book, std::vector<std::unique_ptr<Authenticator>> others) : book_(book) {
+  // Nodes first: they ask most often, and say so.
+  authenticators_.push_back(std::make_unique<NodeKeyAuthenticator>(book));
+  authenticators_.push_back(std::make_unique<TokenAuthenticator>(book));
+  for (auto& other : others) authenticators_.push_back(std::move(other));
+}
+
+Gatekeeper::Question Gatekeeper::question_of(const HttpRequest& request) {
+  return {.claims = {.bearer = std::string(bearer_of(request)),
+                     .node = std::string(request.headers.find("Assay-Node").value_or(""))},
+          .what = fmt::format("{} {} from {}", request.method, printable(request.path), request.peer.host)};
+}
+
+std::variant<Principal, TurnedAway> Gatekeeper::identify(const HttpRequest& request, Principal::Kind kind) {
+  return identify(question_of(request), kind);
+}
+
+std::variant<Principal, TurnedAway> Gatekeeper::admit(const HttpRequest& request, Scope scope) {
+  Question question = question_of(request);
+  auto admitted = admit(question, scope);
+  if (auto* principal = std::get_if<Principal>(&admitted)) {
+    principal->still_allowed = [this, scope, question = std::move(question)] {
+      return std::holds_alternative<Principal>(admit(question, scope));
+    };
+  }
+  return admitted;
+}
+
+std::variant<Principal, TurnedAway> Gatekeeper::identify(const Question& question, Principal::Kind kind) {
+  std::optional<Error> denied;
+  for (const auto& authenticator : authenticators_) {
+    auto found = authenticator->authenticate(question.claims);
+    if (found && *found) {
+      // As if it were unknown: what somebody is elsewhere is of no use here.
+      if ((*found)->kind != kind) return refuse(question, 401, fmt::format("{} asks", (*found)->title));
+      return std::move(**found);
+    }
+    if (found) continue;
+    if (found.error().kind != ErrorKind::denied) return refuse(question, found.error());
+    denied = std::move(found).error();
+  }
+  return denied ? refuse(question, *denied) : refuse(question, 401, "it does not say who asks");
+}
+
+std::variant<Principal, TurnedAway> Gatekeeper::admit(const Question& question, Scope scope) {
+  auto known = identify(question, scope == Scope::node ? Principal::Kind::node : Principal::Kind::user);
+  const auto* principal = std::get_if<Principal>(&known);
+  if (!principal || principal->scopes.has(scope)) return known;
+  std::vector<std::string> roles;
+  for (const Role role : roles_with(scope)) roles.emplace_back(name_of(role));
+  return refuse(question, 403,
+                fmt::format("{} may not: this needs the scope '{}' (role {})", principal->title, name_of(scope),
+                            assay::join(roles, " or ")));
+}
+
+std::optional<TurnedAway> Gatekeeper::join(const HttpRequest& request, const std::string& node,
+                                           const std::string& key) {
+  const Question question = question_of(request);
+  const auto joined = book_.join(question.claims.bearer, node, key);
+  if (joined) {
+    log_info("Node {} has joined from {}.", node, request.peer.host);
+    return std::nullopt;
+  }
+  const Error& error = joined.error();
+  if (error.kind == ErrorKind::usage) return TurnedAway{400, error};
+  // Who has a token that is good may know why it does not help.
+  if (error.kind == ErrorKind::denied && book_.check(question.claims.bearer)) {
+    log_refusal(fmt::format("Refused node {} from {}: {}", printable(node), request.peer.host, error.text()));
+    return TurnedAway{403, error};
+  }
+  if (error.kind != ErrorKind::busy) return refuse(question, error);
+  log_warning("Refused a second key for node {} from {}.", node, request.peer.host);
+  return TurnedAway{409, error};
+}
+
+TurnedAway Gatekeeper::refuse(const Question& question, int status, std::string_view why) {
+  log_refusal(fmt::format("Refused {}: {}", question.what, why));
+  return {status,
+          {.kind = ErrorKind::denied,
+           .message = status == 401 ? "this needs a token that is good here" : std::string(why),
+           .hint = status == 401 ? "`assay token create` on the leader's machine makes one." : ""}};
+}
+
+TurnedAway Gatekeeper::refuse(const Question& question, const Error& error) {
+  if (error.kind == ErrorKind::denied) return refuse(question, 401, error.text());
+  log_error("Nobody can be let in: {}", error.text());
+  return {503, {.kind = ErrorKind::io, .message = "the leader cannot read its tokens"}};
+}
+
+void Gatekeeper::log_refusal(const std::string& line) {
+  const SteadyTime now = SystemClock().now();
+  const std::lock_guard lock(log_mutex_);
+  if (now - logged_since_ >= kLogPeriod) {
+    if (unlogged_ > 0) log_warning("{} more requests were refused within a minute.", unlogged_);
+    logged_since_ = now;
+    logged_ = unlogged_ = 0;
+  }
+  if (logged_ < kLoggedPerPeriod) {
+    ++logged_;
+    log_warning("{}", line);
+  } else {
+    ++unlogged_;
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "access/authenticator.h"
+#include "access/token_book.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "net/http_message.h"
+
+namespace assay {
+
+/// Why somebody is not let in; how that looks is for whoever answers.
+struct TurnedAway {
+  int status = 401;
+  Error error;
+};
+
+/// Decides who may speak. Refusals are logged, never the secret. Any thread.
+class Gatekeeper {
+ public:
+  /// Knows whom the book knows, and whom the others do. The book must outlive it.
+  explicit Gatekeeper(TokenBook& book, std::vector<std::unique_ptr<Authenticator>> others = {});
+
+  /// Who asks, if they have the scope: 401 for who is not known, or known as something else (a node that asks for what
+  /// is people's, or the other way round), 403 without the scope, 503 where nobody can tell. Its `still_allowed` asks
+  /// the same again, and is good for as long as the gatekeeper.
+  std::variant<Principal, TurnedAway> admit(const HttpRequest& request, Scope scope);
+  /// Somebody of that kind, whatever they may do.
+  std::variant<Principal, TurnedAway> identify(const HttpRequest& request, Principal::Kind kind);
+  /// Makes a key good for a node, for a caller with a join token. Nothing, or why not.
+  std::optional<TurnedAway> join(const HttpRequest& request, const std::string& node, const std::string& key);
+
+ private:
+  /// The part of a request that is looked at, and what refusals call it.
+  struct Question {
+    Claims claims;
+    std::string what;  ///< "GET /api/v1/nodes from 10.0.0.7"
+  };
+  static Question question_of(const HttpRequest& request);
+  std::variant<Principal, TurnedAway> identify(const Question& question, Principal::Kind kind);
+  std::variant<Principal, TurnedAway> admit(const Question& question, Scope scope);
+  TurnedAway refuse(const Question& question, int status, std::string_view why);
+  /// 401 for a secret that is not good; 503 where the book itself cannot be read, which is not the caller's fault.
+  TurnedAway refuse(const Question& question, const Error& error);
+
+  /// At most so many lines in so long: whoever guesses tokens must not fill the disk with our log.
+  static constexpr std::size_t kLoggedPerPeriod = 100;
+  static constexpr Nanos kLogPeriod = std::chrono::minutes(1);
+  void log_refusal(const std::string& line);
+
+  TokenBook& book_;
+  std::vector<std::unique_ptr<Authenticator>> authenticators_;
+  std::mutex log_mutex_;
+  SteadyTime logged_since_;
+  std::size_t logged_ = 0;
+  std::size_t unlogged_ = 0;
+};
+
+}  // namespace assay

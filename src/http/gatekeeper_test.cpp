@@ -1,0 +1,95 @@
+#include "http/gatekeeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "access/fake_authenticator.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+/// A book with a viewer and a node, and another authenticator beside it.
+class GatekeeperTest : public testing::Test {
+ protected:
+  GatekeeperTest() : book_(TokenBook::open(folder_.path() / "tokens.jsonl", clock_).value()) {
+    secret_ = book_.create(Role::viewer, "eva", std::nullopt).value().secret;
+    EXPECT_TRUE(book_.join(book_.create(Role::agent, "", std::nullopt).value().secret, "gpu01", key_).ok());
+    auto sessions = std::make_unique<FakeAuthenticator>(std::map<std::string, Principal>{
+        {"session", {.name = "otto", .scopes = {Scope::run}, .title = "otto's session"}}});
+    sessions_ = sessions.get();
+    std::vector<std::unique_ptr<Authenticator>> others;
+    others.push_back(std::move(sessions));
+    gatekeeper_.emplace(book_, std::move(others));
+  }
+  static HttpRequest from(const std::string& bearer, const std::string& node = "") {
+    HttpRequest request{.method = "GET", .path = "/x"};
+    if (!bearer.empty()) request.headers.add("Authorization", "Bearer " + bearer);
+    if (!node.empty()) request.headers.add("Assay-Node", node);
+    return request;
+  }
+  /// 200 for who is let in.
+  int status(const HttpRequest& request, Scope scope) {
+    const auto admitted = gatekeeper_->admit(request, scope);
+    const auto* away = std::get_if<TurnedAway>(&admitted);
+    return away ? away->status : 200;
+  }
+
+  TemporaryFolder folder_;
+  ManualClock clock_;
+  TokenBook book_;
+  std::string secret_;
+  std::string key_ = new_secret();
+  FakeAuthenticator* sessions_ = nullptr;
+  std::optional<Gatekeeper> gatekeeper_;
+};
+
+TEST_F(GatekeeperTest, AsksOneAfterTheOther) {
+  EXPECT_EQ(status(from(secret_), Scope::read), 200);
+  EXPECT_EQ(status(from("session"), Scope::run), 200);
+  EXPECT_EQ(status(from("session"), Scope::read), 403) << "who may write need not be allowed to look";
+  EXPECT_EQ(status(from(secret_), Scope::run), 403);
+  EXPECT_EQ(status(from("nobody"), Scope::read), 401);
+  EXPECT_EQ(status(from(""), Scope::read), 401);
+  EXPECT_EQ(std::get<Principal>(gatekeeper_->admit(from("session"), Scope::run)).name, "otto");
+}
+
+TEST_F(GatekeeperTest, ANodeIsNobodyWherePeopleAskAndTheOtherWayRound) {
+  EXPECT_EQ(status(from(key_, "gpu01"), Scope::node), 200);
+  EXPECT_EQ(status(from(key_, "gpu01"), Scope::read), 401);
+  EXPECT_EQ(status(from(key_, "gpu02"), Scope::node), 401);
+  EXPECT_EQ(status(from(secret_, "gpu01"), Scope::node), 401);
+  EXPECT_EQ(status(from(secret_, "gpu01"), Scope::read), 200) << "a name is no harm to who is known without it";
+}
+
+TEST_F(GatekeeperTest, OnlyWhoIsKnownHearsAReason) {
+  const auto few = gatekeeper_->admit(from(secret_), Scope::manage);
+  EXPECT_EQ(std::get<TurnedAway>(few).error.text(),
+            "token 'eva' of role viewer may not: this needs the scope 'manage' (role admin)");
+  const auto nobody = gatekeeper_->admit(from("nobody"), Scope::manage);
+  EXPECT_THAT(std::get<TurnedAway>(nobody).error.text(), AllOf(HasSubstr("token"), Not(HasSubstr("unknown"))));
+}
+
+TEST_F(GatekeeperTest, OneThatCannotTellIsNotTheCallersFault) {
+  sessions_->broken = true;
+  EXPECT_EQ(status(from("session"), Scope::run), 503);
+  EXPECT_EQ(status(from("nobody"), Scope::read), 503) << "perhaps it would have known";
+  EXPECT_EQ(status(from(secret_), Scope::read), 200);
+}
+
+TEST_F(GatekeeperTest, CanBeAskedAgain) {
+  const auto admitted = gatekeeper_->admit(from(secret_), Scope::read);
+  const auto& eva = std::get<Principal>(admitted);
+  EXPECT_TRUE(eva.still_allowed());
+  ASSERT_TRUE(book_.revoke("eva").ok());
+  EXPECT_FALSE(eva.still_allowed());
+  const auto session = gatekeeper_->admit(from("session"), Scope::run);
+  sessions_->known["session"].scopes = {Scope::read};
+  EXPECT_FALSE(std::get<Principal>(session).still_allowed()) << "it is about what they were let in for";
+}
+
+}  // namespace
+}  // namespace assay
