@@ -18,8 +18,8 @@
 #include "net/url.h"
 #include "report/sparkline.h"
 #include "report/table.h"
-#include "store/series/series_question.h"
-#include "store/series/series_store.h"
+#include "store/series/embedded_series_store.h"
+#include "store/series_question.h"
 
 namespace assay {
 namespace {
@@ -54,8 +54,7 @@ class Telemetry {
                    .message = fmt::format("there is no telemetry in '{}'", context.data_folder().string()),
                    .hint = "`assay serve` and an agent collect some; --leader URL asks another leader."};
     }
-    ASSAY_TRY(auto store, SeriesStore::open(folder));
-    telemetry.store_ = std::make_unique<SeriesStore>(std::move(store));
+    ASSAY_TRY(telemetry.store_, open_series_store(folder));
     return telemetry;
   }
 

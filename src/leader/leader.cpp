@@ -163,19 +163,20 @@ Result<void> Leader::check_clock(const AppendOutcome& appended) {
 }
 
 void Leader::compare_clocks() {
+  const Nanos max_ahead = series_.limits().max_ahead;
   std::size_t heard = 0;
   std::size_t ahead = 0;
   for (const auto& node : nodes_->all()) {
     const double skew_s = node->clock_skew_s();
     if (std::isnan(skew_s) || node->state(clock_.now()) == NodeState::offline) continue;
     ++heard;
-    if (skew_s > seconds_of(options_.series.max_ahead)) ++ahead;
+    if (skew_s > seconds_of(max_ahead)) ++ahead;
   }
   clock_is_behind_ = 2 * ahead > heard;
   const Error behind{.kind = ErrorKind::busy,
                      .message = fmt::format("it is more than {} behind those of most nodes, which keep what they have "
                                             "until that is put right",
-                                            format_duration(options_.series.max_ahead)),
+                                            format_duration(max_ahead)),
                      .hint = "Check time synchronisation (chronyc tracking, timedatectl)."};
   note_problem("this machine's clock", clock_is_behind_ ? Result<void>(behind) : Result<void>());
 }
@@ -296,8 +297,7 @@ void Leader::keep_store(const std::stop_token& stop) {
       note_problem("storing telemetry", {});
       if (!upkeep->more) break;
     }
-    crowded_ = static_cast<double>(series_.stats().head_bytes) >
-               kCrowdedShare * static_cast<double>(options_.series.max_head_bytes);
+    crowded_ = series_.stats().fullness > kCrowdedShare;
   }
 }
 

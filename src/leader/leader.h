@@ -21,13 +21,12 @@
 #include "leader/node_registry.h"
 #include "leader/run_copies.h"
 #include "store/cluster_store.h"
-#include "store/series/series_store.h"
+#include "store/series_store.h"
 
 namespace assay {
 
 struct LeaderOptions {
   fs::path folder;  ///< of copies of runs under way
-  SeriesStoreOptions series;
   WatchRules rules;
   OutletOptions outlets;
   RunCopies::Publish publish_run;

@@ -11,6 +11,7 @@
 #include "leader/leader.h"
 #include "net/sse.h"
 #include "store/memory/cluster_memory.h"
+#include "store/memory/series_memory.h"
 #include "telemetry/codec/batch.h"
 
 namespace assay {
@@ -88,13 +89,9 @@ class LeaderTest : public testing::Test {
   /// Opens the leader again, as after a restart.
   void open() {
     leader_.reset();
-    series_.reset();
-    auto series = SeriesStore::open(folder_.path() / "series", {.clock = &clock_});
-    ASSERT_TRUE(series.ok()) << series.error().text();
-    series_.emplace(std::move(*series));
     LeaderOptions options{.folder = folder_.path() / "leader"};
     options.publish_run = [this](const std::string& run, const fs::path& copy) { return publish(run, copy); };
-    auto leader = Leader::open(std::move(options), {.cluster = cluster_, .series = *series_}, clock_);
+    auto leader = Leader::open(std::move(options), {.cluster = cluster_, .series = series_}, clock_);
     ASSERT_TRUE(leader.ok()) << leader.error().text();
     leader_ = std::move(*leader);
   }
@@ -150,7 +147,7 @@ class LeaderTest : public testing::Test {
   ManualClock clock_;
   std::vector<std::string> published_;
   ClusterMemory cluster_;
-  std::optional<SeriesStore> series_;
+  SeriesMemory series_{clock_};
   std::unique_ptr<Leader> leader_;
 };
 
