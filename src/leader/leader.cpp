@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "leader/cluster_watch.h"
-#include "leader/pause.h"
 #include "leader/readable.h"
 
 namespace assay {
@@ -23,6 +22,7 @@ constexpr int kStatesPerForget = 1200;  // every ten minutes
 constexpr std::size_t kForgetSlice = 2000;
 /// A browser redraws at most five times a second.
 constexpr Nanos kLivePeriod = std::chrono::milliseconds(200);
+constexpr Nanos kRestartPause = std::chrono::seconds(1);
 constexpr Nanos kCrowdedPause = std::chrono::seconds(2);
 constexpr double kCrowdedShare = 0.8;
 /// Events of the leader itself that wait for room on the disk.
@@ -56,9 +56,19 @@ Leader::~Leader() { stop(); }
 
 void Leader::start() {
   note_problem("forgetting old copies of runs", run_copies_->forget_stale());
-  threads_.emplace_back([this](const std::stop_token& stop) { keep_store(stop); });
-  threads_.emplace_back([this](const std::stop_token& stop) { keep_watch(stop); });
-  threads_.emplace_back([this](const std::stop_token& stop) { keep_telling(stop); });
+  start_thread("leader-store", &Leader::keep_store);
+  start_thread("leader-watch", &Leader::keep_watch);
+  start_thread("leader-live", &Leader::keep_telling);
+}
+
+/// What goes wrong once must not end a duty for as long as the leader lives; but somebody should know.
+void Leader::start_thread(const char* name, void (Leader::*keep)(const std::stop_token&)) {
+  const auto report = [this, what = std::string(name)](const std::string& problem) {
+    note_problem(what, Error{.kind = ErrorKind::internal, .message = problem});
+  };
+  threads_.emplace_back(
+      name, [this, keep](const std::stop_token& stop) { (this->*keep)(stop); },
+      SupervisedThread::OnFailure{.restart_after = kRestartPause, .report = report});
 }
 
 void Leader::stop() {
@@ -286,7 +296,7 @@ void Leader::note_changes(Node& node, std::vector<std::string> changes) {
 }
 
 void Leader::keep_store(const std::stop_token& stop) {
-  while (pause_for(stop, kUpkeepPeriod)) {
+  while (sleep_for(stop, kUpkeepPeriod)) {
     // Not for ever in one go: what is left is done after the next second.
     for (int slice = 0; slice < 64 && !stop.stop_requested(); ++slice) {
       const auto upkeep = series_.maintain(clock_.wall());
@@ -321,7 +331,7 @@ void Leader::look_at_states() {
 
 void Leader::keep_watch(const std::stop_token& stop) {
   bool forgetting = true;
-  for (int round = 1; pause_for(stop, kStatePeriod); ++round) {
+  for (int round = 1; sleep_for(stop, kStatePeriod); ++round) {
     look_at_states();
     commands_->expire();
     if (round % kStatesPerLook == 0) alerts_->look(view_of(*nodes_, clock_));
@@ -343,7 +353,7 @@ bool Leader::forget_what_is_old() {
 }
 
 void Leader::keep_telling(const std::stop_token& stop) {
-  while (pause_for(stop, kLivePeriod)) live_->tick();
+  while (sleep_for(stop, kLivePeriod)) live_->tick();
 }
 
 void Leader::note_problem(const std::string& what, const Result<void>& outcome) {
