@@ -23,7 +23,7 @@
 #include "bytes/chunk.h"
 #include "net/url.h"
 #include "recorded_fleet.h"
-#include "store/series/series_store.h"
+#include "store/series/embedded_series_store.h"
 #include "victoria.h"
 
 namespace {
@@ -134,7 +134,7 @@ bool measure_one_pass(const Options& options) {
 bool measure_ingest(const fs::path& folder, const Options& options) {
   RecordedFleet fleet({.nodes = options.nodes, .recording = options.recording});
   const double before = resident_bytes_of(::getpid());
-  std::optional<SeriesStore> store(must(SeriesStore::open(folder)));
+  auto store = must(open_series_store(folder));
   const Ids ids = intern_all(*store, fleet);
   const std::int64_t from = start_ns(options.seconds);
   const Ingested ingested = ingest(*store, fleet, ids, from, options.seconds);
@@ -204,7 +204,7 @@ RecordedFleet thousand_series(const Options& options) {
 }
 
 bool measure_queries(const fs::path& folder, const Options& options) {
-  std::optional<SeriesStore> written(must(SeriesStore::open(folder)));
+  auto written = must(open_series_store(folder));
   RecordedFleet fleet = thousand_series(options);
   const std::int64_t from = start_ns(kDay);
   const Ingested ingested = ingest(*written, fleet, intern_all(*written, fleet), from, kDay);
@@ -213,15 +213,15 @@ bool measure_queries(const fs::path& folder, const Options& options) {
   fmt::print("queries: a day of {} series\n", fleet.nodes() * fleet.series_per_node());
   bool met =
       report("on disk, roll-ups included", stored_bytes(folder) / ingested.samples, "B/sample", kGoalBytes, true);
-  auto store = must(SeriesStore::open(folder));
-  const Ids ids = intern_all(store, fleet);
+  const auto store = must(open_series_store(folder));
+  const Ids ids = intern_all(*store, fleet);
   const TimeRange day{from, from + kDay * kSecondNs};
   std::size_t next = 0;
   met &= report("24 h of one series, raw",
                 median_ms(50, fine_own_cpu,
                           [&] {
                             const auto& of_node = ids.of_node[next % ids.of_node.size()];
-                            const auto points = must(store.points(of_node[next * 7 % of_node.size()], day, 100'000));
+                            const auto points = must(store->points(of_node[next * 7 % of_node.size()], day, 100'000));
                             if (points.points.size() < kDay / 2) fail("points are missing");
                             ++next;
                           }),
@@ -229,7 +229,7 @@ bool measure_queries(const fs::path& folder, const Options& options) {
   met &= report("1,000 series × 24 h → 500 buckets",
                 median_ms(9, fine_own_cpu,
                           [&] {
-                            const auto answer = must(store.query({.range = day}));
+                            const auto answer = must(store->query({.range = day}));
                             if (answer.rows.size() != fleet.nodes() * fleet.series_per_node()) fail("rows are missing");
                           }),
                 "ms", kGoalFleetMs, true);

@@ -18,8 +18,8 @@
 #include "net/url.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
-#include "store/series/series_question.h"
-#include "store/series/series_store.h"
+#include "store/series/embedded_series_store.h"
+#include "store/series_question.h"
 
 namespace assay {
 namespace {
@@ -53,8 +53,7 @@ class Telemetry {
                    .message = fmt::format("there is no telemetry in '{}'", context.data_folder().string()),
                    .hint = "`assay serve` and an agent collect some; --leader URL asks another leader."};
     }
-    ASSAY_TRY(auto store, SeriesStore::open(folder));
-    telemetry.store_ = std::make_unique<SeriesStore>(std::move(store));
+    ASSAY_TRY(telemetry.store_, open_series_store(folder));
     return telemetry;
   }
 

@@ -68,15 +68,20 @@ Result<Nanos> keep_time(const char* option, const std::string& text) {
   return duration;
 }
 
-Result<LeaderOptions> leader_options(const ServeOptions& options) {
-  LeaderOptions made;
-  ASSAY_TRY(made.series.keep[0], keep_time("--keep-raw", options.keep_raw));
-  ASSAY_TRY(made.series.keep[1], keep_time("--keep-minutes", options.keep_minutes));
-  ASSAY_TRY(made.series.keep[2], keep_time("--keep-hours", options.keep_hours));
-  if (made.series.keep[0] > made.series.keep[1] || made.series.keep[1] > made.series.keep[2]) {
+Result<SeriesStoreOptions> series_options(const ServeOptions& options) {
+  SeriesStoreOptions made;
+  ASSAY_TRY(made.keep[0], keep_time("--keep-raw", options.keep_raw));
+  ASSAY_TRY(made.keep[1], keep_time("--keep-minutes", options.keep_minutes));
+  ASSAY_TRY(made.keep[2], keep_time("--keep-hours", options.keep_hours));
+  if (made.keep[0] > made.keep[1] || made.keep[1] > made.keep[2]) {
     return Error{.kind = ErrorKind::usage,
                  .message = "--keep-raw, --keep-minutes and --keep-hours must not get shorter"};
   }
+  return made;
+}
+
+Result<LeaderOptions> leader_options(const Context& context, const ServeOptions& options) {
+  LeaderOptions made{.folder = LeaderPlace(context.data_folder()).folder};
   if (!options.rules.empty()) {
     ASSAY_TRY(made.rules, load_rules(options.rules));
   }
@@ -209,9 +214,10 @@ Result<void> serve(const Context& context, const ServeOptions& options) {
   ASSAY_CHECK(make_folders(place.folder));
   fs::permissions(place.folder, fs::perms::owner_all);
   ASSAY_TRY(auto wanted, leader_options(options));
+  ASSAY_TRY(const auto series, series_options(options));
   ASSAY_TRY(auto listening, listening_of(place, options));
   StopSignals stop;
-  ASSAY_TRY(auto data, LeaderData::open(place, wanted.series).within("opening the leader's data"));
+  ASSAY_TRY(auto data, LeaderData::open(place, series).within("opening the leader's data"));
   ASSAY_TRY(const auto leader,
             Leader::open(std::move(wanted), data.stores(), context.clock).within("opening the leader's data"));
   ASSAY_TRY(auto book, TokenBook::open(place.tokens(), context.clock).within("opening the tokens"));

@@ -5,11 +5,10 @@
 
 namespace assay {
 
-Result<LeaderData> LeaderData::open(const LeaderPlace& place, SeriesStoreOptions series) {
+Result<LeaderData> LeaderData::open(const LeaderPlace& place, const SeriesStoreOptions& series) {
   LeaderData data;
   // Telemetry first: its lock keeps a second leader out.
-  ASSAY_TRY(auto telemetry, SeriesStore::open(place.series(), series));
-  data.series_ = std::make_unique<SeriesStore>(std::move(telemetry));
+  ASSAY_TRY(data.series_, open_series_store(place.series(), series));
   ASSAY_TRY(data.cluster_, open_cluster_store(place.cluster()));
   ASSAY_TRY(data.runs_, open_local_store(place.data()));
   return data;

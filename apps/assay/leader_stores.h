@@ -4,6 +4,7 @@
 
 #include "leader/leader.h"
 #include "leader_place.h"
+#include "store/series/embedded_series_store.h"
 
 namespace assay {
 
@@ -11,7 +12,7 @@ namespace assay {
 class LeaderData {
  public:
   /// `busy` if another process has it.
-  static Result<LeaderData> open(const LeaderPlace& place, SeriesStoreOptions series = {});
+  static Result<LeaderData> open(const LeaderPlace& place, const SeriesStoreOptions& series = {});
 
   LeaderStores stores() { return {.cluster = *cluster_, .series = *series_, .runs = *runs_}; }
   /// A copy of everything in the same places below another folder, while whoever uses the stores goes on.

@@ -47,7 +47,9 @@ Result<std::unique_ptr<Agent>> Agent::start(AgentOptions options, std::vector<st
   agent->period_ns_ = agent->options_.period.count();
   agent->last_batch_ = agent->next_look_ = agent->clock_.now();
   agent->sampler_ = std::make_unique<Sampler>(std::move(sources), SamplerOptions{.period = agent->options_.period});
-  agent->thread_ = std::thread([self = agent.get()] { self->loop(); });
+  agent->thread_.emplace(
+      "agent", [self = agent.get()](const std::stop_token&) { self->loop(); },
+      SupervisedThread::OnFailure{.restart_after = std::chrono::seconds(1)});
   return agent;
 }
 
@@ -109,7 +111,7 @@ Result<void> Agent::start_reporting(std::vector<std::string> source_names) {
 Agent::~Agent() {
   stopping_ = true;
   if (sampler_) sampler_->stop();
-  if (thread_.joinable()) thread_.join();
+  if (thread_) thread_->stop();
   commands_.reset();
   uplink_.reset();
 }
@@ -117,7 +119,7 @@ Agent::~Agent() {
 void Agent::stop() {
   stopping_ = true;
   if (sampler_) sampler_->stop();
-  if (thread_.joinable()) thread_.join();
+  if (thread_) thread_->stop();
   if (commands_) commands_->stop();
   if (uplink_) uplink_->stop(kLastWords);
   if (outbox_) outbox_->spill();

@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "agent/commands.h"
@@ -21,6 +20,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "base/spawn.h"
+#include "base/supervised_thread.h"
 #include "telemetry/codec/batch.h"
 #include "telemetry/metric_source.h"
 #include "telemetry/replay/recording_writer.h"
@@ -121,7 +121,7 @@ class Agent {
   mutable std::mutex failure_mutex_;
   std::optional<Error> failure_;
 
-  std::thread thread_;
+  std::optional<SupervisedThread> thread_;
 };
 
 }  // namespace assay

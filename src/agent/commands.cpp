@@ -17,47 +17,35 @@ Result<std::unique_ptr<Commands>> Commands::start(CommandsOptions options) {
   ASSAY_TRY(auto client, make_leader_client(options.executor.access, options.executor.request_time));
   ASSAY_TRY(auto executor, CommandExecutor::start(options.executor));
   std::unique_ptr<Commands> commands(new Commands(std::move(options), std::move(client), std::move(executor)));
-  commands->thread_ = std::thread([self = commands.get()] { self->run(); });
+  commands->thread_.emplace(
+      "agent-commands", [self = commands.get()](const std::stop_token& stop) { self->run(stop); },
+      SupervisedThread::OnFailure{.restart_after = std::chrono::seconds(1)});
   return commands;
 }
 
 Commands::~Commands() { stop(); }
 
 void Commands::stop() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    changed_.notify_all();
-  }
+  if (!thread_) return;
+  thread_->request_stop();
   client_->cancel();
-  thread_.join();
+  thread_.reset();
   executor_->stop();
 }
 
-/// False when it is time to stop.
-bool Commands::rest(Nanos pause) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, pause, [this] { return stopping_; });
-}
-
-void Commands::run() {
+void Commands::run(const std::stop_token& stop) {
   do {
     // Read before the stream is opened: an arrival in between may already have left this stream dead.
     const std::uint64_t arrivals = options_.arrivals();
     if (arrivals == 0) continue;
-    try {
-      auto events = client_->open_events(agent_request(options_.executor.access, "GET", "/agent/v1/commands"));
-      if (!events) {
-        log_info("no commands can come: {}", events.error().text());
-        continue;
-      }
-      pauses_.reset();
-      listen(*events, arrivals);
-    } catch (const std::exception& problem) {
-      log_error("listening for commands: {}", problem.what());
+    auto events = client_->open_events(agent_request(options_.executor.access, "GET", "/agent/v1/commands"));
+    if (!events) {
+      log_info("no commands can come: {}", events.error().text());
+      continue;
     }
-  } while (rest(pauses_.next()));
+    pauses_.reset();
+    listen(*events, arrivals);
+  } while (sleep_for(stop, pauses_.next()));
 }
 
 void Commands::listen(EventSource& events, std::uint64_t arrivals) {

@@ -1,17 +1,16 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
 #include "agent/command_executor.h"
 #include "agent/leader_access.h"
 #include "agent/pauses.h"
 #include "base/result.h"
+#include "base/supervised_thread.h"
 #include "net/http_client.h"
 
 namespace assay {
@@ -41,20 +40,16 @@ class Commands {
 
  private:
   Commands(CommandsOptions options, std::unique_ptr<HttpClient> client, std::unique_ptr<CommandExecutor> executor);
-  void run();
+  void run(const std::stop_token& stop);
   void listen(EventSource& events, std::uint64_t arrivals);
   void handle(const ServerEvent& event);
   void report(const std::string& id, const CommandReport& report);
-  bool rest(Nanos pause);
 
   const CommandsOptions options_;
   std::unique_ptr<HttpClient> client_;
   std::unique_ptr<CommandExecutor> executor_;
   Pauses pauses_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;
-  std::thread thread_;
+  std::optional<SupervisedThread> thread_;
 };
 
 }  // namespace assay

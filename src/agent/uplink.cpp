@@ -62,14 +62,16 @@ Uplink::Uplink(UplinkOptions options, Outbox& outbox, std::unique_ptr<HttpClient
 Result<std::unique_ptr<Uplink>> Uplink::start(UplinkOptions options, Outbox& outbox) {
   ASSAY_TRY(auto client, make_leader_client(options.access, options.request_time));
   std::unique_ptr<Uplink> uplink(new Uplink(std::move(options), outbox, std::move(client)));
-  uplink->thread_ = std::thread([self = uplink.get()] { self->run(); });
+  uplink->thread_.emplace(
+      "agent-uplink", [self = uplink.get()](const std::stop_token&) { self->run(); },
+      SupervisedThread::OnFailure{.restart_after = 1s});
   return uplink;
 }
 
 Uplink::~Uplink() { stop({}); }
 
 void Uplink::stop(Nanos grace) {
-  if (!thread_.joinable()) return;
+  if (!thread_) return;
   {
     std::unique_lock lock(mutex_);
     stopping_ = true;
@@ -78,7 +80,7 @@ void Uplink::stop(Nanos grace) {
     changed_.wait_for(lock, grace, [this] { return ended_; });
   }
   client_->cancel();
-  thread_.join();
+  thread_.reset();
 }
 
 UplinkState Uplink::state() const {

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "agent/leader_access.h"
@@ -17,6 +16,7 @@
 #include "agent/pauses.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/supervised_thread.h"
 #include "net/http_client.h"
 
 namespace assay {
@@ -109,7 +109,7 @@ class Uplink {
   bool ended_ = false;
   UplinkState state_;
 
-  std::thread thread_;
+  std::optional<SupervisedThread> thread_;
 };
 
 }  // namespace assay

@@ -12,6 +12,7 @@
 #include "leader/hello.h"
 #include "net/response_stream.h"
 #include "store/memory/cluster_memory.h"
+#include "store/memory/series_memory.h"
 #include "telemetry/codec/batch.h"
 
 // Any request to any route, by anybody: no crash, no status from 500 on, and JSON that can be read. The first byte
@@ -129,7 +130,7 @@ class Place {
   TokenBook book_;
   Gatekeeper gatekeeper_;
   ClusterMemory cluster_;
-  SeriesStore series_ = SeriesStore::open(folder_.path() / "series", {.clock = &clock_}).value();
+  SeriesMemory series_{clock_};
   std::unique_ptr<Leader> leader_;
   std::vector<Headers> people_;
   Router router_;

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "store/series/series_types.h"
+#include "store/series_types.h"
 
 namespace assay {
 

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "http/api_routes.h"
 #include "http/series_answer.h"
-#include "store/series/series_question.h"
+#include "store/series_question.h"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "store/series/series_store.h"
+#include "store/series_store.h"
 #include "watch/trend.h"
 
 namespace assay {

@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "leader/cluster_watch.h"
-#include "leader/pause.h"
 #include "leader/readable.h"
 
 namespace assay {
@@ -24,6 +23,7 @@ constexpr std::size_t kForgetSlice = 2000;
 /// A browser redraws at most five times a second.
 constexpr Nanos kLivePeriod = std::chrono::milliseconds(200);
 constexpr Nanos kRunPeriod = std::chrono::milliseconds(500);
+constexpr Nanos kRestartPause = std::chrono::seconds(1);
 constexpr Nanos kCrowdedPause = std::chrono::seconds(2);
 constexpr double kCrowdedShare = 0.8;
 /// Events of the leader itself that wait for room on the disk.
@@ -56,10 +56,20 @@ Result<void> Leader::open_all() {
 Leader::~Leader() { stop(); }
 
 void Leader::start() {
-  threads_.emplace_back([this](const std::stop_token& stop) { keep_store(stop); });
-  threads_.emplace_back([this](const std::stop_token& stop) { keep_watch(stop); });
-  threads_.emplace_back([this](const std::stop_token& stop) { keep_telling(stop); });
-  threads_.emplace_back([this](const std::stop_token& stop) { keep_runs_going(stop); });
+  start_thread("leader-store", &Leader::keep_store);
+  start_thread("leader-watch", &Leader::keep_watch);
+  start_thread("leader-live", &Leader::keep_telling);
+  start_thread("leader-runs", &Leader::keep_runs_going);
+}
+
+/// What goes wrong once must not end a duty for as long as the leader lives; but somebody should know.
+void Leader::start_thread(const char* name, void (Leader::*keep)(const std::stop_token&)) {
+  const auto report = [this, what = std::string(name)](const std::string& problem) {
+    note_problem(what, Error{.kind = ErrorKind::internal, .message = problem});
+  };
+  threads_.emplace_back(
+      name, [this, keep](const std::stop_token& stop) { (this->*keep)(stop); },
+      SupervisedThread::OnFailure{.restart_after = kRestartPause, .report = report});
 }
 
 void Leader::stop() {
@@ -165,19 +175,20 @@ Result<void> Leader::check_clock(const AppendOutcome& appended) {
 }
 
 void Leader::compare_clocks() {
+  const Nanos max_ahead = series_.limits().max_ahead;
   std::size_t heard = 0;
   std::size_t ahead = 0;
   for (const auto& node : nodes_->all()) {
     const double skew_s = node->clock_skew_s();
     if (std::isnan(skew_s) || node->state(clock_.now()) == NodeState::offline) continue;
     ++heard;
-    if (skew_s > seconds_of(options_.series.max_ahead)) ++ahead;
+    if (skew_s > seconds_of(max_ahead)) ++ahead;
   }
   clock_is_behind_ = 2 * ahead > heard;
   const Error behind{.kind = ErrorKind::busy,
                      .message = fmt::format("it is more than {} behind those of most nodes, which keep what they have "
                                             "until that is put right",
-                                            format_duration(options_.series.max_ahead)),
+                                            format_duration(max_ahead)),
                      .hint = "Check time synchronisation (chronyc tracking, timedatectl)."};
   note_problem("this machine's clock", clock_is_behind_ ? Result<void>(behind) : Result<void>());
 }
@@ -287,7 +298,7 @@ void Leader::note_changes(Node& node, std::vector<std::string> changes) {
 }
 
 void Leader::keep_store(const std::stop_token& stop) {
-  while (pause_for(stop, kUpkeepPeriod)) {
+  while (sleep_for(stop, kUpkeepPeriod)) {
     // Not for ever in one go: what is left is done after the next second.
     for (int slice = 0; slice < 64 && !stop.stop_requested(); ++slice) {
       const auto upkeep = series_.maintain(clock_.wall());
@@ -298,8 +309,7 @@ void Leader::keep_store(const std::stop_token& stop) {
       note_problem("storing telemetry", {});
       if (!upkeep->more) break;
     }
-    crowded_ = static_cast<double>(series_.stats().head_bytes) >
-               kCrowdedShare * static_cast<double>(options_.series.max_head_bytes);
+    crowded_ = series_.stats().fullness > kCrowdedShare;
   }
 }
 
@@ -323,7 +333,7 @@ void Leader::look_at_states() {
 
 void Leader::keep_watch(const std::stop_token& stop) {
   bool forgetting = true;
-  for (int round = 1; pause_for(stop, kStatePeriod); ++round) {
+  for (int round = 1; sleep_for(stop, kStatePeriod); ++round) {
     look_at_states();
     commands_->expire();
     if (round % kStatesPerLook == 0) alerts_->look(view_of(*nodes_, clock_));
@@ -349,7 +359,7 @@ bool Leader::forget_what_is_old() {
 }
 
 void Leader::keep_telling(const std::stop_token& stop) {
-  while (pause_for(stop, kLivePeriod)) live_->tick();
+  while (sleep_for(stop, kLivePeriod)) live_->tick();
 }
 
 void Leader::note_problem(const std::string& what, const Result<void>& outcome) {

@@ -7,13 +7,13 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "base/supervised_thread.h"
 #include "leader/alert_desk.h"
 #include "leader/command_desk.h"
 #include "leader/hello.h"
@@ -21,12 +21,11 @@
 #include "leader/node_registry.h"
 #include "leader/run_desk.h"
 #include "store/cluster_store.h"
-#include "store/series/series_store.h"
+#include "store/series_store.h"
 
 namespace assay {
 
 struct LeaderOptions {
-  SeriesStoreOptions series;
   WatchRules rules;
   OutletOptions outlets;
   RunDesk::Options runs;
@@ -120,6 +119,7 @@ class Leader {
   void keep_watch(const std::stop_token& stop);
   void keep_telling(const std::stop_token& stop);
   void keep_runs_going(const std::stop_token& stop);
+  void start_thread(const char* name, void (Leader::*keep)(const std::stop_token&));
   /// Says a problem once until it is over.
   void note_problem(const std::string& what, const Result<void>& outcome);
 
@@ -144,7 +144,7 @@ class Leader {
   std::vector<ClusterEvent> unwritten_;
   mutable std::mutex problems_mutex_;
   std::map<std::string, std::string> problems_;  ///< what was tried: what went wrong
-  std::vector<std::jthread> threads_;
+  std::vector<SupervisedThread> threads_;
 };
 
 }  // namespace assay

@@ -12,6 +12,7 @@
 #include "net/sse.h"
 #include "store/memory/cluster_memory.h"
 #include "store/memory/run_memory.h"
+#include "store/memory/series_memory.h"
 #include "telemetry/codec/batch.h"
 
 namespace assay {
@@ -89,11 +90,7 @@ class LeaderTest : public testing::Test {
   /// Opens the leader again, as after a restart.
   void open() {
     leader_.reset();
-    series_.reset();
-    auto series = SeriesStore::open(folder_.path() / "series", {.clock = &clock_});
-    ASSERT_TRUE(series.ok()) << series.error().text();
-    series_.emplace(std::move(*series));
-    auto leader = Leader::open({}, {.cluster = cluster_, .series = *series_, .runs = *runs_}, clock_);
+    auto leader = Leader::open({}, {.cluster = cluster_, .series = series_, .runs = *runs_}, clock_);
     ASSERT_TRUE(leader.ok()) << leader.error().text();
     leader_ = std::move(*leader);
   }
@@ -143,7 +140,7 @@ class LeaderTest : public testing::Test {
   ManualClock clock_;
   ClusterMemory cluster_;
   std::unique_ptr<RunStore> runs_ = open_run_memory(make_run_memory(), clock_);
-  std::optional<SeriesStore> series_;
+  SeriesMemory series_{clock_};
   std::unique_ptr<Leader> leader_;
 };
 

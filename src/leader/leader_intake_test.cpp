@@ -1,6 +1,4 @@
-#include <sys/resource.h>
 
-#include <csignal>
 #include <latch>
 #include <limits>
 #include <thread>
@@ -374,27 +372,6 @@ TEST_F(LeaderIntake, AFaultWithoutANumberIsNoFault) {
   EXPECT_THAT(status_of("gpu01").xids, IsEmpty());
 }
 
-/// No file of this process may grow while this stands.
-class FullDisk {
- public:
-  FullDisk() {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
-    signal_ = ::signal(SIGXFSZ, SIG_IGN);
-    ::setrlimit(RLIMIT_FSIZE, &none);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    ::signal(SIGXFSZ, signal_);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-
- private:
-  rlimit before_{};
-  sighandler_t signal_ = SIG_DFL;
-};
-
 TEST_F(LeaderIntake, WhatTheStoreCannotTakeIsNotAcknowledged) {
   TestAgent agent;
   hello(agent);
@@ -404,13 +381,12 @@ TEST_F(LeaderIntake, WhatTheStoreCannotTakeIsNotAcknowledged) {
   reading.samples = {sample_of("host.load", 2)};
   reading.events = {{.time = clock_.wall(), .kind = "throttle", .message = "too hot"}};
   const auto batch = agent.batch(clock_.wall(), std::move(reading));
-  {
-    const FullDisk full;
-    const auto receipt = take(agent, {batch});
-    ASSERT_FALSE(receipt.ok());
-    EXPECT_NE(receipt.error().kind, ErrorKind::usage) << "the agent would give it up";
-    EXPECT_NE(receipt.error().kind, ErrorKind::bad_file);
-  }
+  series_.fail_writes(Error{.kind = ErrorKind::io, .message = "no space left"});
+  const auto receipt = take(agent, {batch});
+  ASSERT_FALSE(receipt.ok());
+  EXPECT_NE(receipt.error().kind, ErrorKind::usage) << "the agent would give it up";
+  EXPECT_NE(receipt.error().kind, ErrorKind::bad_file);
+  series_.fail_writes(std::nullopt);
   EXPECT_FALSE(leader_->status().at("problems").as_array().empty());
   EXPECT_EQ(taken(agent, {batch}).sequence, 2u);
   EXPECT_THAT(leader_->status().at("problems").as_array(), IsEmpty()) << "what was taken in is no problem of upkeep";

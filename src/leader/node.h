@@ -15,7 +15,7 @@
 #include "leader/hello.h"
 #include "model/node.h"
 #include "store/cluster_store.h"
-#include "store/series/series_types.h"
+#include "store/series_types.h"
 #include "telemetry/codec/batch.h"
 #include "watch/cluster_view.h"
 

@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "base/subprocess.h"
 #include "base/text.h"
-#include "leader/pause.h"
 #include "leader/readable.h"
 #include "net/http_client.h"
 #include "net/url.h"
@@ -66,7 +65,9 @@ Result<std::unique_ptr<Outlets>> Outlets::start(OutletOptions options) {
 }
 
 Outlets::Outlets(OutletOptions options)
-    : options_(std::move(options)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : options_(std::move(options)),
+      thread_("leader-outlets", [this](const std::stop_token& stop) { run(stop); },
+              {.restart_after = std::chrono::seconds(1)}) {}
 
 Outlets::~Outlets() {
   thread_.request_stop();
@@ -126,7 +127,7 @@ std::vector<std::string> Outlets::deliver(const std::string& body, const std::st
         note(fmt::format("An alert did not reach {}: {}.", place_of(webhook), sent.error().text()));
         break;
       }
-      if (!pause_for(stop, pause)) break;
+      if (!sleep_for(stop, pause)) break;
       pause *= 2;
     }
   }

@@ -4,11 +4,11 @@
 #include <deque>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/supervised_thread.h"
 #include "model/alert.h"
 
 namespace assay {
@@ -52,7 +52,7 @@ class Outlets {
   std::condition_variable_any wake_;
   std::deque<std::string> waiting_;
   std::string problem_;
-  std::jthread thread_;
+  SupervisedThread thread_;
 };
 
 /// {"change", "text", "alert"}: `text` is what chat systems show.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "bytes/compress.h"
+#include "store/series/values.h"
 
 // One byte of flags, the number of buckets, then columns (starts, counts, NaN counts, minima, maxima, sums), compressed
 // as a whole where that makes them smaller.

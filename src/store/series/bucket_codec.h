@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/series/bucket.h"
+#include "store/series_bucket.h"
 
 namespace assay {
 

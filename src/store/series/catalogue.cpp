@@ -9,9 +9,6 @@
 namespace assay {
 namespace {
 
-constexpr std::size_t kMaxText = 1024;
-constexpr std::size_t kMaxLabels = 32;
-
 std::uint64_t hash_of(const SeriesKey& key) {
   std::string text = key.name;
   for (const auto& [label, value] : key.labels) {
@@ -24,21 +21,7 @@ std::uint64_t hash_of(const SeriesKey& key) {
   return stable_hash(text);
 }
 
-Error unusable(std::string_view what) {
-  return Error{.kind = ErrorKind::usage, .message = fmt::format("a series cannot have {}", what)};
-}
-
 }  // namespace
-
-Result<void> SeriesCatalogue::check(const SeriesKey& key, std::string_view unit) {
-  if (key.name.empty()) return unusable("an empty name");
-  if (key.labels.size() > kMaxLabels) return unusable(fmt::format("more than {} labels", kMaxLabels));
-  const auto too_long = [](std::string_view text) { return text.size() > kMaxText; };
-  bool any = too_long(key.name) || too_long(unit);
-  for (const auto& [label, value] : key.labels) any = any || too_long(label) || too_long(value);
-  if (any) return unusable(fmt::format("a name, unit or label of more than {} bytes", kMaxText));
-  return {};
-}
 
 SeriesCatalogue::Symbol SeriesCatalogue::symbol(std::string_view text) {
   if (const auto known = find_symbol(text)) return *known;

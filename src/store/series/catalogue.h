@@ -11,16 +11,13 @@
 
 #include "base/result.h"
 #include "model/series.h"
-#include "store/series/series_types.h"
+#include "store/series_types.h"
 
 namespace assay {
 
 /// Which series there are. Names and labels are kept once each: some sixty bytes a series. Not thread-safe.
 class SeriesCatalogue {
  public:
-  /// `usage` if the key has no name, or has too many or too long labels.
-  static Result<void> check(const SeriesKey& key, std::string_view unit);
-
   std::optional<SeriesId> find(const SeriesKey& key) const;
   /// Neither the id nor the key is there yet; ids may leave gaps.
   void add(SeriesId id, const SeriesKey& key, std::string_view unit);

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <set>
 
+#include "store/series/embedded_series_store.h"
 #include "store/series/head_log.h"
-#include "store/series/series_store.h"
 #include "store/series/store_fixture.h"
 #include "store/sqlite/sqlite.h"
 

@@ -17,40 +17,45 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "store/series/catalogue.h"
+#include "store/series/embedded_series_store.h"
 #include "store/series/head_log.h"
 #include "store/series/packed_points.h"
 #include "store/series/reader_pool.h"
 #include "store/series/series_file.h"
-#include "store/series/series_types.h"
+#include "store/series_rules.h"
+#include "store/series_store.h"
 
 namespace assay {
 
-/// What SeriesStore is made of; its header has the contract.
+/// The embedded store; embedded_series_store.h has its contract.
 ///
 /// Two locks, always taken in this order: `writer_` is held by whatever changes anything, `state_` only for the moments
 /// in which memory that readers look at changes. A commit to the database and the removal of its points from the head
 /// happen under one hold of `state_`, and a reader takes its snapshot of both under another: it sees each point once.
-class SeriesEngine {
+class SeriesEngine final : public SeriesStore {
  public:
   static Result<std::unique_ptr<SeriesEngine>> open(const fs::path& folder, const SeriesStoreOptions& options);
   SeriesEngine(const SeriesEngine&) = delete;
   SeriesEngine& operator=(const SeriesEngine&) = delete;
-  ~SeriesEngine();
+  ~SeriesEngine() override;
 
-  Result<SeriesId> intern(const SeriesKey& key, std::string_view unit);
-  Result<AppendOutcome> append(std::span<const SeriesSample> samples);
-  Result<void> sync();
-  Result<UpkeepOutcome> maintain(WallTime now);
-  Result<void> flush();
-  Result<std::size_t> erase(const SeriesSelector& selector, TimeRange range);
-  Result<void> backup_to(const fs::path& folder);
+  using SeriesStore::append;
+  using SeriesStore::erase;
+  Result<SeriesId> intern(const SeriesKey& key, std::string_view unit) override;
+  Result<AppendOutcome> append(std::span<const SeriesSample> samples) override;
+  Result<void> sync() override;
+  Result<UpkeepOutcome> maintain(WallTime now) override;
+  Result<void> flush() override;
+  Result<std::size_t> erase(const SeriesSelector& selector, TimeRange range) override;
+  Result<void> backup_to(const fs::path& folder) override;
 
-  Result<SeriesAnswer> query(const SeriesQuery& query);
-  Result<SeriesPoints> points(SeriesId series, TimeRange range, std::size_t limit);
-  Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const;
-  Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const;
-  std::vector<std::string> problems() const;
-  SeriesStoreStats stats() const;
+  Result<SeriesAnswer> query(const SeriesQuery& query) const override;
+  Result<SeriesPoints> points(SeriesId series, TimeRange range, std::size_t limit) const override;
+  Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const override;
+  Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const override;
+  std::vector<std::string> problems() const override;
+  SeriesStoreStats stats() const override;
+  SeriesLimits limits() const override { return options_; }
 
  private:
   class Replay;
@@ -82,12 +87,7 @@ class SeriesEngine {
     ReaderPool::Lease file;
     std::vector<Seen> series;
   };
-  struct Plan {
-    TimeRange range;
-    std::int64_t width_ns = 1;
-    SeriesTier tier = SeriesTier::raw;
-  };
-  using Floors = std::array<std::int64_t, 3>;
+  using Floors = SeriesFloors;
   /// What the database calls them.
   static constexpr std::array kFloorNames = {"raw_floor", "minute_floor", "hour_floor"};
 
@@ -99,7 +99,7 @@ class SeriesEngine {
   Result<void> load_series(std::vector<std::string>& problems);
   Result<void> replay();
   void add_series(SeriesId id, const SeriesKey& key, std::string_view unit);
-  void note(std::vector<std::string> problems);
+  void note(std::vector<std::string> problems) const;
 
   // engine_append.cpp: all with `writer_` held
   Result<void> make_room();
@@ -144,17 +144,15 @@ class SeriesEngine {
   Result<void> free_pages(UpkeepOutcome& outcome);
 
   // engine_query.cpp
-  Result<Plan> plan(const SeriesQuery& query) const;
-  static Plan plan_at(unsigned tier, TimeRange range, std::int64_t width_ns, std::int64_t most);
   Result<Snapshot> snapshot(ReaderPool::Lease file, const std::vector<SeriesId>& ids) const;
-  static Result<std::vector<SeriesBucket>> buckets(SeriesFile& file, const Seen& series, const Plan& plan,
+  static Result<std::vector<SeriesBucket>> buckets(SeriesFile& file, const Seen& series, const SeriesPlan& plan,
                                                    std::vector<std::string>& problems);
 
   const fs::path folder_;
   const SeriesStoreOptions options_;
   const Clock& clock_;
   std::optional<FileLock> lock_;
-  ReaderPool readers_;
+  mutable ReaderPool readers_;
 
   std::mutex writer_;
   mutable std::mutex state_;
@@ -168,7 +166,7 @@ class SeriesEngine {
   std::size_t log_files_ = 0;
 
   // With `state_`.
-  std::set<std::string> problems_;
+  mutable std::set<std::string> problems_;
 
   // With `writer_`.
   std::unique_ptr<SeriesFile> file_;

@@ -18,27 +18,17 @@ constexpr std::size_t kSlice = 8192;
 constexpr std::size_t kLateAtOnce = 32768;
 constexpr std::size_t kSeriesAtOnce = 256;
 
-Error unknown_series(SeriesId id) {
-  return Error{.kind = ErrorKind::not_found,
-               .message = fmt::format("there is no series {} (any more)", id),
-               .hint = "Ask for its id again."};
-}
-
 }  // namespace
 
 Result<SeriesId> SeriesEngine::intern(const SeriesKey& key, std::string_view unit) {
   const std::lock_guard writing(writer_);
   if (const auto known = catalogue_.find(key)) {
     if (catalogue_.unit(*known) == unit) return *known;
-    return Error{
-        .kind = ErrorKind::usage,
-        .message = fmt::format("the series '{}' has the unit '{}', not '{}'", key.name, catalogue_.unit(*known), unit)};
+    return wrong_unit(key, catalogue_.unit(*known), unit);
   }
-  ASSAY_CHECK(SeriesCatalogue::check(key, unit));
+  ASSAY_CHECK(check_series_key(key, unit));
   if (catalogue_.size() >= options_.max_series || next_id_ >= INT32_MAX) {
-    return Error{.kind = ErrorKind::usage,
-                 .message = fmt::format("there are {} series, which is the limit", catalogue_.size()),
-                 .hint = "Delete series that are no longer needed, or raise the limit."};
+    return too_many_series(catalogue_.size());
   }
   const SeriesId id = next_id_++;
   const std::lock_guard hold(state_);
@@ -87,7 +77,7 @@ Result<AppendOutcome> SeriesEngine::sort_out(std::span<const SeriesSample> sampl
   const auto oldest = floors_[0];
   const auto newest = (clock_.wall() + options_.max_ahead).time_since_epoch().count();
   for (const auto& sample : samples) {
-    if (!catalogue_.contains(sample.series)) return unknown_series(sample.series);
+    if (!catalogue_.contains(sample.series)) return no_such_series(sample.series);
     if (sample.time_ns < oldest) {
       ++outcome.too_old;
     } else if (sample.time_ns > newest || sample.time_ns >= kEndOfTime) {

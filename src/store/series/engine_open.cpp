@@ -38,7 +38,7 @@ class SeriesEngine::Replay final : public LogVisitor {
     if (engine_.catalogue_.contains(id)) return {};
     // The database may know its successor already: then a later frame says that this one was forgotten.
     if (engine_.catalogue_.find(key)) return {};
-    if (!SeriesCatalogue::check(key, unit).ok()) {
+    if (!check_series_key(key, unit).ok()) {
       return Error{.kind = ErrorKind::bad_file, .message = "a series that cannot be"};
     }
     engine_.add_series(id, key, unit);
@@ -264,7 +264,7 @@ void SeriesEngine::add_series(SeriesId id, const SeriesKey& key, std::string_vie
   heads_[id].target = kShortest + id / kGroup * 37 % (kChunkPoints - kShortest);
 }
 
-void SeriesEngine::note(std::vector<std::string> problems) {
+void SeriesEngine::note(std::vector<std::string> problems) const {
   if (problems.empty()) return;
   const std::lock_guard hold(state_);
   for (auto& problem : problems) {
@@ -279,10 +279,17 @@ std::vector<std::string> SeriesEngine::problems() const {
 
 SeriesStoreStats SeriesEngine::stats() const {
   const std::lock_guard hold(state_);
+  const std::size_t head_bytes = head_bytes_ + heads_.capacity() * sizeof(Head);
   return {.series = catalogue_.size(),
           .head_points = head_points_,
-          .head_bytes = head_bytes_ + heads_.capacity() * sizeof(Head),
-          .log_files = log_files_};
+          .head_bytes = head_bytes,
+          .log_files = log_files_,
+          .fullness = static_cast<double>(head_bytes) / static_cast<double>(options_.max_head_bytes)};
+}
+
+Result<std::unique_ptr<SeriesStore>> open_series_store(const fs::path& folder, const SeriesStoreOptions& options) {
+  ASSAY_TRY(auto engine, SeriesEngine::open(folder, options));
+  return std::unique_ptr<SeriesStore>(std::move(engine));
 }
 
 }  // namespace assay

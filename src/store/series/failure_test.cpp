@@ -8,7 +8,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "store/series/series_store.h"
+#include "store/series/embedded_series_store.h"
 #include "store/series/store_fixture.h"
 
 namespace assay {
@@ -256,12 +256,13 @@ TEST_F(FailureTest, DamageAnywhereNeverMakesAWrongValue) {
     for (int i = 0; i < 3; ++i)
       flip(folder_ / file, random_() % fs::file_size(folder_ / file), static_cast<std::uint8_t>(1 + random_() % 255));
     SCOPED_TRACE(file.string() + ", round " + std::to_string(round));
-    auto store = SeriesStore::open(folder_, options_);
-    if (!store.ok()) {
+    auto opened = open_series_store(folder_, options_);
+    if (!opened.ok()) {
       // A damaged version number cannot be told from a newer version.
-      EXPECT_EQ(store.error().kind, ErrorKind::unsupported) << store.error().text();
+      EXPECT_EQ(opened.error().kind, ErrorKind::unsupported) << opened.error().text();
       continue;
     }
+    const auto& store = *opened;
     const auto listed = store->list({});
     ASSERT_TRUE(listed.ok());
     for (const auto& series : *listed) {
@@ -295,8 +296,9 @@ TEST_F(FailureTest, ALogThatACrashCutOffAnywhereGivesBackWhatIsWhole) {
     fs::resize_file(folder_ / log, length);
     // Twice: the second time it is no longer the newest file.
     for (int round = 0; round < (length % 5 == 0 ? 2 : 1); ++round) {
-      auto store = SeriesStore::open(folder_, options_);
-      ASSERT_TRUE(store.ok()) << store.error().text();
+      auto opened = open_series_store(folder_, options_);
+      ASSERT_TRUE(opened.ok()) << opened.error().text();
+      const auto& store = *opened;
       ASSERT_THAT(store->problems(), IsEmpty()) << length;
       const auto again = store->intern({"a", {}}, "W");
       const auto read = store->points(*again, {}, 100);

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "store/series/series_types.h"
+#include "store/series_types.h"
 
 namespace assay {
 

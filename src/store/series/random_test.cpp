@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "store/series/series_store.h"
+#include "store/series/embedded_series_store.h"
 #include "store/series/store_fixture.h"
 
 namespace assay {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/series/series_store.h"
+#include "store/series/embedded_series_store.h"
 #include "store/series/store_fixture.h"
 
 namespace assay {

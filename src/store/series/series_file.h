@@ -10,8 +10,8 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "store/series/series_types.h"
 #include "store/series/tier_table.h"
+#include "store/series_types.h"
 #include "store/sqlite/sqlite.h"
 
 namespace assay {

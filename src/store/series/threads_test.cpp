@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "store/series/series_store.h"
+#include "store/series/embedded_series_store.h"
 #include "store/series/store_fixture.h"
 
 namespace assay {

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "bytes/crc32c.h"
+#include "bytes/varint.h"
 
 namespace assay {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "base/result.h"
 #include "bytes/chunk.h"
-#include "store/series/bucket.h"
 #include "store/series/bucket_codec.h"
-#include "store/series/series_types.h"
+#include "store/series_bucket.h"
+#include "store/series_types.h"
 #include "store/sqlite/sqlite.h"
 
 namespace assay {

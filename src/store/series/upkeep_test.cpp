@@ -1,9 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/series/embedded_series_store.h"
 #include "store/series/head_log.h"
 #include "store/series/series_file.h"
-#include "store/series/series_store.h"
 #include "store/series/store_fixture.h"
 #include "store/sqlite/sqlite.h"
 
@@ -320,8 +320,9 @@ TEST_F(UpkeepTest, ABackupIsAStoreOfItsOwn) {
   append_seconds(id, kStart + 1300 * kSecondNs, 100);
   EXPECT_FALSE(store_->backup_to(backup).ok());
 
-  auto copy = SeriesStore::open(backup, options_);
-  ASSERT_TRUE(copy.ok()) << copy.error().text();
+  auto opened = open_series_store(backup, options_);
+  ASSERT_TRUE(opened.ok()) << opened.error().text();
+  const auto& copy = *opened;
   const auto read = copy->points(*copy->intern({"a", {}}, "W"), {}, 10'000);
   ASSERT_TRUE(read.ok());
   expect_same(expected, read->points);
@@ -330,7 +331,7 @@ TEST_F(UpkeepTest, ABackupIsAStoreOfItsOwn) {
 
 TEST_F(UpkeepTest, TiersOutOfOrderAreRefused) {
   options_.keep = {std::chrono::hours(3), std::chrono::hours(2), std::chrono::hours(3)};
-  const auto store = SeriesStore::open(temporary_.path() / "other", options_);
+  const auto store = open_series_store(temporary_.path() / "other", options_);
   ASSERT_FALSE(store.ok());
   EXPECT_EQ(store.error().kind, ErrorKind::usage);
 }

@@ -1,4 +1,4 @@
-#include "store/series/series_question.h"
+#include "store/series_question.h"
 
 #include <fmt/format.h>
 

@@ -1,22 +1,85 @@
-#include "store/series/series_store.h"
+#pragma once
+
+// What every SeriesStore must do, the contract test. A test program of an implementation includes this once and says
+//
+//   INSTANTIATE_TEST_SUITE_P(Embedded, SeriesContract, testing::Values(SeriesStoreFactory{"embedded", …}));
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include <functional>
 #include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
 
-#include "store/series/store_fixture.h"
-#include "store/sqlite/sqlite.h"
+#include "base/clock.h"
+#include "store/series_expected.h"
+#include "store/series_store.h"
 
 namespace assay {
-namespace {
 
-using testing::HasSubstr;
-using testing::IsEmpty;
+struct SeriesStoreFactory {
+  std::string name;
+  /// An empty store, each time another one.
+  std::function<std::unique_ptr<SeriesStore>(const Clock&, const SeriesLimits&)> make;
+};
+inline std::ostream& operator<<(std::ostream& out, const SeriesStoreFactory& factory) { return out << factory.name; }
 
-TEST_F(SeriesStoreTest, GivesBackWhatWasAppended) {
+class SeriesContract : public testing::TestWithParam<SeriesStoreFactory> {
+ protected:
+  SeriesContract() { open(); }
+  /// Another store, with the limits of now.
+  void open() { store_ = GetParam().make(clock_, limits_); }
+
+  SeriesId intern(const std::string& name, std::map<std::string, std::string> labels = {}) {
+    const auto id = store_->intern({name, std::move(labels)}, "W");
+    EXPECT_TRUE(id.ok()) << id.error().text();
+    return *id;
+  }
+  AppendOutcome append(const std::vector<SeriesSample>& samples) {
+    const auto outcome = store_->append(samples);
+    EXPECT_TRUE(outcome.ok()) << outcome.error().text();
+    return outcome.ok() ? *outcome : AppendOutcome{};
+  }
+  /// `count` points a second apart; their values are multiples of 1/8.
+  void append_seconds(SeriesId id, std::int64_t from_ns, int count, ExpectedSeries* expected = nullptr) {
+    std::vector<SeriesSample> samples;
+    for (int i = 0; i < count; ++i) {
+      const double value = static_cast<double>(random_() % 4096) / 8;
+      samples.push_back({id, from_ns + i * kSecondNs, value});
+      if (expected) expected->put(samples.back().time_ns, value);
+    }
+    EXPECT_EQ(append(samples).accepted, static_cast<std::size_t>(count));
+  }
+  void maintain() {
+    for (bool more = true; more;) {
+      const auto outcome = store_->maintain(clock_.wall());
+      ASSERT_TRUE(outcome.ok()) << outcome.error().text();
+      more = outcome->more;
+    }
+  }
+  std::vector<TimedValue> points(SeriesId id, TimeRange range = {}) {
+    const auto answer = store_->points(id, range, 1'000'000);
+    EXPECT_TRUE(answer.ok()) << answer.error().text();
+    if (!answer.ok()) return {};
+    EXPECT_FALSE(answer->more);
+    return answer->points;
+  }
+  SeriesAnswer query(const SeriesQuery& query) {
+    auto answer = store_->query(query);
+    EXPECT_TRUE(answer.ok()) << answer.error().text();
+    return answer.ok() ? std::move(answer).value() : SeriesAnswer{};
+  }
+
+  ManualClock clock_{WallTime(Nanos(kStart + 24 * kHourNs))};
+  SeriesLimits limits_;
+  std::unique_ptr<SeriesStore> store_;
+  std::mt19937_64 random_{11};
+};
+
+TEST_P(SeriesContract, GivesBackWhatWasAppended) {
   const auto power = intern("gpu.power_w", {{"gpu", "GPU-1"}});
   append({{power, kStart, 345.5}, {power, kStart + kSecondNs, 346.25}});
   const auto read = points(power);
@@ -25,7 +88,7 @@ TEST_F(SeriesStoreTest, GivesBackWhatWasAppended) {
   EXPECT_EQ(read[1].value, 346.25);
 }
 
-TEST_F(SeriesStoreTest, ABatchByNameNeedsNoIds) {
+TEST_P(SeriesContract, ABatchByNameNeedsNoIds) {
   const std::vector<SeriesBatch> batch = {{{"a", {}}, "W", {{kStart, 1}, {kStart + 1, 2}}},
                                           {{"b", {}}, "%", {{kStart, 3}}}};
   ASSERT_TRUE(store_->append(batch).ok());
@@ -36,17 +99,17 @@ TEST_F(SeriesStoreTest, ABatchByNameNeedsNoIds) {
   EXPECT_EQ((*all)[1].series.unit, "%");
 }
 
-TEST_F(SeriesStoreTest, TheSameKeyIsTheSameSeriesAndItsUnitStays) {
+TEST_P(SeriesContract, TheSameKeyIsTheSameSeriesAndItsUnitStays) {
   const auto id = intern("power", {{"gpu", "1"}});
   EXPECT_EQ(intern("power", {{"gpu", "1"}}), id);
   EXPECT_NE(intern("power", {{"gpu", "2"}}), id);
   const auto other = store_->intern({"power", {{"gpu", "1"}}}, "mW");
   ASSERT_FALSE(other.ok());
   EXPECT_EQ(other.error().kind, ErrorKind::usage);
-  EXPECT_THAT(other.error().message, HasSubstr("has the unit 'W', not 'mW'"));
+  EXPECT_THAT(other.error().message, testing::HasSubstr("has the unit 'W', not 'mW'"));
 }
 
-TEST_F(SeriesStoreTest, RefusesKeysWithoutBounds) {
+TEST_P(SeriesContract, RefusesKeysWithoutBounds) {
   EXPECT_FALSE(store_->intern({"", {}}, "W").ok());
   EXPECT_FALSE(store_->intern({std::string(2000, 'x'), {}}, "W").ok());
   SeriesKey many{"power", {}};
@@ -54,27 +117,27 @@ TEST_F(SeriesStoreTest, RefusesKeysWithoutBounds) {
   EXPECT_FALSE(store_->intern(many, "W").ok());
 }
 
-TEST_F(SeriesStoreTest, TheNumberOfSeriesIsBounded) {
-  options_.max_series = 2;
+TEST_P(SeriesContract, TheNumberOfSeriesIsBounded) {
+  limits_.max_series = 2;
   open();
   intern("a");
   intern("b");
   const auto third = store_->intern({"c", {}}, "W");
   ASSERT_FALSE(third.ok());
-  EXPECT_THAT(third.error().message, HasSubstr("which is the limit"));
+  EXPECT_THAT(third.error().message, testing::HasSubstr("which is the limit"));
   EXPECT_TRUE(store_->intern({"a", {}}, "W").ok());
 }
 
-TEST_F(SeriesStoreTest, AnUnknownIdRefusesTheWholeBatch) {
+TEST_P(SeriesContract, AnUnknownIdRefusesTheWholeBatch) {
   const auto id = intern("a");
   const std::vector<SeriesSample> samples = {{id, kStart, 1}, {id + 7, kStart, 1}};
   const auto outcome = store_->append(samples);
   ASSERT_FALSE(outcome.ok());
   EXPECT_EQ(outcome.error().kind, ErrorKind::not_found);
-  EXPECT_THAT(points(id), IsEmpty());
+  EXPECT_THAT(points(id), testing::IsEmpty());
 }
 
-TEST_F(SeriesStoreTest, OfEqualTimesTheLastOneWinsWhereverTheFirstIs) {
+TEST_P(SeriesContract, OfEqualTimesTheLastOneWinsWhereverTheFirstIs) {
   const auto id = intern("a");
   append({{id, kStart, 1}, {id, kStart + 5, 2}, {id, kStart, 3}});
   EXPECT_EQ(points(id).front().value, 3);
@@ -84,12 +147,9 @@ TEST_F(SeriesStoreTest, OfEqualTimesTheLastOneWinsWhereverTheFirstIs) {
   EXPECT_EQ(points(id).front().value, 4);
   append({{id, kStart + 5, 9}});
   EXPECT_EQ(store_->latest({})->front().newest.value, 9);
-  open();
-  EXPECT_EQ(points(id).front().value, 4);
-  EXPECT_EQ(store_->latest({})->front().newest.value, 9);
 }
 
-TEST_F(SeriesStoreTest, ClocksThatAreFarAheadAreRefusedAndCounted) {
+TEST_P(SeriesContract, ClocksThatAreFarAheadAreRefusedAndCounted) {
   const auto id = intern("a");
   const auto now = clock_.wall().time_since_epoch().count();
   const auto outcome = append({{id, now, 1}, {id, now + 2 * kHourNs, 2}, {id, kEndOfTime, 3}, {id, -1, 4}});
@@ -98,7 +158,7 @@ TEST_F(SeriesStoreTest, ClocksThatAreFarAheadAreRefusedAndCounted) {
   EXPECT_EQ(outcome.too_old, 1U);
 }
 
-TEST_F(SeriesStoreTest, SelectsByNameAndLabels) {
+TEST_P(SeriesContract, SelectsByNameAndLabels) {
   using Is = LabelMatch::Test;
   intern("power", {{"node", "gpu01"}, {"gpu", "a"}});
   intern("power", {{"node", "gpu02"}, {"gpu", "b"}});
@@ -117,7 +177,7 @@ TEST_F(SeriesStoreTest, SelectsByNameAndLabels) {
   EXPECT_EQ(count({"", {{"node", Is::starts_with, "gpu"}, {"gpu", Is::equals, "a"}}}), 2U);
 }
 
-TEST_F(SeriesStoreTest, AnAnswerSaysItsRealBoundsWidthAndTier) {
+TEST_P(SeriesContract, AnAnswerSaysItsRealBoundsWidthAndTier) {
   const auto id = intern("a");
   ExpectedSeries expected;
   append_seconds(id, kStart, 7200, &expected);
@@ -140,7 +200,7 @@ TEST_F(SeriesStoreTest, AnAnswerSaysItsRealBoundsWidthAndTier) {
   expect_same(expected.buckets(fine.range, fine.width_ns), fine.rows[0].buckets);
 }
 
-TEST_F(SeriesStoreTest, NeverMoreBucketsThanAskedFor) {
+TEST_P(SeriesContract, NeverMoreBucketsThanAskedFor) {
   const auto id = intern("a");
   append_seconds(id, kStart, 1000);
   for (int round = 0; round < 2000; ++round) {
@@ -154,7 +214,7 @@ TEST_F(SeriesStoreTest, NeverMoreBucketsThanAskedFor) {
   }
 }
 
-TEST_F(SeriesStoreTest, NanIsCountedApartAndInfinityCounts) {
+TEST_P(SeriesContract, NanIsCountedApartAndInfinityCounts) {
   const auto id = intern("a");
   const double nan = std::nan("");
   const double infinity = std::numeric_limits<double>::infinity();
@@ -182,26 +242,7 @@ TEST_F(SeriesStoreTest, NanIsCountedApartAndInfinityCounts) {
   }
 }
 
-TEST_F(SeriesStoreTest, MeansAreRightToTheLastPlacesForAnyValues) {
-  const auto id = intern("a");
-  std::vector<SeriesSample> samples;
-  long double sum = 0;
-  for (int i = 0; i < 3600; ++i) {
-    samples.push_back({id, kStart + i * kSecondNs, 300 + static_cast<double>(random_() % 1000) / 10});
-    sum += static_cast<long double>(samples.back().value);
-  }
-  append(samples);
-  const auto from_head = query({.range = {kStart, kStart + kHourNs}, .width_ns = kHourNs}).rows.at(0).buckets.at(0);
-  EXPECT_DOUBLE_EQ(from_head.mean(), static_cast<double>(sum / 3600));
-  // Cut into chunks anywhere, the answer keeps every bit.
-  maintain();
-  append_seconds(id, kStart + kHourNs, 1);
-  ASSERT_TRUE(store_->flush().ok());
-  const auto stored = query({.range = {kStart, kStart + kHourNs}, .width_ns = kHourNs}).rows.at(0).buckets.at(0);
-  EXPECT_EQ(from_head.sum, stored.sum);
-}
-
-TEST_F(SeriesStoreTest, RawReadsStopAtTheirLimit) {
+TEST_P(SeriesContract, RawReadsStopAtTheirLimit) {
   const auto id = intern("a");
   append_seconds(id, kStart, 1500);
   maintain();
@@ -215,77 +256,94 @@ TEST_F(SeriesStoreTest, RawReadsStopAtTheirLimit) {
   EXPECT_EQ(store_->points(id + 1, {}, 1).error().kind, ErrorKind::not_found);
 }
 
-TEST_F(SeriesStoreTest, AnAnswerThatWouldBeTooLargeIsRefusedWithAHint) {
-  options_.max_answer_series = 3;
-  options_.max_answer_points = 100;
+TEST_P(SeriesContract, AnAnswerThatWouldBeTooLargeIsRefusedWithAHint) {
+  limits_.max_answer_series = 3;
+  limits_.max_answer_points = 100;
   open();
   const auto id = intern("a");
   append_seconds(id, kStart, 200);
   const auto fine = store_->query({.range = {kStart, kStart + kHourNs}, .width_ns = kSecondNs, .max_points = 0});
   ASSERT_FALSE(fine.ok());
   EXPECT_EQ(fine.error().kind, ErrorKind::usage);
-  EXPECT_THAT(fine.error().text(), HasSubstr("more than 100 buckets"));
+  EXPECT_THAT(fine.error().text(), testing::HasSubstr("more than 100 buckets"));
   for (const auto* name : {"b", "c", "d"}) intern(name);
   const auto all = store_->query({.range = {kStart, kStart + kHourNs}});
   ASSERT_FALSE(all.ok());
-  EXPECT_THAT(all.error().text(), HasSubstr("more than 3 series"));
+  EXPECT_THAT(all.error().text(), testing::HasSubstr("more than 3 series"));
   EXPECT_FALSE(store_->list({}).ok());
   EXPECT_FALSE(store_->latest({}).ok());
 }
 
-TEST_F(SeriesStoreTest, RefusesQueriesThatMeanNothing) {
+TEST_P(SeriesContract, RefusesQueriesThatMeanNothing) {
   EXPECT_FALSE(store_->query({.range = {10, 10}}).ok());
   EXPECT_FALSE(store_->query({.range = {10, 20}, .width_ns = -5}).ok());
   EXPECT_FALSE(store_->query({.range = {10, 20}, .width_ns = 0, .max_points = 0}).ok());
   EXPECT_TRUE(store_->query({.width_ns = kEndOfTime / 2}).ok());
 }
 
-TEST_F(SeriesStoreTest, EverythingIsThereAfterARestart) {
-  const auto id = intern("a", {{"gpu", "1"}});
-  ExpectedSeries expected;
-  append_seconds(id, kStart, 1000, &expected);
-  maintain();
-  open();
-  EXPECT_EQ(intern("a", {{"gpu", "1"}}), id);
-  expect_same(expected, points(id));
-  EXPECT_EQ(store_->latest({})->front().newest.time_ns, kStart + 999 * kSecondNs);
-  EXPECT_THAT(store_->problems(), IsEmpty());
-}
-
-TEST_F(SeriesStoreTest, ASecondOwnerIsToldWhoTheFirstIs) {
-  const auto second = SeriesStore::open(folder_, options_);
-  ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().kind, ErrorKind::busy);
-  EXPECT_THAT(second.error().text(), HasSubstr("is held by pid " + std::to_string(::getpid())));
-}
-
-TEST_F(SeriesStoreTest, ANewerFormatIsLeftAlone) {
-  store_.reset();
-  {
-    auto database = Database::open((folder_ / "series.db").string());
-    ASSERT_TRUE(database.ok());
-    ASSERT_TRUE(database->execute("PRAGMA user_version = 99").ok());
-  }
-  const auto store = SeriesStore::open(folder_, options_);
-  ASSERT_FALSE(store.ok());
-  EXPECT_EQ(store.error().kind, ErrorKind::unsupported);
-  EXPECT_THAT(store.error().text(), HasSubstr("format 99"));
-}
-
-TEST_F(SeriesStoreTest, WorksWithoutAWriteAheadLog) {
-  store_.reset();
-  folder_ = temporary_.path() / "rollback-journal";
-  options_.write_ahead_log = false;
-  open();
+TEST_P(SeriesContract, LatePointsHaveTheirPlaceInEveryTier) {
   const auto id = intern("a");
   ExpectedSeries expected;
-  append_seconds(id, kStart, 2000, &expected);
-  maintain();
-  append_seconds(id, kStart - 100 * kSecondNs, 50, &expected);
-  EXPECT_FALSE(fs::exists(folder_ / "series.db-wal"));
-  crash();
+  append_seconds(id, kStart + kHourNs, 900, &expected);
+  ASSERT_TRUE(store_->flush().ok());
+  append_seconds(id, kStart, 900, &expected);
+  append_seconds(id, kStart + kHourNs + 300 * kSecondNs, 60, &expected);
   expect_same(expected, points(id));
+  for (const std::int64_t width : {10 * kSecondNs, kMinuteNs, kHourNs}) {
+    const auto answer = query({.range = {kStart, kStart + 2 * kHourNs}, .width_ns = width, .max_points = 0});
+    ASSERT_EQ(answer.rows.size(), 1U);
+    expect_same(expected.buckets(answer.range, answer.width_ns), answer.rows[0].buckets);
+  }
 }
 
-}  // namespace
+TEST_P(SeriesContract, ErasesASpanOrTheWholeSeries) {
+  const auto a = intern("a", {{"node", "gpu01"}});
+  const auto b = intern("b", {{"node", "gpu02"}});
+  ExpectedSeries expected;
+  append_seconds(a, kStart, 300, &expected);
+  append_seconds(b, kStart, 10);
+  const TimeRange span{kStart + 60 * kSecondNs, kStart + 120 * kSecondNs};
+  EXPECT_EQ(*store_->erase({.name = "a"}, span), 1U);
+  expected.erase(span);
+  expect_same(expected, points(a));
+  const auto minutes = query({.selector = {.name = "a"}, .range = {kStart, kStart + kHourNs}, .width_ns = kMinuteNs});
+  expect_same(expected.buckets(minutes.range, minutes.width_ns), minutes.rows.at(0).buckets);
+
+  EXPECT_EQ(*store_->erase({.labels = {{.label = "node", .value = "gpu01"}}}), 1U);
+  EXPECT_EQ(store_->points(a, {}, 1).error().kind, ErrorKind::not_found);
+  const std::vector<SeriesSample> samples = {{a, kStart, 1}};
+  EXPECT_EQ(store_->append(samples).error().kind, ErrorKind::not_found) << "ask for its id again";
+  EXPECT_EQ(store_->list({})->size(), 1U);
+  EXPECT_THAT(points(intern("a", {{"node", "gpu01"}})), testing::IsEmpty());
+}
+
+TEST_P(SeriesContract, ForgetsWhatIsOld) {
+  limits_.keep = {std::chrono::hours(2), std::chrono::hours(4), std::chrono::hours(24)};
+  open();
+  const auto id = intern("a");
+  for (int i = 0; i < 60; ++i) {
+    clock_.advance(std::chrono::minutes(10));
+    append({{id, clock_.wall().time_since_epoch().count(), 1}});
+    maintain();
+  }
+  const auto now = clock_.wall().time_since_epoch().count();
+  const auto kept = points(id);
+  ASSERT_FALSE(kept.empty());
+  EXPECT_LE(kept.front().time_ns, now - 2 * kHourNs);
+  EXPECT_GT(kept.front().time_ns, now - 4 * kHourNs) << "whole hours go";
+  EXPECT_EQ(append({{id, now - 5 * kHourNs, 1}}).too_old, 1U);
+  const auto day = query({.range = {now - 10 * kHourNs, now}, .width_ns = kMinuteNs, .max_points = 0});
+  EXPECT_EQ(day.tier, SeriesTier::hour) << "that far back there are hours only";
+  EXPECT_GE(day.rows.at(0).buckets.size(), 9U);
+}
+
+TEST_P(SeriesContract, SaysHowMuchThereIs) {
+  EXPECT_EQ(store_->stats().series, 0U);
+  intern("a");
+  EXPECT_EQ(store_->stats().series, 1U);
+  EXPECT_LT(store_->stats().fullness, 0.5);
+  EXPECT_EQ(store_->limits().max_ahead, limits_.max_ahead);
+  EXPECT_THAT(store_->problems(), testing::IsEmpty());
+}
+
 }  // namespace assay

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "store/series/series_types.h"
+#include "store/series_types.h"
 
 namespace assay {
 

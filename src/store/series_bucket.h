@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "store/series/values.h"
+#include "store/timed_value.h"
 
 namespace assay {
 

@@ -12,8 +12,8 @@
 
 #include "base/clock.h"
 #include "model/series.h"
-#include "store/series/bucket.h"
-#include "store/series/values.h"
+#include "store/series_bucket.h"
+#include "store/timed_value.h"
 
 namespace assay {
 
@@ -129,31 +129,22 @@ struct UpkeepOutcome {
 
 struct SeriesStoreStats {
   std::size_t series = 0;
-  std::size_t head_points = 0;
+  std::size_t head_points = 0;  ///< that wait in memory to be written
   std::size_t head_bytes = 0;
   std::size_t log_files = 0;
+  double fullness = 0;  ///< of the memory for those, from 0 to 1: beyond it nothing is taken
 };
 
-struct SeriesStoreOptions {
-  /// How much a crash of the machine may cost.
-  Nanos sync_every = std::chrono::seconds(1);
+/// What a store takes and keeps.
+struct SeriesLimits {
   /// How long raw points, minutes and hours are kept; each at least as long as the one before. Counted back from now or
   /// from the newest sample, whichever is earlier: see `SeriesStore::maintain`.
   std::array<Nanos, 3> keep = {std::chrono::hours(24 * 14), std::chrono::hours(24 * 90), std::chrono::hours(24 * 730)};
   /// A sample later than this from now is refused: one wrong clock would make every later point a late one.
   Nanos max_ahead = std::chrono::hours(1);
   std::size_t max_series = 1'000'000;
-  std::size_t max_head_bytes = std::size_t{1} << 30;
-  std::uint64_t log_file_bytes = std::uint64_t{64} << 20;
-  /// Beyond this many, the oldest log file is emptied even of series that have few points.
-  std::size_t max_log_files = 16;
-  /// A series without news for this long is written out, however few points it has.
-  Nanos idle_after = std::chrono::hours(1);
   std::size_t max_answer_series = 10'000;
   std::size_t max_answer_points = 5'000'000;
-  /// Turned off by itself on network file systems, where SQLite's WAL is not safe.
-  bool write_ahead_log = true;
-  const Clock* clock = nullptr;  ///< the machine's if absent; must outlive the store
 };
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "store/series/series_question.h"
+#include "store/series_question.h"
 
 #include <gtest/gtest.h>
 

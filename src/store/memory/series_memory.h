@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "store/series_rules.h"
+#include "store/series_store.h"
+
+namespace assay {
+
+/// Series in memory, for tests: every point as long as its hour would be kept, and minutes and hours made when somebody
+/// asks. Keeps the contract of SeriesStore, except that there is nothing to back up.
+class SeriesMemory final : public SeriesStore {
+ public:
+  /// The clock must outlive it.
+  explicit SeriesMemory(const Clock& clock, const SeriesLimits& limits = {}) : clock_(clock), limits_(limits) {}
+
+  using SeriesStore::append;
+  using SeriesStore::erase;
+  Result<SeriesId> intern(const SeriesKey& key, std::string_view unit) override;
+  Result<AppendOutcome> append(std::span<const SeriesSample> samples) override;
+  Result<void> sync() override { return {}; }
+  Result<UpkeepOutcome> maintain(WallTime now) override;
+  Result<void> flush() override { return {}; }
+  Result<std::size_t> erase(const SeriesSelector& selector, TimeRange range) override;
+  /// `unsupported`.
+  Result<void> backup_to(const fs::path& folder) override;
+
+  Result<SeriesAnswer> query(const SeriesQuery& query) const override;
+  Result<SeriesPoints> points(SeriesId series, TimeRange range, std::size_t limit) const override;
+  Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const override;
+  Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const override;
+
+  std::vector<std::string> problems() const override { return {}; }
+  SeriesStoreStats stats() const override;
+  SeriesLimits limits() const override { return limits_; }
+
+  /// What whoever writes is told from now on, as of a disk that is full; absent: all is well again.
+  void fail_writes(std::optional<Error> error);
+
+ private:
+  struct Series {
+    SeriesInfo info;
+    std::map<std::int64_t, double> points;
+  };
+  /// In order of id; with the mutex.
+  Result<std::vector<const Series*>> select(const SeriesSelector& selector) const;
+
+  const Clock& clock_;
+  const SeriesLimits limits_;
+  mutable std::mutex mutex_;
+  std::map<SeriesId, Series> series_;
+  std::map<SeriesKey, SeriesId> ids_;
+  SeriesId next_id_ = 1;
+  SeriesFloors floors_{};
+  std::optional<Error> failure_;
+};
+
+}  // namespace assay
