@@ -80,8 +80,8 @@ Result<SeriesStoreOptions> series_options(const ServeOptions& options) {
   return made;
 }
 
-Result<LeaderOptions> leader_options(const Context& context, const ServeOptions& options) {
-  LeaderOptions made{.folder = LeaderPlace(context.data_folder()).folder};
+Result<LeaderOptions> leader_options(const ServeOptions& options) {
+  LeaderOptions made;
   if (!options.rules.empty()) {
     ASSAY_TRY(made.rules, load_rules(options.rules));
   }

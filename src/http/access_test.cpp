@@ -43,6 +43,39 @@ const std::vector<Call> kCalls = {
     {"DELETE", "/api/v1/nodes/gpu02", Role::admin, ""},
 };
 
+// The same for runs: who is let in. What they are then told is for run_api_test.cpp.
+const std::vector<Call> kRunCalls = {
+    {"GET", "/api/v1/runs", Role::viewer, ""},
+    {"POST", "/api/v1/runs/search", Role::viewer, "{}"},
+    {"GET", "/api/v1/runs/changes", Role::viewer, ""},
+    {"POST", "/api/v1/runs/reindex", Role::admin, ""},
+    {"GET", "/api/v1/runs/r", Role::viewer, ""},
+    {"PUT", "/api/v1/runs/r", Role::user, "{}"},
+    {"DELETE", "/api/v1/runs/r", Role::user, ""},
+    {"POST", "/api/v1/runs/r/curves", Role::viewer, "{}"},
+    {"POST", "/api/v1/runs/recorded", Role::user, "{}"},
+    {"GET", "/api/v1/runs/r/lease", Role::viewer, ""},
+    {"POST", "/api/v1/runs/r/lease", Role::user, "{}"},
+    {"POST", "/api/v1/runs/r/lease/renew", Role::user, "{}"},
+    {"POST", "/api/v1/runs/r/lease/release", Role::user, "{}"},
+    {"PUT", "/api/v1/runs/r/owned", Role::user, "{}"},
+    {"POST", "/api/v1/runs/r/join", Role::user, "{}"},
+    {"POST", "/api/v1/runs/r/frames?journal=journal&owner=o&epoch=1&offset=0", Role::user, "x"},
+    {"GET", "/api/v1/runs/r/journals", Role::viewer, ""},
+    {"GET", "/api/v1/runs/r/journals/journal", Role::viewer, ""},
+    {"GET", "/api/v1/runs/r/artifacts", Role::viewer, ""},
+    {"GET", "/api/v1/runs/r/artifacts/a", Role::viewer, ""},
+    {"PUT", "/api/v1/runs/r/artifacts/a", Role::user, "x"},
+    {"GET", "/api/v1/studies", Role::viewer, ""},
+    {"GET", "/api/v1/studies/s", Role::viewer, ""},
+    {"POST", "/api/v1/studies", Role::user, "{}"},
+    {"POST", "/api/v1/studies/s/plan/0", Role::user, "{}"},
+    {"DELETE", "/api/v1/studies/s", Role::user, ""},
+    {"POST", "/api/v1/runs", Role::user, "{}"},
+    {"POST", "/api/v1/runs/r/stop", Role::user, ""},
+    {"POST", "/api/v1/studies/s/stop", Role::user, ""},
+};
+
 class Access : public LeaderServerTest {
  protected:
   Access() {
@@ -84,7 +117,7 @@ TEST_F(Access, TheCallsCoverEveryEndpointOfTheTable) {
     operations += methods.as_object().size();
   }
   // The live stream is asked for elsewhere; three routes are outside of the table.
-  EXPECT_EQ(operations, kCalls.size() - 3 + 1);
+  EXPECT_EQ(operations, kCalls.size() - 3 + 1 + kRunCalls.size());
 }
 
 TEST_F(Access, WithoutATokenNothingIsSaid) {
@@ -124,6 +157,54 @@ TEST_F(Access, TheLeastRoleIsEnough) {
   }
 }
 
+TEST_F(Access, RunsAreForWhoMaySeeOrRunThem) {
+  for (const auto& one : kRunCalls) {
+    const auto what = one.method + " " + one.target;
+    EXPECT_EQ(call(one, {}).status, 401) << what;
+    for (const Role role : {Role::agent, Role::viewer, Role::user, Role::admin}) {
+      const auto status = call(one, bearer(role)).status;
+      if (role == Role::agent || role < *one.least) {
+        EXPECT_EQ(status, 403) << what << " as " << name_of(role);
+      } else if (one.target.find("owner=o") == std::string::npos) {
+        EXPECT_TRUE(status != 401 && status != 403 && status < 500)
+            << what << " as " << name_of(role) << ": " << status;
+      }
+    }
+  }
+}
+
+TEST_F(Access, ANodeSeesTheRunsThatItWasGivenAndNoOthers) {
+  Run mine;
+  mine.kind = "null";
+  mine.placement.node = "gpu01";
+  ASSERT_TRUE(runs_->add_run(mine).ok());
+  Run other = mine;
+  other.id.clear();
+  other.placement.node = "gpu02";
+  ASSERT_TRUE(runs_->add_run(other).ok());
+  EXPECT_EQ(send("GET", "/api/v1/runs/" + mine.id, agent("gpu01")).status, 200);
+  EXPECT_EQ(send("GET", "/api/v1/runs/" + other.id, agent("gpu01")).status, 404);
+  EXPECT_EQ(send("PUT", "/api/v1/runs/" + mine.id + "/artifacts/a", agent("gpu01"), "x").status, 200);
+  EXPECT_EQ(send("PUT", "/api/v1/runs/" + other.id + "/artifacts/a", agent("gpu01"), "x").status, 404);
+  for (const auto& one : kRunCalls) {
+    const bool for_nodes = one.target.starts_with("/api/v1/runs/r") && one.target != "/api/v1/runs/reindex" &&
+                           one.target != "/api/v1/runs/recorded";
+    if (for_nodes) continue;
+    EXPECT_EQ(call(one, agent("gpu01")).status, 401) << one.method << " " << one.target;
+  }
+  EXPECT_EQ(send("DELETE", "/api/v1/runs/" + mine.id, agent("gpu01")).status, 401);
+  EXPECT_EQ(send("POST", "/api/v1/runs/" + mine.id + "/lease", agent("gpu01"), "{}").status, 401)
+      << "it takes what it is offered, by the way for agents";
+  EXPECT_EQ(send("POST", "/api/v1/runs/" + mine.id + "/stop", agent("gpu01")).status, 401);
+  // Nor can it hold a lease in the name of somebody else.
+  const auto lease = runs_->take_run(mine.id, {.owner = "gpu02", .length = std::chrono::minutes(1)});
+  ASSERT_TRUE(lease.ok());
+  EXPECT_EQ(send("POST", "/api/v1/runs/" + mine.id + "/frames?journal=journal&owner=gpu02&epoch=1&offset=0",
+                 agent("gpu01"), "")
+                .status,
+            403);
+}
+
 TEST_F(Access, ARevokedTokenIsRefusedAtOnce) {
   EXPECT_EQ(send("GET", "/api/v1/nodes", bearer(Role::viewer)).status, 200);
   ASSERT_TRUE(book_->revoke("the-viewer").ok());
@@ -147,7 +228,8 @@ TEST_F(Access, AgentRoutesAreForKeysOfNodesAlone) {
                                    {"POST", "/agent/v1/batch", {}, ""},
                                    {"POST", "/agent/v1/commands/x", {}, report},
                                    {"GET", "/agent/v1/commands", {}, ""},
-                                   {"POST", "/agent/v1/runs/r/files/f?offset=0", {}, "x"}};
+                                   {"GET", "/agent/v1/jobs", {}, ""},
+                                   {"POST", "/agent/v1/jobs/r/take", {}, ""}};
   for (const auto& one : calls) {
     EXPECT_EQ(call(one, {}).status, 401) << one.target;
     for (const auto& [role, secret] : secrets_) {

@@ -5,9 +5,9 @@
 #include <stdexcept>
 
 #include "access/fake_authenticator.h"
+#include "base/byte_stream.h"
 #include "http/api_table.h"
 #include "leader/leader_fixture.h"
-#include "net/body_source.h"
 #include "net/http_client.h"
 #include "net/server_fixture.h"
 

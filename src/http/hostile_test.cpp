@@ -83,8 +83,8 @@ TEST_F(Hostile, NoBodyOfAnAdministratorIsMoreThanAMistake) {
 
 TEST_F(Hostile, NoBodyOfAnAgentIsMoreThanAMistake) {
   for (const auto& body : hostile_bodies()) {
-    for (const char* target : {"/agent/v1/hello", "/agent/v1/batch", "/agent/v1/commands/x",
-                               "/agent/v1/runs/r/files/f?offset=0", "/agent/v1/runs/r/files/run.json?offset=0"}) {
+    for (const char* target : {"/agent/v1/hello", "/agent/v1/batch", "/agent/v1/commands/x", "/agent/v1/jobs/r/take",
+                               "/api/v1/runs/r/frames?journal=j&owner=gpu01&epoch=1&offset=0"}) {
       const auto response = send("POST", target, agent("gpu01"), body);
       EXPECT_LT(response.status, 500) << target << " " << body.substr(0, 80);
     }

@@ -48,7 +48,7 @@ class LeaderRouter : public LeaderServerTest {
 TEST_F(LeaderRouter, StrangersAreRefusedBeforeTheirBody) {
   serve();
   // Nothing of the bodies is ever sent: whoever waited for them would not answer.
-  for (const char* target : {"/agent/v1/hello", "/agent/v1/batch", "/agent/v1/commands/x", "/agent/v1/runs/r/files/f",
+  for (const char* target : {"/agent/v1/hello", "/agent/v1/batch", "/agent/v1/commands/x", "/agent/v1/jobs/r/take",
                              "/api/v1/silences", "/api/v1/backup"}) {
     EXPECT_THAT(answer_of(*server_, head_of_post(target, "", 1 << 20)), StartsWith("HTTP/1.1 401")) << target;
     EXPECT_THAT(answer_of(*server_, head_of_post(target, "Assay-Node: gpu01\r\nAuthorization: Bearer x\r\n", 1 << 20)),

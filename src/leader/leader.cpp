@@ -346,7 +346,7 @@ void Leader::keep_watch(const std::stop_token& stop) {
 
 /// On a thread of its own: it waits for the disk that runs are on, and nodes are not to be called lost meanwhile.
 void Leader::keep_runs_going(const std::stop_token& stop) {
-  while (pause_for(stop, kRunPeriod)) note_problem("looking after runs", run_desk_->tick());
+  while (sleep_for(stop, kRunPeriod)) note_problem("looking after runs", run_desk_->tick());
 }
 
 bool Leader::forget_what_is_old() {

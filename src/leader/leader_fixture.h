@@ -85,6 +85,8 @@ class TestAgent {
 /// A leader without threads over stores of its own; the test owns the time.
 class LeaderTest : public testing::Test {
  protected:
+  using Run = assay::Run;  // gtest has a function of that name
+
   LeaderTest() { open(); }
 
   /// Opens the leader again, as after a restart.

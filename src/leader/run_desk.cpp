@@ -56,10 +56,7 @@ Result<void> RunDesk::load() {
   const std::lock_guard lock(mutex_);
   ASSAY_TRY(seen_change_, runs_.newest_change());
   ASSAY_TRY(auto jobs, cluster_.jobs().list());
-  for (auto& job : jobs) {
-    auto run = job.row.run;
-    entries_[run].job = std::move(job);
-  }
+  for (const auto& job : jobs) entries_[job.row.run].job = job;
   for (const auto& job : jobs) ASSAY_CHECK(settle(job.row.run));
   return close_orphans();
 }

@@ -1,0 +1,288 @@
+#include "leader/run_desk.h"
+
+#include "leader/leader_fixture.h"
+#include "store/journal/journal_encoder.h"
+
+namespace assay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class RunDeskTest : public LeaderTest {
+ protected:
+  RunDeskTest() {
+    join("gpu01", {"GPU-a", "GPU-b"});
+    join("gpu02", {});
+    join("idle", {}, {"doctor"});
+  }
+
+  void join(const std::string& name, const std::vector<std::string>& gpus, std::vector<std::string> allow = {"run"}) {
+    TestAgent agent(name, "stream-" + name);
+    auto said = agent.hello();
+    said.allow = std::move(allow);
+    EXPECT_TRUE(leader_->hello(name, said).ok());
+    Reading reading;
+    reading.devices.emplace();
+    for (const auto& id : gpus) reading.devices->push_back({.id = id});
+    EXPECT_TRUE(
+        leader_->take_batches(name, body_of({agent.batch(clock_.wall(), std::move(reading))}), std::nullopt).ok());
+  }
+
+  RunDesk& desk() { return leader_->run_desk(); }
+
+  static PlannedRun planned(json::object spec = {{"kind", "null"}}, std::string variant = "baseline") {
+    PlannedRun one{.variant = std::move(variant)};
+    one.spec = std::move(spec);
+    return one;
+  }
+  static PlannedRun training(int ranks) {
+    auto one = planned({{"kind", "train"}, {"device", "auto"}});
+    one.ranks = ranks;
+    return one;
+  }
+
+  Result<RunDesk::Accepted> ask(std::vector<PlannedRun> plan, const std::string& node = "gpu01") {
+    clock_.advance(std::chrono::seconds(1));
+    heartbeat();
+    return desk().ask({.plan = std::move(plan), .name = "bench", .node = node, .by = "ada"});
+  }
+  std::string asked(std::vector<PlannedRun> plan, const std::string& node = "gpu01") {
+    const auto accepted = ask(std::move(plan), node);
+    EXPECT_TRUE(accepted.ok()) << accepted.error().text();
+    return accepted ? accepted->run : "";
+  }
+  /// Nodes stay online.
+  void heartbeat() {
+    for (const char* name : {"gpu01", "gpu02", "idle"}) {
+      if (const auto node = leader_->nodes().find(name)) node->heard({clock_.now(), clock_.wall()}, std::nullopt);
+    }
+  }
+  void tick() {
+    heartbeat();
+    const auto done = desk().tick();
+    EXPECT_TRUE(done.ok()) << done.error().text();
+  }
+
+  /// What the node is told to do: ids, with "!" behind those that are to stop.
+  std::vector<std::string> told(const std::string& node = "gpu01") {
+    const auto events = events_of(desk().listen(node, {}));
+    std::vector<std::string> jobs;
+    if (events.empty()) return jobs;
+    const auto data = parsed(events.back().data);
+    for (const auto& job : data.at("jobs").as_array()) {
+      jobs.push_back(std::string(job.at("run").as_string()) + (job.at("stop").as_bool() ? "!" : ""));
+    }
+    return jobs;
+  }
+
+  Lease taken(const std::string& run, const std::string& node = "gpu01") {
+    const auto taken = desk().take(node, run);
+    EXPECT_TRUE(taken.ok()) << taken.error().text();
+    return taken ? taken->lease : Lease{};
+  }
+  void end(const Lease& lease, Verdict verdict = Verdict::valid) {
+    const auto ended = runs_->change_owned(lease, [&](Run& run) -> Result<void> {
+      run.state = RunState::ended;
+      run.verdict = verdict;
+      return {};
+    });
+    EXPECT_TRUE(ended.ok()) << ended.error().text();
+  }
+  RunState state_of(const std::string& run) { return runs_->find_run(run)->state; }
+};
+
+TEST_F(RunDeskTest, ARunIsQueuedOfferedTakenAndEnds) {
+  const auto run = asked({planned()});
+  EXPECT_EQ(state_of(run), RunState::queued);
+  EXPECT_EQ(runs_->find_run(run)->placement.node, "gpu01");
+  EXPECT_THAT(told(), ElementsAre(run));
+  EXPECT_THAT(told("gpu02"), IsEmpty());
+
+  const auto other = desk().take("gpu02", run);
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().kind, ErrorKind::not_found);
+  const auto lease = taken(run);
+  EXPECT_EQ(lease.owner, "gpu01");
+  EXPECT_EQ(state_of(run), RunState::starting);
+  EXPECT_THAT(told(), ElementsAre(run)) << "it goes on being its own";
+  end(lease);
+  tick();
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(*cluster_.jobs().list(), IsEmpty());
+}
+
+TEST_F(RunDeskTest, TheNodeGetsThePlanWithWhatTheRecordMustNotShow) {
+  const auto run = asked(
+      {planned({{"kind", "command"}, {"env", json::object{{"HF_TOKEN", "hf_abcdefghijklmnopqrstuvwxyz012345"}}}})});
+  EXPECT_THAT(json::serialize(runs_->find_run(run)->spec), testing::Not(HasSubstr("hf_abc")));
+  const auto taken = desk().take("gpu01", run);
+  ASSERT_TRUE(taken.ok());
+  EXPECT_THAT(json::serialize(taken->planned), HasSubstr("hf_abc"));
+}
+
+TEST_F(RunDeskTest, WhatCannotBeDoneIsRefusedAtOnce) {
+  const auto kind_of = [](const Result<RunDesk::Accepted>& accepted) {
+    return accepted.ok() ? std::optional<ErrorKind>() : accepted.error().kind;
+  };
+  EXPECT_EQ(kind_of(ask({planned()}, "")), ErrorKind::usage);
+  EXPECT_EQ(kind_of(ask({planned()}, "gpu99")), ErrorKind::not_found);
+  EXPECT_EQ(kind_of(ask({planned()}, "idle")), ErrorKind::denied);
+  auto wide = planned();
+  wide.nodes = 2;
+  EXPECT_EQ(kind_of(ask({wide})), ErrorKind::unsupported);
+  EXPECT_EQ(kind_of(desk().ask({.plan = {planned()}, .node = "gpu01", .gpus = {{"GPU-x"}}})), ErrorKind::usage);
+  EXPECT_EQ(runs_->list_runs({})->total, 0);
+}
+
+TEST_F(RunDeskTest, RunsGoSideBySideOnDifferentGpus) {
+  const auto first = asked({training(1)});
+  const auto second = asked({training(1)});
+  const auto third = asked({training(1)});
+  EXPECT_THAT(told(), testing::UnorderedElementsAre(first, second));
+  EXPECT_THAT(*runs_->find_run(first)->placement.gpus, ElementsAre("GPU-a"));
+  EXPECT_THAT(*runs_->find_run(second)->placement.gpus, ElementsAre("GPU-b"));
+  end(taken(second));
+  tick();
+  EXPECT_THAT(told(), testing::UnorderedElementsAre(first, third));
+  EXPECT_THAT(*runs_->find_run(third)->placement.gpus, ElementsAre("GPU-b"));
+}
+
+TEST_F(RunDeskTest, NobodyOvertakesWhoWaitsForTheSame) {
+  const auto one = asked({training(1)});
+  const auto both = asked({training(2)});
+  const auto late = asked({training(1)});
+  const auto cpu = asked({planned()});
+  EXPECT_THAT(told(), testing::UnorderedElementsAre(one, cpu)) << "a run without GPUs needs none of them";
+  end(taken(one));
+  tick();
+  EXPECT_THAT(told(), testing::UnorderedElementsAre(both, cpu));
+  end(taken(both));
+  tick();
+  EXPECT_THAT(told(), testing::UnorderedElementsAre(late, cpu));
+}
+
+TEST_F(RunDeskTest, OneRunAtATimeUsesTheCpus) {
+  const auto first = asked({planned()}, "gpu02");
+  const auto second = asked({training(4)}, "gpu02");
+  EXPECT_THAT(told("gpu02"), ElementsAre(first));
+  end(taken(first, "gpu02"));
+  tick();
+  EXPECT_THAT(told("gpu02"), ElementsAre(second));
+  EXPECT_THAT(*runs_->find_run(second)->placement.gpus, IsEmpty());
+}
+
+TEST_F(RunDeskTest, ARunThatWaitsIsStoppedAtOnceAndOneThatGoesOnIsTold) {
+  const auto first = asked({planned()});
+  const auto second = asked({planned()});
+  ASSERT_TRUE(desk().stop(second, "ada").ok());
+  EXPECT_EQ(state_of(second), RunState::ended);
+  EXPECT_EQ(runs_->find_run(second)->verdict, Verdict::interrupted);
+  EXPECT_THAT(runs_->find_run(second)->error->message, HasSubstr("ada"));
+
+  const auto lease = taken(first);
+  ASSERT_TRUE(desk().stop(first, "ada").ok());
+  EXPECT_THAT(told(), ElementsAre(first + "!"));
+  end(lease, Verdict::interrupted);
+  tick();
+  EXPECT_EQ(desk().stop(first, "ada").error().kind, ErrorKind::not_found);
+}
+
+TEST_F(RunDeskTest, ANewLeaderGoesOnWhereTheOldOneWas) {
+  const auto queued = asked({training(2)});
+  const auto waiting = asked({training(1)});
+  const auto lease = taken(queued);
+  open();
+  tick();
+  EXPECT_THAT(told(), ElementsAre(queued)) << "its GPUs are still its own";
+  ASSERT_TRUE(runs_->renew_lease(lease, std::chrono::minutes(1)).ok()) << "and so is its lease";
+  end(lease);
+  open();
+  tick();
+  EXPECT_THAT(told(), ElementsAre(waiting));
+}
+
+TEST_F(RunDeskTest, ARunOfWhichNobodyKnowsIsClosed) {
+  Run orphan;
+  orphan.kind = "null";
+  ASSERT_TRUE(runs_->add_run(orphan).ok());
+  open();
+  EXPECT_EQ(runs_->find_run(orphan.id)->verdict, Verdict::interrupted);
+}
+
+TEST_F(RunDeskTest, AStudyIsDoneRunByRun) {
+  const auto accepted =
+      ask({planned({{"kind", "null"}}, "a"), planned({{"kind", "null"}}, "b"), planned({{"kind", "null"}}, "c")});
+  ASSERT_TRUE(accepted.ok());
+  ASSERT_FALSE(accepted->study.empty());
+  std::vector<std::string> variants;
+  for (int i = 0; i < 3; ++i) {
+    const auto jobs = told();
+    ASSERT_EQ(jobs.size(), 1U);
+    const auto run = runs_->find_run(jobs[0]);
+    variants.push_back(run->variant);
+    EXPECT_EQ(run->study, accepted->study);
+    EXPECT_EQ(runs_->find_study(accepted->study)->plan[static_cast<std::size_t>(i)].run, jobs[0]);
+    end(taken(jobs[0]));
+    if (i == 1) open();
+    tick();
+  }
+  EXPECT_THAT(variants, ElementsAre("a", "b", "c"));
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_EQ(runs_->list_runs({})->total, 3);
+}
+
+TEST_F(RunDeskTest, AStudyThatIsStoppedBeginsNothingMore) {
+  const auto accepted = ask({planned(), planned(), planned()});
+  ASSERT_TRUE(accepted.ok());
+  const auto lease = taken(accepted->run);
+  ASSERT_TRUE(desk().stop_study(accepted->study, "ada").ok());
+  end(lease, Verdict::interrupted);
+  tick();
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_EQ(runs_->list_runs({})->total, 1);
+  EXPECT_EQ(desk().stop_study(accepted->study, "ada").error().kind, ErrorKind::not_found);
+}
+
+TEST_F(RunDeskTest, AnOwnerThatIsLostForLongLosesItsRun) {
+  const auto run = asked({planned()});
+  const auto lease = taken(run);
+  JournalEncoder encoder;
+  ASSERT_TRUE(encoder.add_event(clock_.wall(), "{}").ok());
+  ASSERT_TRUE(runs_->append_frames(lease, 0, encoder.frames()).ok());
+  clock_.advance(std::chrono::minutes(30));
+  tick();
+  EXPECT_EQ(state_of(run), RunState::starting) << "it may come back";
+  clock_.advance(std::chrono::minutes(40));
+  tick();
+  EXPECT_EQ(runs_->find_run(run)->verdict, Verdict::interrupted);
+  EXPECT_THAT(runs_->find_run(run)->error->message, HasSubstr("gpu01"));
+  EXPECT_EQ(runs_->journals(run)->at(0).size, encoder.frames().size()) << "what it had sent is kept";
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_FALSE(desk().take("gpu01", run).ok());
+}
+
+TEST_F(RunDeskTest, NobodyIsLostWhileTheLeaderWasAway) {
+  const auto run = asked({planned()});
+  taken(run);
+  leader_.reset();
+  clock_.advance(std::chrono::hours(5));
+  open();
+  tick();
+  EXPECT_EQ(state_of(run), RunState::starting);
+  EXPECT_TRUE(desk().take("gpu01", run).ok()) << "its owner comes back";
+}
+
+TEST_F(RunDeskTest, ANodeThatIsSilentGetsNothing) {
+  heartbeat();
+  clock_.advance(std::chrono::minutes(5));
+  const auto accepted = desk().ask({.plan = {planned()}, .name = "x", .node = "gpu01", .by = "ada"});
+  ASSERT_TRUE(accepted.ok());
+  EXPECT_THAT(told(), IsEmpty());
+  tick();
+  EXPECT_THAT(told(), ElementsAre(accepted->run)) << "now it is heard of";
+}
+
+}  // namespace
+}  // namespace assay
