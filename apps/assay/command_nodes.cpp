@@ -9,8 +9,8 @@
 #include "commands.h"
 #include "leader_place.h"
 #include "net/url.h"
+#include "node_doctor.h"
 #include "node_show.h"
-#include "node_work.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
 
@@ -20,7 +20,7 @@ namespace {
 struct NodesOptions {
   std::string reason;
   std::string state;
-  NodeWork work;
+  std::string node;
   bool erase = false;
 };
 
@@ -131,13 +131,13 @@ int show_trend(const Context& context, Connection& client, const std::string& no
 }
 
 struct NodeCommands {
-  CLI::App *list, *show, *trend, *drain, *resume, *forget, *doctor, *run, *stop;
+  CLI::App *list, *show, *trend, *drain, *resume, *forget, *doctor;
 };
 
 NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
   const auto add = [&](const char* name, const char* help) {
     auto* made = command.add_subcommand(name, help);
-    made->add_option("NODE", options.work.node, "The name of the node")->required();
+    made->add_option("NODE", options.node, "The name of the node")->required();
     return made;
   };
   NodeCommands made{.list = command.add_subcommand("list", "All nodes (this is what `assay nodes` alone does)"),
@@ -146,16 +146,9 @@ NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
                     .drain = add("drain", "Give it no new work"),
                     .resume = add("resume", "Give it work again"),
                     .forget = add("forget", "Forget a node that is offline"),
-                    .doctor = add("doctor", "Ask its agent whether the machine is ready"),
-                    .run = add("run", "Run a specification on it, by its agent (started with --allow run)"),
-                    .stop = add("stop", "Stop such a run")};
+                    .doctor = add("doctor", "Ask its agent whether the machine is ready")};
   made.drain->add_option("--reason", options.reason, "For those who wonder")->type_name("TEXT");
   made.forget->add_flag("--erase", options.erase, "And all its telemetry");
-  made.run->add_option("SPEC", options.work.spec, "The specification")->required()->type_name("FILE");
-  made.run->add_option("--name", options.work.name, "What the run is called [the file's name]")->type_name("NAME");
-  made.run->add_flag("--force", options.work.force, "Also on a node that is draining");
-  made.run->add_flag("--no-wait", options.work.no_wait, "Do not wait for its end");
-  made.stop->add_option("ID", options.work.id, "What `assay nodes run` said")->required();
   command.add_option("--state", options.state, "Only nodes in this state: online, late, offline, draining")
       ->check(CLI::IsMember({"online", "late", "offline", "draining"}))
       ->type_name("STATE");
@@ -176,16 +169,11 @@ Examples:
   assay nodes --state offline          those that are away
   assay nodes show gpu03               its GPUs, its alerts, what happened on it, what it does
   assay nodes drain gpu03 --reason 'fan 2 is loud'
-  assay nodes run gpu03 bench.yaml     the exit code is that of the run
   assay nodes doctor gpu03)");
   return [&context, options, chosen]() -> int {
     auto client = connect_to_leader(context);
     if (!client) return context.fail(client.error());
-    const std::string& node = options->work.node;
-    const auto work = [&](const char* kind) {
-      options->work.kind = kind;
-      return do_node_work(context, **client, options->work);
-    };
+    const std::string& node = options->node;
     if (chosen.show->parsed()) return show_node(context, **client, node);
     if (chosen.trend->parsed()) return show_trend(context, **client, node);
     if (chosen.drain->parsed()) {
@@ -199,9 +187,7 @@ Examples:
       return change_at_leader(context, **client, "DELETE", path_of(node, options->erase ? "?erase=true" : ""), {},
                               node + " is forgotten.");
     }
-    if (chosen.doctor->parsed()) return work("doctor");
-    if (chosen.run->parsed()) return work("run");
-    if (chosen.stop->parsed()) return work("stop");
+    if (chosen.doctor->parsed()) return ask_for_doctor(context, **client, node);
     return list_nodes(context, **client, options->state);
   };
 }

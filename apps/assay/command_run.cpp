@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/version.h"
+#include "cluster_run.h"
 #include "commands.h"
 #include "launch/local/local_launcher.h"
 #include "live_view.h"
@@ -24,8 +25,16 @@ struct RunOptions {
   std::vector<std::string> tags;
   std::string name;
   std::string resume;
+  std::string node;
+  std::vector<std::string> gpus;
+  bool no_wait = false;
   bool verbose = false;
 };
+
+/// --leader, or --node for the leader of the data folder, means a cluster.
+bool is_for_cluster(const Context& context, const RunOptions& options) {
+  return !context.leader.url.empty() || !options.node.empty();
+}
 
 std::string default_name(const Spec& spec) {
   if (const auto* name = find_setting(spec.settings, "name");
@@ -58,6 +67,12 @@ class RunCommand {
                             .message = "name a specification file, or a study with --resume, but not both",
                             .hint = "For example: assay run examples/command.yaml"});
     }
+    if (is_for_cluster(context_, options_)) return ask_cluster();
+    if (options_.no_wait || !options_.gpus.empty()) {
+      return context_.fail({.kind = ErrorKind::usage,
+                            .message = "--no-wait and --gpus are for runs on a cluster",
+                            .hint = "Name the node: --node gpu03."});
+    }
     auto specs = read_specs(context_, options_.files, options_.assignments);
     if (!specs) return context_.fail(specs.error());
     auto store = context_.open_store();
@@ -79,6 +94,22 @@ class RunCommand {
   }
 
  private:
+  int ask_cluster() const {
+    if (!options_.resume.empty()) {
+      return context_.fail({.kind = ErrorKind::unsupported,
+                            .message = "a study on a cluster cannot be resumed yet",
+                            .hint = "Ask for the specification again."});
+    }
+    return run_on_cluster(context_, {.files = options_.files,
+                                     .assignments = options_.assignments,
+                                     .tags = options_.tags,
+                                     .name = options_.name,
+                                     .node = options_.node,
+                                     .gpus = options_.gpus,
+                                     .no_wait = options_.no_wait,
+                                     .verbose = options_.verbose});
+  }
+
   int run_spec(const Spec& spec) {
     auto plan = expand(spec);
     if (!plan) return context_.fail(plan.error());
@@ -144,19 +175,7 @@ class RunCommand {
     auto outcome = run_study(id, study_options(view, study->plan.size()), services);
     if (!outcome) return context_.fail(outcome.error());
     if (!outcome->runs.empty()) attach_preflight(outcome->runs.front().id);
-    const int code = exit_code_of(*outcome);
-    if (!context_.json && !context_.quiet) print(describe_study(*study, *outcome, context_.out_style()));
-    json::array runs;
-    for (const auto& run : outcome->runs) runs.push_back(to_json(run));
-    return context_.answer(code,
-                           {{"study", study->id},
-                            {"name", study->name},
-                            {"planned", study->plan.size()},
-                            {"valid", outcome->valid},
-                            {"not_valid", outcome->not_valid},
-                            {"interrupted", outcome->interrupted},
-                            {"runs", std::move(runs)}},
-                           nullptr);
+    return report_study(context_, *study, *outcome);
   }
 
   Context& context_;
@@ -179,12 +198,19 @@ Action add_run(CLI::App& app, Context& context) {
   command->add_option("--name", options->name, "Name of the run or study [the file's name]");
   command->add_option("--tag", options->tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);
   command->add_option("--resume", options->resume, "Go on with an interrupted study")->type_name("STUDY");
+  command->add_option("--node", options->node, "On this node of the cluster [as the specification says]")
+      ->type_name("NODE");
+  command->add_option("--gpus", options->gpus, "On these GPUs of the node, by UUID [as many as it needs]")
+      ->delimiter(',')
+      ->type_name("UUID,…");
+  command->add_flag("--no-wait", options->no_wait, "On a cluster: print its id and do not wait for its end");
   command->add_flag("-v,--verbose", options->verbose, "Show what the workload prints");
   command->footer(R"(
 Examples:
   assay run examples/command.yaml
   assay run bench.yaml --set repeat=5 --tag node=gpu03
-  assay run --resume @last)");
+  assay run --resume @last
+  assay run bench.yaml --leader https://head:8443 --node gpu03)");
   return [&context, options] { return RunCommand(context, *options).run(); };
 }
 

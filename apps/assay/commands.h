@@ -17,6 +17,7 @@ using Action = std::function<int()>;
 /// Absent when there was no `--`.
 using PassedArguments = std::optional<std::vector<std::string>>;
 
+Action add_cancel(CLI::App& app, Context& context);
 Action add_run(CLI::App& app, Context& context);
 Action add_exec(CLI::App& app, Context& context, const PassedArguments& passed);
 Action add_validate(CLI::App& app, Context& context);

@@ -18,8 +18,8 @@ namespace assay {
 namespace {
 
 /// Commands of the design whose part does not exist yet: told apart from typing mistakes.
-constexpr std::array<std::string_view, 9> kLaterCommands = {"simulate", "migrate",    "user",  "submit", "queue",
-                                                            "cancel",   "node-bench", "login", "probe"};
+constexpr std::array<std::string_view, 8> kLaterCommands = {"simulate", "migrate",    "user",  "submit",
+                                                            "queue",    "node-bench", "login", "probe"};
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -93,6 +93,7 @@ void add_commands(Program& program, const PassedArguments& passed) {
   auto& context = program.context;
   auto& actions = program.actions;
   actions["run"] = add_run(app, context);
+  actions["cancel"] = add_cancel(app, context);
   actions["exec"] = add_exec(app, context, passed);
   actions["validate"] = add_validate(app, context);
   actions["schema"] = add_schema(app, context);

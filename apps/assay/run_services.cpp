@@ -36,8 +36,8 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
                 : ""};
 }
 
-RunServices make_services(const Context& context, RunStore& store, Launcher& launcher, RunObserver& observer, int stop_fd,
-                          bool with_gpus) {
+RunServices make_services(const Context& context, RunStore& store, Launcher& launcher, RunObserver& observer,
+                          int stop_fd, bool with_gpus) {
   return RunServices{.store = store,
                      .launcher = launcher,
                      .clock = context.clock,
@@ -78,6 +78,21 @@ int report_run(const Context& context, const Run& run, RunStore& store, bool to_
   json::object error;
   if (run.error) error = to_json(*run.error);
   return context.answer(exit_code_of(run), to_json(run), run.error ? &error : nullptr);
+}
+
+int report_study(const Context& context, const Study& study, const StudyOutcome& outcome) {
+  if (!context.json && !context.quiet) print(describe_study(study, outcome, context.out_style()));
+  json::array runs;
+  for (const auto& run : outcome.runs) runs.push_back(to_json(run));
+  return context.answer(exit_code_of(outcome),
+                        {{"study", study.id},
+                         {"name", study.name},
+                         {"planned", study.plan.size()},
+                         {"valid", outcome.valid},
+                         {"not_valid", outcome.not_valid},
+                         {"interrupted", outcome.interrupted},
+                         {"runs", std::move(runs)}},
+                        nullptr);
 }
 
 }  // namespace assay

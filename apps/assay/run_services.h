@@ -19,8 +19,8 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
 
 /// Everything that a run on this machine needs: the store, the launcher, the host's metric sources, the clock.
 /// `with_gpus`: false for all but one process of a job on this machine, since one reads them all.
-RunServices make_services(const Context& context, RunStore& store, Launcher& launcher, RunObserver& observer, int stop_fd,
-                          bool with_gpus = true);
+RunServices make_services(const Context& context, RunStore& store, Launcher& launcher, RunObserver& observer,
+                          int stop_fd, bool with_gpus = true);
 
 Programs find_programs();
 
@@ -29,5 +29,7 @@ Provenance describe_this_machine();
 
 /// Prints the finished run, as text or JSON, and returns the exit code. `to_error`: the text goes to standard error.
 int report_run(const Context& context, const Run& run, RunStore& store, bool to_error = false);
+/// The same for a study.
+int report_study(const Context& context, const Study& study, const StudyOutcome& outcome);
 
 }  // namespace assay

@@ -11,8 +11,8 @@ namespace {
 using In = ApiParameter::In;
 
 /// Every mistake of a specification in one error, as `assay run` tells them.
-Result<Spec> spec_in(const std::string& text, const std::string& file) {
-  auto reading = read_spec(text, file);
+Result<Spec> spec_in(const std::string& text, const std::string& file, std::vector<std::string> assignments) {
+  auto reading = read_spec(text, file, {.assignments = std::move(assignments), .environment = {}});
   if (reading.spec) return std::move(*reading.spec);
   std::string list;
   for (const auto& mistake : reading.diagnostics) list += (list.empty() ? "" : "\n") + mistake.text();
@@ -32,6 +32,7 @@ Result<RunRequest> request_in(const json::value& body, const Principal& caller) 
   const auto text = fields.text("spec");
   const auto file = fields.text_or("file", "spec.yaml");
   const auto name = fields.text_or("name", "");
+  auto assignments = fields.texts_or_empty("set");
   RunRequest request;
   request.tags = fields.texts_or_empty("tags");
   request.node = fields.text_or("node", "");
@@ -40,7 +41,7 @@ Result<RunRequest> request_in(const json::value& body, const Principal& caller) 
     good.error().kind = ErrorKind::usage;
     return std::move(good).error();
   }
-  ASSAY_TRY(const auto spec, spec_in(text, file));
+  ASSAY_TRY(const auto spec, spec_in(text, file, std::move(assignments)));
   ASSAY_TRY(request.plan, expand(spec));
   request.name = name_of_request(spec, name);
   if (const auto* list = find_setting(spec.settings, "tags"); list && list->is_array()) {
@@ -63,15 +64,17 @@ void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
              .path = "/api/v1/runs",
              .scope = Scope::run,
              .summary = "Ask for what a specification says: a run, or a study of several, on a node of the cluster",
-             .parameters = {{.name = "spec", .in = In::body, .description = "YAML text", .required = true},
-                            {.name = "file", .in = In::body, .description = "Its name, for messages about mistakes"},
-                            {.name = "name", .in = In::body, .description = "Of the run or study"},
-                            {.name = "tags", .in = In::body, .description = "Further tags", .type = "array"},
-                            {.name = "node", .in = In::body, .description = "Where, unless the specification says"},
-                            {.name = "gpus",
-                             .in = In::body,
-                             .description = "UUIDs of the GPUs to use; not given: as many as it needs",
-                             .type = "array"}},
+             .parameters =
+                 {{.name = "spec", .in = In::body, .description = "YAML text", .required = true},
+                  {.name = "file", .in = In::body, .description = "Its name, for messages about mistakes"},
+                  {.name = "name", .in = In::body, .description = "Of the run or study"},
+                  {.name = "tags", .in = In::body, .description = "Further tags", .type = "array"},
+                  {.name = "set", .in = In::body, .description = "Changed settings: batch_size=64", .type = "array"},
+                  {.name = "node", .in = In::body, .description = "Where, unless the specification says"},
+                  {.name = "gpus",
+                   .in = In::body,
+                   .description = "UUIDs of the GPUs to use; not given: as many as it needs",
+                   .type = "array"}},
              .fields = {{"run", "string"}, {"study", "string"}},
              .handle = [&desk](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
                ASSAY_TRY(auto body, body_object(request));

@@ -1,4 +1,4 @@
-#include "node_work.h"
+#include "node_doctor.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -18,17 +18,6 @@ constexpr int kLookMs = 300;
 /// How long a node may be silent in the middle of its work; its agent may just be restarted.
 constexpr Nanos kMostSilence = std::chrono::seconds(60);
 
-/// Mistakes are better said here, with the user's own file name, than by the node.
-Result<json::object> arguments_of(const Context& context, const NodeWork& work) {
-  if (work.kind == "stop") return json::object{{"id", work.id}};
-  if (work.kind != "run") return json::object();
-  ASSAY_TRY(const auto specs, read_specs(context, {work.spec}, {}));
-  for (const auto& spec : specs) ASSAY_CHECK(expand(spec));
-  ASSAY_TRY(const auto text, read_file(work.spec, std::size_t{1} << 20));
-  const std::string name = work.name.empty() ? fs::path(work.spec).stem().string() : work.name;
-  return json::object{{"spec", text}, {"name", name}};
-}
-
 /// What the agent's own `assay … --json` printed; null if it is no such answer.
 const json::object* result_in(const json::value& answer) {
   const auto* result = answer.is_object() ? answer.as_object().if_contains("result") : nullptr;
@@ -44,36 +33,29 @@ void print_answer(const Context& context, const std::string& output) {
   }
   if (const auto* findings = result->if_contains("findings"); findings != nullptr && findings->is_array()) {
     print_findings(context, findings->as_array());
-  } else if (const auto run = run_from_json(*result)) {
-    print(describe_run(*run, context.out_style()));
-    print(fmt::format("  `assay show {}` on the leader's machine has everything.\n\n", run->id));
-  } else if (const auto* study = result->if_contains("study"); study != nullptr && study->is_string()) {
-    JsonFields fields(*answer->as_object().if_contains("result"), "study");
-    print(fmt::format("{}: {} of {} runs valid.\n", printable(fields.text_or("name", "")),
-                      fields.integer_or("valid", 0), fields.integer_or("planned", 0)));
   } else {
     print(printable(output) + "\n");
   }
 }
 
-Error explain(const NodeWork& work, const std::string& state, const std::string& message) {
+Error explain(const std::string& node, const std::string& state, const std::string& message) {
   if (state == "refused" && message.starts_with("busy")) {
     return {.kind = ErrorKind::busy,
-            .message = fmt::format("{}: {}", work.node, message),
-            .hint = fmt::format("`assay nodes show {}` says what it does.", work.node)};
+            .message = fmt::format("{}: {}", node, message),
+            .hint = fmt::format("`assay nodes show {}` says what it does.", node)};
   }
-  if (state == "refused") return {.kind = ErrorKind::denied, .message = fmt::format("{}: {}", work.node, message)};
-  return {.kind = ErrorKind::crash, .message = fmt::format("{}: {}", work.node, message.empty() ? state : message)};
+  if (state == "refused") return {.kind = ErrorKind::denied, .message = fmt::format("{}: {}", node, message)};
+  return {.kind = ErrorKind::crash, .message = fmt::format("{}: {}", node, message.empty() ? state : message)};
 }
 
-int finish(const Context& context, const NodeWork& work, const json::value& command) {
+int finish(const Context& context, const std::string& node, const json::value& command) {
   JsonFields fields(command, "command");
   const std::string state = fields.text("state");
   const std::string output = fields.text_or("output", "");
   const std::string message = printable(fields.text_or("message", ""));
   const auto code = static_cast<int>(fields.integer_or("exit_code", 0));
   if (state == "refused" || state == "expired" || (state == "failed" && output.empty())) {
-    return context.fail(explain(work, state, message));
+    return context.fail(explain(node, state, message));
   }
   const int exit_code = state == "failed" && code == 0 ? 1 : code;
   if (context.json) {
@@ -92,8 +74,8 @@ int finish(const Context& context, const NodeWork& work, const json::value& comm
 
 class Follower {
  public:
-  Follower(const Context& context, Connection& client, const NodeWork& work, std::string id)
-      : context_(context), client_(client), work_(work), id_(std::move(id)), heard_(context.clock.now()) {}
+  Follower(const Context& context, Connection& client, const std::string& node, std::string id)
+      : context_(context), client_(client), node_(node), id_(std::move(id)), heard_(context.clock.now()) {}
 
   int follow() {
     std::string last;
@@ -102,12 +84,11 @@ class Follower {
       if (!command) return context_.fail(command.error());
       JsonFields fields(*command, "command");
       const std::string state = fields.text("state");
-      if (state != "waiting" && state != "running") return finish(context_, work_, *command);
+      if (state != "waiting" && state != "running") return finish(context_, node_, *command);
       if (!context_.json && !context_.quiet && state != last) {
-        print_error(fmt::format("{} on {}: {}\n", id_, work_.node, state));
+        print_error(fmt::format("{} on {}: {}\n", id_, node_, state));
       }
       last = state;
-      if (work_.no_wait) return context_.succeed(command->as_object());
       if (const auto error = lost_node()) return context_.fail(*error);
       if (stopped()) return context_.fail(interrupted());
     }
@@ -115,14 +96,14 @@ class Follower {
 
  private:
   std::optional<Error> lost_node() {
-    const auto node = client_.get("/api/v1/nodes/" + percent_encode(work_.node));
+    const auto node = client_.get("/api/v1/nodes/" + percent_encode(node_));
     if (!node) return node.error();
     JsonFields fields(*node, "node");
     if (fields.text_or("state", "") != "offline") heard_ = context_.clock.now();
     if (context_.clock.now() - heard_ < kMostSilence) return std::nullopt;
     return Error{.kind = ErrorKind::lost_peer,
-                 .message = fmt::format("{} went silent; a run ends with its agent", work_.node),
-                 .hint = fmt::format("`assay nodes show {}` says when it was last heard of.", work_.node)};
+                 .message = fmt::format("{} went silent", node_),
+                 .hint = fmt::format("`assay nodes show {}` says when it was last heard of.", node_)};
   }
 
   bool stopped() const {
@@ -131,16 +112,12 @@ class Follower {
   }
 
   Error interrupted() const {
-    Error error{.kind = ErrorKind::interrupted, .message = fmt::format("no longer waiting for {}", id_)};
-    if (work_.kind == "run") {
-      error.hint = fmt::format("The run goes on: `assay nodes stop {} {}` ends it.", work_.node, id_);
-    }
-    return error;
+    return {.kind = ErrorKind::interrupted, .message = fmt::format("no longer waiting for {}", id_)};
   }
 
   const Context& context_;
   Connection& client_;
-  const NodeWork& work_;
+  const std::string& node_;
   const std::string id_;
   SteadyTime heard_;
   StopSignals stop_;
@@ -148,15 +125,12 @@ class Follower {
 
 }  // namespace
 
-int do_node_work(const Context& context, Connection& client, const NodeWork& work) {
-  const auto arguments = arguments_of(context, work);
-  if (!arguments) return context.fail(arguments.error());
-  json::object body{{"kind", work.kind}, {"arguments", *arguments}};
-  if (work.force) body["force"] = true;
-  const auto command = client.send_json("POST", fmt::format("/api/v1/nodes/{}/commands", percent_encode(work.node)), body);
+int ask_for_doctor(const Context& context, Connection& client, const std::string& node) {
+  const auto command =
+      client.send_json("POST", fmt::format("/api/v1/nodes/{}/commands", percent_encode(node)), {{"kind", "doctor"}});
   if (!command) return context.fail(command.error());
   JsonFields fields(*command, "command");
-  return Follower(context, client, work, fields.text("id")).follow();
+  return Follower(context, client, node, fields.text("id")).follow();
 }
 
 }  // namespace assay

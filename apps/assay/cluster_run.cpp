@@ -1,0 +1,166 @@
+#include "cluster_run.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "base/text.h"
+#include "client/leader_runs.h"
+#include "leader_place.h"
+#include "live_view.h"
+#include "run_services.h"
+#include "run_view.h"
+#include "stop_signals.h"
+
+namespace assay {
+namespace {
+
+constexpr int kLookMs = 250;
+constexpr std::size_t kMaxSpec = std::size_t{1} << 20;
+
+/// Shows what a run records as if it were this machine's own.
+class RemoteView final : public JournalVisitor {
+ public:
+  explicit RemoteView(LiveView& view) : view_(view) {}
+
+  void on_points(const SeriesKey& key, std::string_view, std::span<const SeriesPoint> points) override {
+    if (!key.labels.empty() || points.empty() || key.name.find('.') != std::string::npos) return;
+    facts_.last[key.name] = points.back().value;
+    if (points.back().step != kNoStep) facts_.last_step = points.back().step;
+  }
+  void on_output(OutputStream stream, WallTime, std::string_view bytes) override { view_.on_output(stream, bytes); }
+
+  void show_progress(const Run& run, WallTime now) { view_.on_progress(facts_, now - run.started); }
+
+ private:
+  LiveView& view_;
+  RunFacts facts_;
+};
+
+class ClusterRuns {
+ public:
+  ClusterRuns(const Context& context, const ClusterRun& wanted, std::shared_ptr<Connection> leader)
+      : context_(context), wanted_(wanted), leader_(std::move(leader)), store_(open_leader_runs(leader_)) {}
+
+  int run(const std::string& file) {
+    const auto accepted = ask(file);
+    if (!accepted) return context_.fail(accepted.error());
+    JsonFields fields(*accepted, "answer");
+    const auto study = fields.text_or("study", "");
+    const auto run = fields.text("run");
+    if (wanted_.no_wait) {
+      if (!context_.json && !context_.quiet) print((study.empty() ? run : "study:" + study) + "\n");
+      return context_.succeed(accepted->as_object());
+    }
+    return study.empty() ? follow_run(run) : follow_study(study);
+  }
+  bool stopped() const { return signals_.requested(); }
+
+ private:
+  Result<json::value> ask(const std::string& file) const {
+    ASSAY_TRY(const auto text, read_file(file == "-" ? "/dev/stdin" : file, kMaxSpec));
+    json::object body{{"spec", text}, {"file", file}};
+    if (!wanted_.name.empty()) body["name"] = wanted_.name;
+    if (!wanted_.node.empty()) body["node"] = wanted_.node;
+    if (!wanted_.tags.empty()) body["tags"] = json::value_from(wanted_.tags);
+    if (!wanted_.gpus.empty()) body["gpus"] = json::value_from(wanted_.gpus);
+    if (!wanted_.assignments.empty()) body["set"] = json::value_from(wanted_.assignments);
+    return leader_->send_json("POST", "/api/v1/runs", body);
+  }
+
+  /// The run once it has ended; nothing if nobody waits any more.
+  Result<std::optional<Run>> wait_for(const std::string& id, const std::string& title) {
+    LiveView view({.show_output = wanted_.verbose,
+                   .output_to_error = context_.json,
+                   .show_progress = !context_.quiet,
+                   .show_read = false},
+                  context_.error_style());
+    view.set_title(title);
+    RemoteView remote(view);
+    JournalPosition position;
+    for (;;) {
+      // The state first: what was recorded before the end is then shown in any case.
+      ASSAY_TRY(auto run, store_->find_run(id));
+      ASSAY_TRY(position, read_journal(*store_, id, remote, std::move(position)));
+      if (run.state == RunState::ended) return std::optional(std::move(run));
+      if (run.state == RunState::running) remote.show_progress(run, context_.clock.wall());
+      if (look()) return std::optional<Run>();
+    }
+  }
+
+  int follow_run(const std::string& id) {
+    const auto run = wait_for(id, wanted_.node);
+    if (!run) return context_.fail(run.error());
+    if (!*run) return context_.fail(no_longer_waiting("run " + id, id));
+    return report_run(context_, **run, *store_);
+  }
+
+  /// In the order of the plan: whoever does it goes by that as well.
+  int follow_study(const std::string& id) {
+    StudyOutcome outcome;
+    auto study = store_->find_study(id);
+    if (!study) return context_.fail(study.error());
+    for (std::size_t i = 0; i < study->plan.size(); ++i) {
+      while (study->plan[i].run.empty()) {
+        if (look()) return context_.fail(no_longer_waiting("study " + id, "study:" + id));
+        study = store_->find_study(id);
+        if (!study) return context_.fail(study.error());
+        if (study->plan[i].run.empty() && outcome.interrupted) break;
+      }
+      if (study->plan[i].run.empty()) break;
+      const auto run =
+          wait_for(study->plan[i].run, fmt::format("{}/{} {}", i + 1, study->plan.size(), study->plan[i].variant));
+      if (!run) return context_.fail(run.error());
+      if (!*run) return context_.fail(no_longer_waiting("study " + id, "study:" + id));
+      count(outcome, **run);
+    }
+    return report_study(context_, *study, outcome);
+  }
+
+  static void count(StudyOutcome& outcome, const Run& run) {
+    if (run.verdict == Verdict::interrupted) {
+      outcome.interrupted = true;
+    } else if (run.verdict == Verdict::valid) {
+      ++outcome.valid;
+    } else {
+      ++outcome.not_valid;
+    }
+    outcome.runs.push_back(run);
+  }
+
+  /// Whether the user no longer wants to wait.
+  bool look() const {
+    pollfd waiting{.fd = signals_.fd(), .events = POLLIN, .revents = 0};
+    return ::poll(&waiting, 1, kLookMs) > 0 || signals_.requested();
+  }
+
+  static Error no_longer_waiting(const std::string& what, const std::string& reference) {
+    return {.kind = ErrorKind::interrupted,
+            .message = fmt::format("no longer waiting for {}", what),
+            .hint = fmt::format("It goes on: `assay logs -f` follows it, `assay cancel {}` ends it.", reference)};
+  }
+
+  const Context& context_;
+  const ClusterRun& wanted_;
+  std::shared_ptr<Connection> leader_;
+  std::unique_ptr<RunStore> store_;
+  StopSignals signals_;
+};
+
+}  // namespace
+
+int run_on_cluster(const Context& context, const ClusterRun& wanted) {
+  // Mistakes are better said here, before anybody is asked.
+  if (auto specs = read_specs(context, wanted.files, wanted.assignments); !specs) return context.fail(specs.error());
+  auto leader = connect_to_leader(context);
+  if (!leader) return context.fail(leader.error());
+  ClusterRuns runs(context, wanted, std::move(*leader));
+  int worst = 0;
+  for (const auto& file : wanted.files) {
+    const int code = runs.run(file);
+    if (worst == 0) worst = code;
+    if (runs.stopped()) break;
+  }
+  return worst;
+}
+
+}  // namespace assay
