@@ -1,0 +1,204 @@
+#include <gmock/gmock.h>
+
+#include "cluster_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class ClusterRuns : public ClusterTest {
+ protected:
+  void start(const std::vector<std::string>& agent = {"--allow", "run"}) {
+    leader_.start();
+    agent_.emplace(leader_.start_agent("n1", agent));
+    leader_.expect_state("n1", "online");
+  }
+  AssayCli& cli() { return leader_.cli(); }
+  /// A specification that counts to `steps`, ten a second, and leaves a mark among the processes.
+  std::string counting(int steps) {
+    return cli().write("counting.yaml",
+                       "kind: command\ncommand: \"for i in $(seq " + std::to_string(steps) +
+                           "); do echo step=$i loss=0.$i; sleep 0.1; done # " + kMark + "\"\n");
+  }
+  std::string ask(const std::string& spec) {
+    const auto answer = cli().json({"run", spec, "--node", "n1", "--no-wait"});
+    return std::string(answer.at("result").at("run").as_string());
+  }
+  json::object run_of(const std::string& id) { return cli().json({"show", id}).at("result").as_object(); }
+  std::string state_of_run(const std::string& id) { return std::string(run_of(id).at("state").as_string()); }
+  std::string verdict_of(const std::string& id) { return std::string(run_of(id).at("verdict").as_string()); }
+  /// What the run printed, as the leader has it.
+  std::string logs(const std::string& id) { return cli().run({"logs", id}).out; }
+  bool ends(const std::string& id) {
+    return eventually([&] { return state_of_run(id) == "ended"; });
+  }
+  void expect_all_lines(const std::string& id, int steps) {
+    const auto text = logs(id);
+    for (int i = 1; i <= steps; ++i) {
+      const auto line = "step=" + std::to_string(i) + " ";
+      const auto first = text.find(line);
+      EXPECT_NE(first, std::string::npos) << line << "is lost";
+      EXPECT_EQ(text.find(line, first + 1), std::string::npos) << line << "is there twice";
+    }
+  }
+
+  static constexpr const char* kMark = "mark-86397";
+  std::optional<AssayProcess> agent_;
+};
+
+TEST_F(ClusterRuns, AreRefusedUnlessTheAgentAllowsThem) {
+  start({});
+  int exit_code = -1;
+  const auto doctor = cli().json({"nodes", "doctor", "n1"}, &exit_code);
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_EQ(doctor.at("result").at("state").as_string(), "done");
+  EXPECT_EQ(doctor.at("result").at("answer").at("command").as_string(), "doctor");
+  EXPECT_NE(cli().run({"nodes", "doctor", "nobody"}).exit_code, 0);
+
+  const auto refused = cli().run({"run", counting(1), "--node", "n1"});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.error, HasSubstr("--allow run"));
+  EXPECT_EQ(cli().run({"run", counting(1), "--node", "nobody"}).exit_code, 2);
+  EXPECT_EQ(cli().run({"run", "no-such-file", "--node", "n1"}).exit_code, 2);
+  const auto wrong = cli().run({"run", cli().write("wrong.yaml", "kind: comand\n"), "--node", "n1"});
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_THAT(wrong.error, AllOf(HasSubstr("wrong.yaml:1"), HasSubstr("Did you mean 'command'")));
+}
+
+TEST_F(ClusterRuns, AreDoneByTheNodeAndJudgedAsEverywhere) {
+  start();
+  const auto ran = cli().run({"run", counting(5), "--node", "n1", "--name", "from-afar", "-v"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.error;
+  EXPECT_THAT(ran.out + ran.error, AllOf(HasSubstr("step=5"), HasSubstr("from-afar"), HasSubstr("✔ valid")));
+  const auto record = cli().last_run();
+  EXPECT_EQ(record.at("state").as_string(), "ended");
+  EXPECT_EQ(record.at("placement").at("node").as_string(), "n1");
+  EXPECT_EQ(record.at("metrics").at("loss").to_number<double>(), 0.5);
+  expect_all_lines("@last", 5);
+  EXPECT_EQ(cli().run({"reindex"}).exit_code, 0) << "what arrived is damaged";
+
+  const auto failed = cli().run({"run", cli().write("failing.yaml", "kind: command\ncommand: exit 3\n"), "--node", "n1"});
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_THAT(failed.out, HasSubstr("✘ failed"));
+}
+
+TEST_F(ClusterRuns, CanBeLookedAtWithNothingButTheLeader) {
+  start();
+  const auto id = ask(counting(30));
+  const auto token = leader_.token_file("viewer").string();
+  const std::vector<std::string> leader = {"--leader", leader_.url(), "--token-file", token, "--data", "/nonexistent"};
+  const auto with_leader = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), leader.begin(), leader.end());
+    return cli().run(arguments);
+  };
+  EXPECT_TRUE(eventually([&] { return with_leader({"logs", id}).out.find("step=3") != std::string::npos; }))
+      << "nothing is to be seen while it goes on";
+  EXPECT_EQ(state_of_run(id), "running");
+  const auto followed = with_leader({"logs", "-f", id});
+  EXPECT_THAT(followed.out, HasSubstr("step=30"));
+  EXPECT_THAT(with_leader({"runs"}).out, HasSubstr(id));
+  EXPECT_THAT(with_leader({"show", id}).out, HasSubstr("loss"));
+  EXPECT_THAT(with_leader({"report", id}).out, HasSubstr("counting"));
+  EXPECT_EQ(with_leader({"export", id}).exit_code, 0);
+  const auto refused = with_leader({"tag", id, "best"});
+  EXPECT_NE(refused.exit_code, 0) << "a viewer changes nothing";
+  EXPECT_EQ(cli().run({"tag", id, "best", "--leader", leader_.url(), "--token-file",
+                       leader_.token_file("user").string()})
+                .exit_code,
+            0);
+  EXPECT_THAT(with_leader({"runs", "tag=best"}).out, HasSubstr(id));
+}
+
+TEST_F(ClusterRuns, AreEndedByWhoeverMay) {
+  start();
+  const auto id = ask(counting(100000));
+  const auto waiting = ask(counting(100000));
+  ASSERT_TRUE(eventually([&] { return !processes_with(kMark).empty(); })) << "the run does not start";
+  EXPECT_EQ(state_of_run(waiting), "queued") << "the node's CPUs are in use";
+  EXPECT_EQ(cli().run({"cancel", waiting}).exit_code, 0);
+  EXPECT_EQ(verdict_of(waiting), "interrupted");
+  EXPECT_EQ(cli().run({"cancel", id}).exit_code, 0);
+  EXPECT_TRUE(ends(id));
+  EXPECT_EQ(verdict_of(id), "interrupted");
+  EXPECT_TRUE(eventually([&] { return processes_with(kMark).empty(); })) << "stopped, and it goes on";
+  EXPECT_NE(cli().run({"cancel", id}).exit_code, 0);
+}
+
+TEST_F(ClusterRuns, GoOnWhenNobodyWaitsAnyMore) {
+  start();
+  auto waiting = leader_.start_command("waiting", {"run", counting(100000), "--node", "n1"});
+  ASSERT_TRUE(eventually([&] { return !processes_with(kMark).empty(); })) << "the run does not start";
+  EXPECT_EQ(waiting.terminate(), 1);
+  EXPECT_THAT(waiting.said(), HasSubstr("assay cancel "));
+  EXPECT_FALSE(processes_with(kMark).empty());
+}
+
+TEST_F(ClusterRuns, OfAStudyAreOneStudy) {
+  start();
+  const auto spec = cli().write("study.yaml", "kind: null\nsteps: 20\nrepeat: 3\n");
+  const auto ran = cli().run({"run", spec, "--node", "n1"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.error;
+  EXPECT_THAT(ran.out, HasSubstr("3 of 3 runs valid"));
+}
+
+// The promise of all this: whoever dies at whatever moment, nothing that was told is lost, nothing is done twice, no
+// process is left.
+
+TEST_F(ClusterRuns, SurviveTheirLeader) {
+  start();
+  const auto id = ask(counting(60));
+  for (int i = 0; i < 3; ++i) {
+    const auto seen = "step=" + std::to_string(5 + 10 * i) + " ";
+    ASSERT_TRUE(eventually([&] { return logs(id).find(seen) != std::string::npos; }));
+    leader_.process().kill_now();
+    leader_.start();
+  }
+  EXPECT_TRUE(ends(id));
+  EXPECT_EQ(verdict_of(id), "valid");
+  expect_all_lines(id, 60);
+  EXPECT_EQ(cli().json({"runs"}).at("result").at("runs").as_array().size(), 1U);
+}
+
+TEST_F(ClusterRuns, SurviveALeaderThatIsAwayAtTheirEnd) {
+  start();
+  const auto id = ask(counting(20));
+  ASSERT_TRUE(eventually([&] { return logs(id).find("step=3 ") != std::string::npos; }));
+  leader_.process().kill_now();
+  ASSERT_TRUE(eventually([&] { return processes_with(kMark).empty(); })) << "it waits for its leader";
+  leader_.start();
+  EXPECT_TRUE(ends(id));
+  EXPECT_EQ(verdict_of(id), "valid");
+  expect_all_lines(id, 20);
+}
+
+TEST_F(ClusterRuns, AreInterruptedWithTheirDataWhenTheirAgentDies) {
+  start();
+  const auto id = ask(counting(100000));
+  ASSERT_TRUE(eventually([&] { return logs(id).find("step=10 ") != std::string::npos; }));
+  agent_->kill_now();
+  EXPECT_TRUE(eventually([&] { return processes_with(kMark).empty(); })) << "its workload goes on without it";
+  agent_.emplace(leader_.start_agent("n1", {"--allow", "run"}));
+  EXPECT_TRUE(ends(id));
+  EXPECT_EQ(verdict_of(id), "interrupted");
+  expect_all_lines(id, 10);
+  EXPECT_TRUE(processes_with(kMark).empty()) << "it was begun a second time";
+  EXPECT_EQ(cli().run({"run", counting(2), "--node", "n1"}).exit_code, 0) << "the node gets no further work";
+}
+
+TEST_F(ClusterRuns, WaitForTheirAgent) {
+  start();
+  agent_->kill_now();
+  const auto id = ask(counting(3));
+  leader_.process().kill_now();
+  leader_.start();
+  EXPECT_EQ(state_of_run(id), "queued");
+  agent_.emplace(leader_.start_agent("n1", {"--allow", "run"}));
+  EXPECT_TRUE(ends(id));
+  EXPECT_EQ(verdict_of(id), "valid");
+  expect_all_lines(id, 3);
+}
+
+}  // namespace
+}  // namespace assay
