@@ -231,6 +231,7 @@ TEST_P(PlainAnswers, AreGivenUpWhenNothingMoves) {
   const auto stalled = served_->client({.request_time = milliseconds(100)})->receive({.target = "/many"}, nowhere());
   EXPECT_EQ(stalled.error().kind, ErrorKind::timeout);
   hang = false;
+  served_.reset();  // the source looks at what ends here
 }
 
 TEST_P(PlainAnswers, OnlySuccessGoesToTheSink) {
