@@ -51,6 +51,7 @@ TestServer::TestServer() {
   };
   const RouteOptions at_once{.run_on = RunOn::io_thread};
   shared.workers = &workers;
+  shared.pieces.limit = 100;
   shared.router.get("/", size_of_body, at_once);
   shared.router.get("/a/{b}/{c...}", size_of_body, at_once);
   shared.router.post("/p", size_of_body, at_once);
@@ -99,7 +100,7 @@ std::string statuses(std::string_view input, std::size_t piece) {
     if (requests != 0) std::abort();
   }
   shared.requests_of.clear();
-  if (shared.body_bytes != 0 || shared.unsent_bytes != 0) std::abort();
+  if (shared.body_bytes != 0 || shared.unsent_bytes != 0 || shared.pieces.taken() != 0) std::abort();
   std::string found;
   for (auto at = written.find("HTTP/1.1 "); at != std::string::npos; at = written.find("HTTP/1.1 ", at + 1)) {
     const std::string status = written.substr(at + 9, 3);

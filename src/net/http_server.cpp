@@ -52,6 +52,7 @@ class HttpServer::Core {
         tls_(std::move(tls)),
         sweep_timer_(context_.get_executor()) {
     shared_.limits = options.limits;
+    shared_.pieces.limit = options.limits.piece_bytes;
     shared_.router = std::move(router);
     shared_.workers = &*workers_;
     for (const auto& listener : listeners_) addresses_.push_back(listener.address());

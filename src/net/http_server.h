@@ -21,10 +21,12 @@ struct HttpLimits {
   std::size_t streamed_body_bytes = std::size_t{64} << 30;  ///< the same where the route streams it (413)
   std::size_t all_body_bytes = std::size_t{256} << 20;      ///< of all bodies being received or handled (503)
   std::size_t unsent_bytes = std::size_t{1} << 30;          ///< of all answers that clients have not taken yet (503)
-  std::size_t connections = 4096;                           ///< all together (503)
-  std::size_t connections_of_peer = 4096;                   ///< of one address (503)
-  std::size_t waiting_requests = 512;                       ///< for a free worker (503)
-  std::size_t requests_of_caller = 4096;  ///< at a time, with one Authorization, or without one from one address (429)
+  std::size_t piece_bytes = std::size_t{64}
+                            << 20;         ///< of pulled answers, made and not taken: beyond it callers take turns
+  std::size_t connections = 4096;          ///< all together (503)
+  std::size_t connections_of_peer = 4096;  ///< of one address (503)
+  std::size_t waiting_requests = 512;      ///< for a free worker (503)
+  std::size_t requests_of_caller = 4096;   ///< at a time, with one Authorization, or without one from one address (429)
   /// Of those, the ones with a streamed body: half of the workers, so that nobody takes them all (429).
   std::size_t streams_of_caller = 4;
   /// What a client must send of a streamed body, or take of a pulled one, on average. `body_time` and `write_time` are

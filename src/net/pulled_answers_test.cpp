@@ -148,6 +148,40 @@ TEST_P(PulledAnswers, StoppingDoesNotWaitForThem) {
   wait = false;
 }
 
+TEST_P(PulledAnswers, AllClientsShareOneBudget) {
+  // Room for one piece that is being made: everybody still gets everything, one after the other.
+  serve({}, 3'000'000, {.limits = {.piece_bytes = 1000}});
+  std::vector<std::jthread> clients;
+  for (int i = 0; i < 6; ++i) {
+    clients.emplace_back([this] {
+      Pattern::Check check;
+      const auto got = served_->client()->receive({.target = "/many"}, check.sink());
+      EXPECT_TRUE(got.ok());
+      EXPECT_EQ(check.taken(), 3'000'000U);
+    });
+  }
+}
+
+TEST_P(PulledAnswers, WhoWaitsForItsTurnCanBeStopped) {
+  serve({}, kDownloadBytes, {.limits = {.piece_bytes = 1000}});
+  std::atomic<bool> wait = true;
+  const auto receive = [&] {
+    EXPECT_FALSE(served_->client()
+                     ->receive({.target = "/many"},
+                               [&](std::string_view) -> Result<void> {
+                                 while (wait) std::this_thread::sleep_for(milliseconds(1));
+                                 return {};
+                               })
+                     .ok());
+  };
+  std::jthread first(receive);
+  std::jthread second(receive);
+  ASSERT_TRUE(comes_true([&] { return server().connections() == 2 && last() && last()->given() > 0; }));
+  server().stop(milliseconds(20));
+  EXPECT_EQ(server().connections(), 0U);
+  wait = false;
+}
+
 TEST_P(PlainAnswers, ComeInChunksOrWithTheirLength) {
   serve({.length_known = false}, 5);
   EXPECT_THAT(answer_of(server(), get_and_close("/many")),
@@ -231,6 +265,7 @@ TEST_P(PlainAnswers, AreGivenUpWhenNothingMoves) {
   const auto stalled = served_->client({.request_time = milliseconds(100)})->receive({.target = "/many"}, nowhere());
   EXPECT_EQ(stalled.error().kind, ErrorKind::timeout);
   hang = false;
+  served_.reset();  // the source looks at what ends here
 }
 
 TEST_P(PlainAnswers, OnlySuccessGoesToTheSink) {

@@ -51,7 +51,7 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle_streamed(RequestParse
   request.body_source = pipe;
   bool answered = false;
   // Everything that is referred to lives in this coroutine, which waits until `answered`.
-  const bool taken = shared_.workers->of(match.options).submit([&] {
+  const bool taken = shared_.workers->of(match.options).submit(caller_of(request), [&] {
     outcome.response = call(*match.handler, request);
     asio::post(stream_->executor(), [&] {
       answered = true;
@@ -136,14 +136,15 @@ IoTask<bool> ServerConnection::send_pulled(HttpResponse& response, const HttpReq
   const bool bodiless = has_no_body(response.status);
   if (bodiless) framing.length.reset();
   framing.chunked = framing.chunked && !framing.length && !bodiless;
+  const Maker maker{.caller = caller_of(request),
+                    .workers = shared_.workers ? &shared_.workers->for_pieces(options) : nullptr};
   const bool begun = co_await write(format_response_head(response, framing));
   Result<void> sent = begun ? Result<void>() : client_gone();
   if (begun && !bodiless && request.method != "HEAD") {
-    sent = co_await send_pieces(*response.body_source, options, framing);
+    sent = co_await send_pieces(*response.body_source, maker, framing);
   }
   // Closing what a source has open may take a while.
-  if (shared_.workers)
-    shared_.workers->for_pieces(options).add([gone = std::exchange(response.body_source, nullptr)] {});
+  if (maker.workers) maker.workers->add(maker.caller, [gone = std::exchange(response.body_source, nullptr)] {});
   if (sent) co_return true;
   if (sent.error().kind == ErrorKind::lost_peer) {
     log_debug("{} {}: {}", request.method, request.path, sent.error().text());
@@ -153,12 +154,16 @@ IoTask<bool> ServerConnection::send_pulled(HttpResponse& response, const HttpReq
   co_return false;
 }
 
-IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, const RouteOptions& options,
+IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, const Maker& maker,
                                                    const ResponseFraming& framing) {
   Pace pace(shared_.limits.write_time, shared_.limits.stream_bytes_per_second);
   std::uint64_t left = framing.length.value_or(std::numeric_limits<std::uint64_t>::max());
   for (;;) {
-    auto pulled = co_await pull(source, options);
+    PieceTurn turn(shared_.pieces, maker.caller, kStreamWindow, wakeup_);
+    allow_forever();
+    while (!turn.granted() && !aborted_) co_await wakeup_.wait();
+    if (aborted_) co_return client_gone();
+    auto pulled = co_await pull(source, maker);
     if (aborted_) co_return client_gone();
     if (!pulled) co_return std::move(pulled).error();
     std::optional<std::string> piece = std::move(*pulled);
@@ -172,21 +177,20 @@ IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, const Rou
     left -= last ? 0 : piece->size();
     if (framing.chunked) piece = last ? std::string(kLastChunk) : as_chunk(*piece);
     const std::string framed = std::move(piece).value_or("");
-    // Known, but not refused: one piece of each client's is what there is at most.
-    const Share unsent(shared_.unsent_bytes, framed.size(), std::numeric_limits<std::size_t>::max());
+    turn.resize(framed.size());
     const bool written = co_await write_at_pace(framed, pace);
     if (!written) co_return client_gone();
     if (last) co_return Result<void>();
   }
 }
 
-IoTask<Result<std::optional<std::string>>> ServerConnection::pull(ByteSource& source, const RouteOptions& options) {
-  if (!shared_.workers) co_return next_of(source);
+IoTask<Result<std::optional<std::string>>> ServerConnection::pull(ByteSource& source, const Maker& maker) {
+  if (!maker.workers) co_return next_of(source);
   allow_forever();
   std::optional<Result<std::optional<std::string>>> piece;
   bool done = false;
   // Everything that is referred to lives in this coroutine, which waits until `done`.
-  shared_.workers->for_pieces(options).add([&] {
+  maker.workers->add(maker.caller, [&] {
     piece.emplace(next_of(source));
     asio::post(stream_->executor(), [&] {
       done = true;

@@ -24,11 +24,6 @@ constexpr Nanos kGoodbyeTime = std::chrono::seconds(1);
 // Nobody waits for more than a few things that take minutes.
 constexpr std::size_t kWaitingSlowly = 4;
 
-/// Who asks, as far as a server can tell that knows nothing of tokens.
-std::size_t caller_of(const HttpRequest& request) {
-  return std::hash<std::string_view>()(request.headers.find("Authorization").value_or(request.peer.host));
-}
-
 /// The same caller's streams are counted apart from its requests.
 std::size_t streams_key(std::size_t caller) { return caller ^ 0x9E3779B97F4A7C15U; }
 
@@ -66,6 +61,10 @@ Share& Share::operator=(Share&& other) noexcept {
 
 void Share::give_back() {
   if (taken_) *std::exchange(taken_, nullptr) -= part_;
+}
+
+std::size_t caller_of(const HttpRequest& request) {
+  return std::hash<std::string_view>()(request.headers.find("Authorization").value_or(request.peer.host));
 }
 
 std::string_view ServerShared::date() {
@@ -305,7 +304,7 @@ IoTask<HttpResponse> ServerConnection::run_handler(const Router::Match& match, c
   HttpResponse response;
   bool done = false;
   // Everything that is referred to lives in this coroutine, which waits until `done`.
-  const bool taken = shared_.workers->of(match.options).submit([&] {
+  const bool taken = shared_.workers->of(match.options).submit(caller_of(request), [&] {
     response = call(*match.handler, request);
     asio::post(stream_->executor(), [&] {
       done = true;

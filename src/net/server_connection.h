@@ -12,6 +12,7 @@
 #include "net/input_buffer.h"
 #include "net/io.h"
 #include "net/pace.h"
+#include "net/piece_budget.h"
 #include "net/request_parser.h"
 #include "net/response_head.h"
 #include "net/response_stream.h"
@@ -60,6 +61,9 @@ class Share {
   std::size_t part_ = 0;
 };
 
+/// Who asks, as far as a server can tell that knows nothing of tokens.
+std::size_t caller_of(const HttpRequest& request);
+
 /// What all connections of a server look at. Outlives them.
 struct ServerShared {
   HttpLimits limits;
@@ -71,6 +75,7 @@ struct ServerShared {
   // Taken by requests that are under way; I/O thread only.
   std::size_t body_bytes = 0;
   std::size_t unsent_bytes = 0;
+  PieceBudget pieces;
   std::unordered_map<std::size_t, std::size_t> requests_of;  ///< by caller, as a hash
 
   /// The Date header, made once a second.
@@ -104,6 +109,11 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
     Share stream;  ///< until it was handled
     Share body;    ///< until it was handled
   };
+  /// For whom the pieces of an answer are made, and where.
+  struct Maker {
+    std::size_t caller = 0;
+    WorkerPool* workers = nullptr;  ///< none: on the I/O thread
+  };
   /// What came of a request.
   struct Outcome {
     HttpResponse response;
@@ -135,8 +145,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   IoTask<bool> send(const HttpResponse& response, bool keep_alive, bool head_only);
   IoTask<bool> send_pulled(HttpResponse& response, const HttpRequest& request, const RouteOptions& options,
                            ResponseFraming framing);
-  IoTask<Result<void>> send_pieces(ByteSource& source, const RouteOptions& options, const ResponseFraming& framing);
-  IoTask<Result<std::optional<std::string>>> pull(ByteSource& source, const RouteOptions& options);
+  IoTask<Result<void>> send_pieces(ByteSource& source, const Maker& maker, const ResponseFraming& framing);
+  IoTask<Result<std::optional<std::string>>> pull(ByteSource& source, const Maker& maker);
   IoTask<bool> write_at_pace(std::string_view bytes, Pace& pace);
   IoTask<bool> send_stream(const HttpResponse& response, bool head_only, bool chunked);
   IoTask<bool> pump(ResponseStream& source, bool chunked);

@@ -16,20 +16,20 @@ WorkerPool::~WorkerPool() {
   changed_.notify_all();
 }
 
-bool WorkerPool::submit(std::function<void()> work) {
+bool WorkerPool::submit(std::size_t caller, std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
     if (queue_.size() >= queue_limit_) return false;
-    queue_.push_back(std::move(work));
+    queue_.push(caller, std::move(work));
   }
   changed_.notify_one();
   return true;
 }
 
-void WorkerPool::add(std::function<void()> work) {
+void WorkerPool::add(std::size_t caller, std::function<void()> work) {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
+    queue_.push(caller, std::move(work));
   }
   changed_.notify_one();
 }
@@ -41,8 +41,7 @@ void WorkerPool::run() {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return ending_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      work = std::move(queue_.front());
-      queue_.pop_front();
+      work = queue_.pop();
     }
     work();
   }
