@@ -21,18 +21,16 @@ constexpr Nanos kLongestLease = std::chrono::hours(1);
 
 const ApiParameter kRun{.name = "run", .in = In::path, .description = "The id of the run"};
 const ApiParameter kStudy{.name = "study", .in = In::path, .description = "The id of the study"};
-const ApiParameter kLease{.name = "lease",
-                          .in = In::body,
-                          .description = "The lease, as it was given",
-                          .type = "object",
-                          .required = true};
+const ApiParameter kLease{
+    .name = "lease", .in = In::body, .description = "The lease, as it was given", .type = "object", .required = true};
 const ApiParameter kBefore{.name = "before",
                            .in = In::body,
                            .description = "The hash of the run that was changed: nothing is done if it is another now",
                            .required = true};
-const ApiParameter kWholeRun{.name = "run", .in = In::body, .description = "The run", .type = "object", .required = true};
+const ApiParameter kWholeRun{
+    .name = "run", .in = In::body, .description = "The run", .type = "object", .required = true};
 
-Error mistake(std::string message) { return {.kind = ErrorKind::usage, .message = std::move(message)}; }
+Error bad_request(std::string message) { return {.kind = ErrorKind::usage, .message = std::move(message)}; }
 
 /// What was wrong with a value of ours in a request is the caller's mistake, not a damaged file.
 template <typename T>
@@ -47,7 +45,7 @@ Result<std::uint64_t> natural_in(const HttpRequest& request, std::string_view na
   std::uint64_t number = 0;
   const auto [end, code] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (code != std::errc() || end != text->data() + text->size()) {
-    return mistake(fmt::format("'{}={}' must be a whole number, not negative", name, *text));
+    return bad_request(fmt::format("'{}={}' must be a whole number, not negative", name, *text));
   }
   return number;
 }
@@ -87,7 +85,7 @@ Result<json::value> body_value(const HttpRequest& request) {
 
 Result<Lease> lease_in(const json::value& body, const HttpRequest& request, const Principal& caller) {
   ASSAY_TRY(auto lease, as_usage(lease_from_json(body.get_object().at("lease"))));
-  if (lease.run != request.capture("run")) return mistake("the lease is one of another run");
+  if (lease.run != request.capture("run")) return bad_request("the lease is one of another run");
   ASSAY_CHECK(check_own(caller, lease));
   return lease;
 }
@@ -95,7 +93,7 @@ Result<Lease> lease_in(const json::value& body, const HttpRequest& request, cons
 Result<LeaseTerms> terms_in(const json::value& value, const Principal& caller) {
   ASSAY_TRY(auto terms, as_usage(lease_terms_from_json(value)));
   if (!terms.length || *terms.length <= Nanos(0) || *terms.length > kLongestLease) {
-    return mistake("'length_ns' must be given, and at most an hour");
+    return bad_request("'length_ns' must be given, and at most an hour");
   }
   terms.owner = owner_name(caller, terms.owner);
   return terms;
@@ -130,42 +128,45 @@ HttpResponse bytes_response(std::string bytes) {
 }
 
 void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
-  table.add({.path = "/api/v1/runs",
-             .summary = "Runs, newest first",
-             .parameters = {{.name = "filter", .description = "As `assay runs --filter`: verdict=valid metrics.loss<0.5"},
-                            {.name = "sort", .description = "A field, or metrics.X; -X: descending"},
-                            {.name = "limit", .description = "At most so many", .type = "integer"},
-                            {.name = "offset", .description = "Leave out so many first", .type = "integer"}},
-             .fields = {{"runs", "array"}, {"total", "integer"}},
-             .handle = [&runs, &clock](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               RunQuery query;
-               ASSAY_TRY(query.conditions, parse_conditions(request.query_value("filter").value_or(""), clock.wall()));
-               if (const auto sort = request.query_value("sort")) ASSAY_CHECK(set_sort(query, *sort));
-               ASSAY_TRY(const auto limit, limit_of(request, 100, kMostRows));
-               ASSAY_TRY(const auto offset, natural_in(request, "offset", 0));
-               query.limit = static_cast<std::int64_t>(limit);
-               query.offset = static_cast<std::int64_t>(std::min<std::uint64_t>(offset, INT64_MAX));
-               ASSAY_TRY(const auto page, runs.list_runs(query));
-               return json_response(to_json(page));
-             }});
-  table.add({.method = "POST",
-             .path = "/api/v1/runs/search",
-             .summary = "Runs by a query whose conditions are read already",
-             .parameters = {{.name = "conditions", .in = In::body, .description = "All must hold", .type = "array"},
-                            {.name = "sort", .in = In::body, .description = "A field, or metrics.X"},
-                            {.name = "descending", .in = In::body, .description = "The largest first", .type = "boolean"},
-                            {.name = "limit", .in = In::body, .description = "-1: all", .type = "integer"},
-                            {.name = "offset", .in = In::body, .description = "Left out first", .type = "integer"}},
-             .fields = {{"runs", "array"}, {"total", "integer"}},
-             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto body, body_value(request));
-               ASSAY_TRY(const auto query, as_usage(run_query_from_json(body)));
-               ASSAY_TRY(const auto page, runs.list_runs(query));
-               return json_response(to_json(page));
-             }});
+  table.add(
+      {.path = "/api/v1/runs",
+       .summary = "Runs, newest first",
+       .parameters = {{.name = "filter", .description = "As `assay runs --filter`: verdict=valid metrics.loss<0.5"},
+                      {.name = "sort", .description = "A field, or metrics.X; -X: descending"},
+                      {.name = "limit", .description = "At most so many", .type = "integer"},
+                      {.name = "offset", .description = "Leave out so many first", .type = "integer"}},
+       .fields = {{"runs", "array"}, {"total", "integer"}},
+       .handle = [&runs, &clock](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+         RunQuery query;
+         ASSAY_TRY(query.conditions, parse_conditions(request.query_value("filter").value_or(""), clock.wall()));
+         if (const auto sort = request.query_value("sort")) ASSAY_CHECK(set_sort(query, *sort));
+         ASSAY_TRY(const auto limit, limit_of(request, 100, kMostRows));
+         ASSAY_TRY(const auto offset, natural_in(request, "offset", 0));
+         query.limit = static_cast<std::int64_t>(limit);
+         query.offset = static_cast<std::int64_t>(std::min<std::uint64_t>(offset, INT64_MAX));
+         ASSAY_TRY(const auto page, runs.list_runs(query));
+         return json_response(to_json(page));
+       }});
+  table.add(
+      {.method = "POST",
+       .path = "/api/v1/runs/search",
+       .summary = "Runs by a query whose conditions are read already",
+       .parameters = {{.name = "conditions", .in = In::body, .description = "All must hold", .type = "array"},
+                      {.name = "sort", .in = In::body, .description = "A field, or metrics.X"},
+                      {.name = "descending", .in = In::body, .description = "The largest first", .type = "boolean"},
+                      {.name = "limit", .in = In::body, .description = "-1: all", .type = "integer"},
+                      {.name = "offset", .in = In::body, .description = "Left out first", .type = "integer"}},
+       .fields = {{"runs", "array"}, {"total", "integer"}},
+       .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+         ASSAY_TRY(const auto body, body_value(request));
+         ASSAY_TRY(const auto query, as_usage(run_query_from_json(body)));
+         ASSAY_TRY(const auto page, runs.list_runs(query));
+         return json_response(to_json(page));
+       }});
   table.add({.path = "/api/v1/runs/changes",
              .summary = "Which runs were added, changed or removed after a number",
-             .parameters = {{.name = "since", .description = "That number; without it, nothing but the newest",
+             .parameters = {{.name = "since",
+                             .description = "That number; without it, nothing but the newest",
                              .type = "integer"},
                             {.name = "limit", .description = "At most so many", .type = "integer"}},
              .fields = {{"changes", "array"}, {"newest", "integer"}},
@@ -189,13 +190,14 @@ void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
 }
 
 void add_single_runs(ApiTable& table, RunStore& runs) {
-  add_for_nodes_too(table, runs, {.path = "/api/v1/runs/{run}",
-             .summary = "Everything about a run but its events, points and output",
-             .parameters = {kRun},
-             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto run, runs.find_run(request.capture("run")));
-               return json_response(to_json(run));
-             }});
+  add_for_nodes_too(table, runs,
+                    {.path = "/api/v1/runs/{run}",
+                     .summary = "Everything about a run but its events, points and output",
+                     .parameters = {kRun},
+                     .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+                       ASSAY_TRY(const auto run, runs.find_run(request.capture("run")));
+                       return json_response(to_json(run));
+                     }});
   table.add({.method = "PUT",
              .path = "/api/v1/runs/{run}",
              .scope = Scope::run,
@@ -216,54 +218,57 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
                ASSAY_CHECK(runs.remove_run(request.capture("run")));
                return json_response(json::object{{"removed", request.capture("run")}});
              }});
-  table.add({.method = "POST",
-             .path = "/api/v1/runs/{run}/curves",
-             .summary = "Series of a run at a width: exact figures of each bucket, by step or by time",
-             .parameters = {kRun,
-                            {.name = "names", .in = In::body, .description = "Of series; none: all", .type = "array"},
-                            {.name = "axis", .in = In::body, .description = "step or time"},
-                            {.name = "from", .in = In::body, .description = "A step, or nanoseconds", .type = "integer"},
-                            {.name = "to", .in = In::body, .description = "Up to here, without it", .type = "integer"},
-                            {.name = "width", .in = In::body, .description = "Buckets at most", .type = "integer"}},
-             .fields = {{"curves", "array"}},
-             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto body, body_value(request));
-               ASSAY_TRY(const auto question, as_usage(curve_question_from_json(body)));
-               ASSAY_TRY(const auto curves, runs.read_curves(request.capture("run"), question));
-               return json_response(list_to_json("curves", curves));
-             }});
+  table.add(
+      {.method = "POST",
+       .path = "/api/v1/runs/{run}/curves",
+       .summary = "Series of a run at a width: exact figures of each bucket, by step or by time",
+       .parameters = {kRun,
+                      {.name = "names", .in = In::body, .description = "Of series; none: all", .type = "array"},
+                      {.name = "axis", .in = In::body, .description = "step or time"},
+                      {.name = "from", .in = In::body, .description = "A step, or nanoseconds", .type = "integer"},
+                      {.name = "to", .in = In::body, .description = "Up to here, without it", .type = "integer"},
+                      {.name = "width", .in = In::body, .description = "Buckets at most", .type = "integer"}},
+       .fields = {{"curves", "array"}},
+       .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+         ASSAY_TRY(const auto body, body_value(request));
+         ASSAY_TRY(const auto question, as_usage(curve_question_from_json(body)));
+         ASSAY_TRY(const auto curves, runs.read_curves(request.capture("run"), question));
+         return json_response(list_to_json("curves", curves));
+       }});
 }
 
 void add_leases(ApiTable& table, RunStore& runs) {
-  table.add({.method = "POST",
-             .path = "/api/v1/runs/recorded",
-             .scope = Scope::run,
-             .summary = "A new run that the caller records itself; with `terms` it is the caller's at once",
-             .parameters = {kWholeRun,
-                            {.name = "terms", .in = In::body, .description = "Of its lease", .type = "object"}},
-             .fields = {{"run", "object"}, {"lease", "object"}},
-             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto body, body_value(request));
-               ASSAY_TRY(auto run, as_usage(run_from_json(body.get_object().at("run"))));
-               json::object answer;
-               if (const auto* value = body.get_object().if_contains("terms")) {
-                 ASSAY_TRY(const auto terms, terms_in(*value, caller));
-                 ASSAY_TRY(const auto lease, runs.create_run(run, terms));
-                 answer["lease"] = to_json(lease);
-               } else {
-                 ASSAY_CHECK(runs.add_run(run));
-               }
-               answer["run"] = to_json(run);
-               return json_response(answer);
-             }});
-  add_for_nodes_too(table, runs, {.path = "/api/v1/runs/{run}/lease",
-             .summary = "Whose the run is: the last lease, good or not; null where there is none",
-             .parameters = {kRun},
-             .fields = {{"lease", "object"}},
-             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto lease, runs.find_lease(request.capture("run")));
-               return json_response(json::object{{"lease", lease ? json::value(to_json(*lease)) : json::value()}});
-             }});
+  table.add(
+      {.method = "POST",
+       .path = "/api/v1/runs/recorded",
+       .scope = Scope::run,
+       .summary = "A new run that the caller records itself; with `terms` it is the caller's at once",
+       .parameters = {kWholeRun, {.name = "terms", .in = In::body, .description = "Of its lease", .type = "object"}},
+       .fields = {{"run", "object"}, {"lease", "object"}},
+       .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+         ASSAY_TRY(const auto body, body_value(request));
+         ASSAY_TRY(auto run, as_usage(run_from_json(body.get_object().at("run"))));
+         json::object answer;
+         if (const auto* value = body.get_object().if_contains("terms")) {
+           ASSAY_TRY(const auto terms, terms_in(*value, caller));
+           ASSAY_TRY(const auto lease, runs.create_run(run, terms));
+           answer["lease"] = to_json(lease);
+         } else {
+           ASSAY_CHECK(runs.add_run(run));
+         }
+         answer["run"] = to_json(run);
+         return json_response(answer);
+       }});
+  add_for_nodes_too(
+      table, runs,
+      {.path = "/api/v1/runs/{run}/lease",
+       .summary = "Whose the run is: the last lease, good or not; null where there is none",
+       .parameters = {kRun},
+       .fields = {{"lease", "object"}},
+       .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+         ASSAY_TRY(const auto lease, runs.find_lease(request.capture("run")));
+         return json_response(json::object{{"lease", lease ? json::value(to_json(*lease)) : json::value()}});
+       }});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/lease",
              .scope = Scope::run,
@@ -277,50 +282,57 @@ void add_leases(ApiTable& table, RunStore& runs) {
                ASSAY_TRY(const auto lease, runs.take_run(request.capture("run"), terms));
                return json_response(to_json(lease));
              }});
-  add_for_nodes_too(table, runs, {.method = "POST",
-             .path = "/api/v1/runs/{run}/lease/renew",
-             .scope = Scope::run,
-             .summary = "The same lease, good for so long from now on",
-             .parameters = {kRun, kLease,
-                            {.name = "length_ns", .in = In::body, .description = "How long", .type = "integer"}},
-             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto body, body_value(request));
-               ASSAY_TRY(const auto lease, lease_in(body, request, caller));
-               JsonFields fields(body, "body");
-               const Nanos length(fields.integer("length_ns"));
-               ASSAY_CHECK(as_usage(fields.finish()));
-               ASSAY_TRY(const auto renewed, runs.renew_lease(lease, std::min(length, kLongestLease)));
-               return json_response(to_json(renewed));
-             }});
-  add_for_nodes_too(table, runs, {.method = "POST",
-             .path = "/api/v1/runs/{run}/lease/release",
-             .scope = Scope::run,
-             .summary = "Give a run up; with `close` it is interrupted and has ended",
-             .parameters = {kRun, kLease,
-                            {.name = "close", .in = In::body, .description = "Nobody goes on", .type = "boolean"}},
-             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto body, body_value(request));
-               ASSAY_TRY(const auto lease, lease_in(body, request, caller));
-               JsonFields fields(body, "body");
-               if (fields.boolean_or("close", false) && lease.journal == kOwnersJournal) {
-                 ASSAY_CHECK(close_interrupted(runs, lease, lease.owner, SystemClock().wall()));
-               } else {
-                 runs.give_up(lease);
-               }
-               return json_response(json::object{});
-             }});
-  add_for_nodes_too(table, runs, {.method = "PUT",
-             .path = "/api/v1/runs/{run}/owned",
-             .scope = Scope::run,
-             .summary = "Change a run as its owner: its state, verdict and results",
-             .parameters = {kRun, kLease, kWholeRun, kBefore},
-             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto body, body_value(request));
-               ASSAY_TRY(const auto lease, lease_in(body, request, caller));
-               ASSAY_TRY(const auto change, replacement_in(body));
-               ASSAY_TRY(const auto run, runs.change_owned(lease, change));
-               return json_response(to_json(run));
-             }});
+  add_for_nodes_too(
+      table, runs,
+      {.method = "POST",
+       .path = "/api/v1/runs/{run}/lease/renew",
+       .scope = Scope::run,
+       .summary = "The same lease, good for so long from now on",
+       .parameters = {kRun,
+                      kLease,
+                      {.name = "length_ns", .in = In::body, .description = "How long", .type = "integer"}},
+       .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+         ASSAY_TRY(const auto body, body_value(request));
+         ASSAY_TRY(const auto lease, lease_in(body, request, caller));
+         JsonFields fields(body, "body");
+         const Nanos length(fields.integer("length_ns"));
+         ASSAY_CHECK(as_usage(fields.finish()));
+         ASSAY_TRY(const auto renewed, runs.renew_lease(lease, std::min(length, kLongestLease)));
+         return json_response(to_json(renewed));
+       }});
+  add_for_nodes_too(
+      table, runs,
+      {.method = "POST",
+       .path = "/api/v1/runs/{run}/lease/release",
+       .scope = Scope::run,
+       .summary = "Give a run up; with `close` it is interrupted and has ended",
+       .parameters = {kRun,
+                      kLease,
+                      {.name = "close", .in = In::body, .description = "Nobody goes on", .type = "boolean"}},
+       .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+         ASSAY_TRY(const auto body, body_value(request));
+         ASSAY_TRY(const auto lease, lease_in(body, request, caller));
+         JsonFields fields(body, "body");
+         if (fields.boolean_or("close", false) && lease.journal == kOwnersJournal) {
+           ASSAY_CHECK(close_interrupted(runs, lease, lease.owner, SystemClock().wall()));
+         } else {
+           runs.give_up(lease);
+         }
+         return json_response(json::object{});
+       }});
+  add_for_nodes_too(table, runs,
+                    {.method = "PUT",
+                     .path = "/api/v1/runs/{run}/owned",
+                     .scope = Scope::run,
+                     .summary = "Change a run as its owner: its state, verdict and results",
+                     .parameters = {kRun, kLease, kWholeRun, kBefore},
+                     .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+                       ASSAY_TRY(const auto body, body_value(request));
+                       ASSAY_TRY(const auto lease, lease_in(body, request, caller));
+                       ASSAY_TRY(const auto change, replacement_in(body));
+                       ASSAY_TRY(const auto run, runs.change_owned(lease, change));
+                       return json_response(to_json(run));
+                     }});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/join",
              .scope = Scope::run,
@@ -337,42 +349,45 @@ void add_leases(ApiTable& table, RunStore& runs) {
 }
 
 void add_journals(ApiTable& table, RunStore& runs) {
-  add_for_nodes_too(table, runs, {.method = "POST",
-             .path = "/api/v1/runs/{run}/frames",
-             .scope = Scope::run,
-             .summary = "Append frames to a journal; what is there already is not written again",
-             .parameters = {kRun,
-                            {.name = "journal", .description = "Of the lease", .required = true},
-                            {.name = "owner", .description = "Of the lease", .required = true},
-                            {.name = "epoch", .description = "Of the lease", .type = "integer", .required = true},
-                            {.name = "offset", .description = "Where they belong", .type = "integer", .required = true},
-                            {.name = "renew_ns", .description = "Renew the lease, too", .type = "integer"}},
-             .body = Body::bytes,
-             .fields = {{"size", "integer"}},
-             .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
-               Lease lease{.run = std::string(request.capture("run")),
-                           .journal = std::string(*request.query_value("journal")),
-                           .owner = std::string(*request.query_value("owner"))};
-               ASSAY_CHECK(check_own(caller, lease));
-               ASSAY_TRY(lease.epoch, natural_in(request, "epoch", 0));
-               ASSAY_TRY(const auto offset, natural_in(request, "offset", 0));
-               ASSAY_TRY(const auto renew, natural_in(request, "renew_ns", 0));
-               ASSAY_TRY(const auto size, runs.append_frames(lease, offset, request.body));
-               if (renew > 0) {
-                 lease.expires = WallTime();  // a lease that runs out, whenever that is
-                 const Nanos length(static_cast<std::int64_t>(std::min<std::uint64_t>(renew, kLongestLease.count())));
-                 ASSAY_CHECK(runs.renew_lease(lease, length));
-               }
-               return json_response(json::object{{"size", size}});
-             }});
-  add_for_nodes_too(table, runs, {.path = "/api/v1/runs/{run}/journals",
-             .summary = "What a run's processes have recorded: names, sizes, whether more may come",
-             .parameters = {kRun},
-             .fields = {{"journals", "array"}},
-             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto journals, runs.journals(request.capture("run")));
-               return json_response(list_to_json("journals", journals));
-             }});
+  add_for_nodes_too(
+      table, runs,
+      {.method = "POST",
+       .path = "/api/v1/runs/{run}/frames",
+       .scope = Scope::run,
+       .summary = "Append frames to a journal; what is there already is not written again",
+       .parameters = {kRun,
+                      {.name = "journal", .description = "Of the lease", .required = true},
+                      {.name = "owner", .description = "Of the lease", .required = true},
+                      {.name = "epoch", .description = "Of the lease", .type = "integer", .required = true},
+                      {.name = "offset", .description = "Where they belong", .type = "integer", .required = true},
+                      {.name = "renew_ns", .description = "Renew the lease, too", .type = "integer"}},
+       .body = Body::bytes,
+       .fields = {{"size", "integer"}},
+       .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+         Lease lease{.run = std::string(request.capture("run")),
+                     .journal = std::string(*request.query_value("journal")),
+                     .owner = std::string(*request.query_value("owner"))};
+         ASSAY_CHECK(check_own(caller, lease));
+         ASSAY_TRY(lease.epoch, natural_in(request, "epoch", 0));
+         ASSAY_TRY(const auto offset, natural_in(request, "offset", 0));
+         ASSAY_TRY(const auto renew, natural_in(request, "renew_ns", 0));
+         ASSAY_TRY(const auto size, runs.append_frames(lease, offset, request.body));
+         if (renew > 0) {
+           lease.expires = WallTime();  // a lease that runs out, whenever that is
+           const Nanos length(static_cast<std::int64_t>(std::min<std::uint64_t>(renew, kLongestLease.count())));
+           ASSAY_CHECK(runs.renew_lease(lease, length));
+         }
+         return json_response(json::object{{"size", size}});
+       }});
+  add_for_nodes_too(table, runs,
+                    {.path = "/api/v1/runs/{run}/journals",
+                     .summary = "What a run's processes have recorded: names, sizes, whether more may come",
+                     .parameters = {kRun},
+                     .fields = {{"journals", "array"}},
+                     .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+                       ASSAY_TRY(const auto journals, runs.journals(request.capture("run")));
+                       return json_response(list_to_json("journals", journals));
+                     }});
   table.add({.path = "/api/v1/runs/{run}/journals/{journal}",
              .summary = "Frames of a journal, as they were appended",
              .parameters = {kRun,
@@ -412,16 +427,17 @@ void add_artifacts(ApiTable& table, RunStore& runs) {
                response.body_source = std::move(source);
                return response;
              }});
-  add_for_nodes_too(table, runs, {.method = "PUT",
-             .path = "/api/v1/runs/{run}/artifacts/{name}",
-             .scope = Scope::run,
-             .summary = "Keep a file with a run; it may be of any size",
-             .parameters = {kRun, name},
-             .body = Body::streamed,
-             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               ASSAY_CHECK(runs.attach(request.capture("run"), request.capture("name"), *request.body_source));
-               return json_response(json::object{{"name", request.capture("name")}});
-             }});
+  add_for_nodes_too(table, runs,
+                    {.method = "PUT",
+                     .path = "/api/v1/runs/{run}/artifacts/{name}",
+                     .scope = Scope::run,
+                     .summary = "Keep a file with a run; it may be of any size",
+                     .parameters = {kRun, name},
+                     .body = Body::streamed,
+                     .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+                       ASSAY_CHECK(runs.attach(request.capture("run"), request.capture("name"), *request.body_source));
+                       return json_response(json::object{{"name", request.capture("name")}});
+                     }});
 }
 
 void add_studies(ApiTable& table, RunStore& runs) {
@@ -465,7 +481,7 @@ void add_studies(ApiTable& table, RunStore& runs) {
                std::size_t entry = 0;
                const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), entry);
                if (code != std::errc() || end != text.data() + text.size()) {
-                 return mistake(fmt::format("'{}' is no place in a plan", text));
+                 return bad_request(fmt::format("'{}' is no place in a plan", text));
                }
                ASSAY_CHECK(runs.note_planned_run(request.capture("study"), entry, run));
                return json_response(json::object{{"run", run}});
