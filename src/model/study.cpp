@@ -2,6 +2,33 @@
 
 namespace assay {
 
+json::object to_json(const PlannedRun& planned) {
+  json::object object{{"variant", planned.variant},
+                      {"repeat", planned.repeat},
+                      {"configuration", planned.configuration},
+                      {"ranks", planned.ranks},
+                      {"nodes", planned.nodes}};
+  if (!planned.node.empty()) object["node"] = planned.node;
+  if (!planned.run.empty()) object["run"] = planned.run;
+  object["spec"] = planned.spec;
+  return object;
+}
+
+Result<PlannedRun> planned_run_from_json(const json::value& value) {
+  JsonFields fields(value, "planned run");
+  PlannedRun planned;
+  planned.variant = fields.text("variant");
+  planned.repeat = fields.small_integer("repeat");
+  planned.configuration = fields.small_integer_or("configuration", 0);
+  planned.ranks = fields.small_integer_or("ranks", 1);
+  planned.nodes = fields.small_integer_or("nodes", 1);
+  planned.node = fields.text_or("node", "");
+  planned.run = fields.text_or("run", "");
+  planned.spec = fields.object_or_empty("spec");
+  ASSAY_CHECK(fields.finish());
+  return planned;
+}
+
 json::object to_json(const Study& study) {
   json::object object{
       {"schema", kStudySchema},
@@ -13,17 +40,7 @@ json::object to_json(const Study& study) {
       {"spec_hash", study.spec_hash},
   };
   auto& plan = object["plan"].emplace_array();
-  for (const auto& planned : study.plan) {
-    json::object entry{{"variant", planned.variant},
-                       {"repeat", planned.repeat},
-                       {"configuration", planned.configuration},
-                       {"ranks", planned.ranks},
-                       {"nodes", planned.nodes}};
-    if (!planned.node.empty()) entry["node"] = planned.node;
-    if (!planned.run.empty()) entry["run"] = planned.run;
-    entry["spec"] = planned.spec;
-    plan.push_back(std::move(entry));
-  }
+  for (const auto& planned : study.plan) plan.push_back(to_json(planned));
   if (study.flags.empty()) return object;
   auto& flags = object["flags"].emplace_array();
   for (const auto& flag : study.flags) flags.push_back(to_json(flag));
@@ -41,17 +58,7 @@ Result<Study> study_from_json(const json::value& value) {
   study.source = fields.text_or("source", "");
   study.spec_hash = fields.text_or("spec_hash", "");
   for (const auto& item : fields.array_or_empty("plan")) {
-    JsonFields entry(item, "planned run");
-    PlannedRun planned;
-    planned.variant = entry.text("variant");
-    planned.repeat = entry.small_integer("repeat");
-    planned.configuration = entry.small_integer_or("configuration", 0);
-    planned.ranks = entry.small_integer_or("ranks", 1);
-    planned.nodes = entry.small_integer_or("nodes", 1);
-    planned.node = entry.text_or("node", "");
-    planned.run = entry.text_or("run", "");
-    planned.spec = entry.object_or_empty("spec");
-    ASSAY_CHECK(entry.finish());
+    ASSAY_TRY(auto planned, planned_run_from_json(item));
     study.plan.push_back(std::move(planned));
   }
   for (const auto& flag : fields.array_or_empty("flags")) study.flags.push_back(flag_from_json(flag, fields));

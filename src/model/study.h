@@ -36,6 +36,8 @@ struct Study {
 
 constexpr int kStudySchema = 1;
 
+json::object to_json(const PlannedRun& planned);
+Result<PlannedRun> planned_run_from_json(const json::value& value);
 json::object to_json(const Study& study);
 Result<Study> study_from_json(const json::value& value);
 
