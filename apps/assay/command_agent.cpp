@@ -12,8 +12,11 @@
 #include "base/units.h"
 #include "commands.h"
 #include "gpu_source.h"
+#include "launch/local/local_launcher.h"
 #include "program_pages.h"
+#include "run_services.h"
 #include "stop_signals.h"
+#include "store/local/local_store.h"
 #include "telemetry/procfs/procfs_source.h"
 #include "telemetry/replay/replay_source.h"
 
@@ -55,18 +58,36 @@ Result<Nanos> parse_period(std::string_view option, const std::string& text) {
   return *period;
 }
 
-Result<std::set<Command::Kind>> parse_allowed(const std::string& text) {
-  std::set<Command::Kind> allowed;
+struct Allowed {
+  std::set<Command::Kind> commands;
+  bool runs = false;
+};
+
+Result<Allowed> parse_allowed(const std::string& text) {
+  Allowed allowed;
   if (text == "none") return allowed;
   for (const auto word : split(text, ',')) {
-    const auto kind = command_kind_from(trim(word));
-    // Who may start runs may stop them: `stop` is nothing to allow.
-    if (!kind || *kind == Command::Kind::stop) {
+    if (trim(word) == "run") {
+      allowed.runs = true;
+    } else if (const auto kind = command_kind_from(trim(word))) {
+      allowed.commands.insert(*kind);
+    } else {
       return bad_option("--allow", text, "is not a list of doctor and run, nor none.");
     }
-    allowed.insert(*kind);
   }
   return allowed;
+}
+
+/// Runs for the leader are done like those of `assay run` here, and kept beside the agent's state until it has them.
+Result<JobServices> make_job_services(const AgentArguments& arguments, const fs::path& state) {
+  ASSAY_TRY(auto store, open_local_store(state / "runs").within("opening the store of this node's runs"));
+  return JobServices{.store = std::move(store),
+                     .launcher = make_local_launcher(),
+                     .programs = find_programs(),
+                     .describe_machine = describe_this_machine,
+                     .make_sources = [with_gpus = !arguments.no_gpu](std::optional<pid_t> workload) {
+                       return run_sources(workload, with_gpus);
+                     }};
 }
 
 /// The service manager has checked who may read the credentials it hands over, and shows modes of its own.
@@ -93,7 +114,8 @@ Result<std::vector<std::unique_ptr<MetricSource>>> make_sources(const AgentArgum
   return sources;
 }
 
-Result<ReportingOptions> make_reporting(const Context& context, const AgentArguments& arguments) {
+Result<ReportingOptions> make_reporting(const Context& context, const AgentArguments& arguments,
+                                        const fs::path& state) {
   ReportingOptions reporting;
   ASSAY_TRY(reporting.url, parse_url(context.leader.url));
   ASSAY_CHECK(check_transport(reporting.url, arguments.insecure));
@@ -111,7 +133,9 @@ Result<ReportingOptions> make_reporting(const Context& context, const AgentArgum
     ASSAY_TRY(reporting.trust.fingerprint, parse_fingerprint(arguments.fingerprint));
   }
   reporting.trust.ca_file = arguments.ca_file;
-  ASSAY_TRY(reporting.allow, parse_allowed(arguments.allow));
+  ASSAY_TRY(const auto allowed, parse_allowed(arguments.allow));
+  reporting.allow = allowed.commands;
+  if (allowed.runs) ASSAY_TRY(reporting.jobs, make_job_services(arguments, state));
   const auto limit = parse_bytes(arguments.spool_limit);
   if (!limit) return bad_option("--spool-limit", arguments.spool_limit, limit.error().message);
   if (limit->count < std::int64_t{1} << 20) return bad_option("--spool-limit", arguments.spool_limit, "is below 1MiB.");
@@ -129,7 +153,7 @@ Result<AgentOptions> make_options(const Context& context, const AgentArguments& 
   if (!arguments.record.empty()) options.record = arguments.record;
   options.simulated = !arguments.replay.empty();
   if (!context.leader.url.empty()) {
-    ASSAY_TRY(options.reporting, make_reporting(context, arguments));
+    ASSAY_TRY(options.reporting, make_reporting(context, arguments, options.state));
   } else if (!options.record) {
     return Error{.kind = ErrorKind::usage,
                  .message = "nothing to do: neither a leader nor a recording was named",

@@ -36,21 +36,23 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
                 : ""};
 }
 
+std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> workload, bool with_gpus) {
+  std::vector<std::unique_ptr<MetricSource>> sources;
+  sources.push_back(make_procfs_source({}));
+  if (workload) sources.push_back(make_process_tree_source(*workload));
+  if (with_gpus && has_nvidia_gpu()) sources.push_back(make_gpu_source());
+  return sources;
+}
+
 RunServices make_services(const Context& context, RunStore& store, Launcher& launcher, RunObserver& observer,
                           int stop_fd, bool with_gpus) {
-  return RunServices{.store = store,
-                     .launcher = launcher,
-                     .clock = context.clock,
-                     .observer = observer,
-                     .make_sources =
-                         [with_gpus](std::optional<pid_t> workload) {
-                           std::vector<std::unique_ptr<MetricSource>> sources;
-                           sources.push_back(make_procfs_source({}));
-                           if (workload) sources.push_back(make_process_tree_source(*workload));
-                           if (with_gpus && has_nvidia_gpu()) sources.push_back(make_gpu_source());
-                           return sources;
-                         },
-                     .stop_fd = stop_fd};
+  return RunServices{
+      .store = store,
+      .launcher = launcher,
+      .clock = context.clock,
+      .observer = observer,
+      .make_sources = [with_gpus](std::optional<pid_t> workload) { return run_sources(workload, with_gpus); },
+      .stop_fd = stop_fd};
 }
 
 Programs find_programs() {

@@ -17,6 +17,9 @@ namespace assay {
 Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<std::string>& files,
                                      const std::vector<std::string>& assignments);
 
+/// What is measured beside a run: the host, the workload's processes, the GPUs.
+std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> workload, bool with_gpus);
+
 /// Everything that a run on this machine needs: the store, the launcher, the host's metric sources, the clock.
 /// `with_gpus`: false for all but one process of a job on this machine, since one reads them all.
 RunServices make_services(const Context& context, RunStore& store, Launcher& launcher, RunObserver& observer,

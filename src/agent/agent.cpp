@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/log.h"
+#include "client/leader_runs.h"
 
 namespace assay {
 namespace {
@@ -19,11 +20,15 @@ constexpr Nanos kPatience = 100ms;
 constexpr Nanos kNoticePeriod = 1s;
 /// What a leader that is there gets for the last batches.
 constexpr Nanos kLastWords = 2s;
+/// The same for the last of runs that were ended.
+constexpr Nanos kLastFrames = 5s;
+/// A piece of a journal over a slow network.
+constexpr Nanos kRunRequestTime = 30s;
 
-std::vector<std::string> names_of(const std::set<Command::Kind>& kinds) {
+std::vector<std::string> allowed_by(const ReportingOptions& reporting) {
   std::vector<std::string> names;
-  names.reserve(kinds.size());
-  for (const auto kind : kinds) names.emplace_back(name_of(kind));
+  for (const auto kind : reporting.allow) names.emplace_back(name_of(kind));
+  if (reporting.jobs) names.emplace_back("run");
   return names;
 }
 
@@ -88,7 +93,7 @@ Result<void> Agent::start_reporting(std::vector<std::string> source_names) {
   UplinkOptions uplink{.access = access, .first_pause = reporting.first_pause};
   uplink.introduction = {.period = options_.period,
                          .facts = reporting.facts,
-                         .allow = names_of(reporting.allow),
+                         .allow = allowed_by(reporting),
                          .sources = std::move(source_names)};
   uplink.on_period = [this](Nanos period) { leader_period_ns_ = period.count(); };
   uplink.on_refused = [this](const Error& error) {
@@ -97,26 +102,43 @@ Result<void> Agent::start_reporting(std::vector<std::string> source_names) {
     fail(error);
   };
   ASSAY_TRY(uplink_, Uplink::start(std::move(uplink), *outbox_));
+  if (reporting.jobs) ASSAY_CHECK(start_jobs(access));
   if (reporting.allow.empty()) return {};
   ExecutorOptions executor{.access = access,
                            .self = reporting.self,
-                           .folder = options_.state / "runs",
                            .allow = reporting.allow,
+                           .measuring = [this] { return jobs_ && jobs_->running(); },
                            .first_pause = reporting.first_pause};
   ASSAY_TRY(commands_, Commands::start({.executor = std::move(executor),
                                         .arrivals = [this] { return uplink_->state().arrivals; }}));
   return {};
 }
 
+Result<void> Agent::start_jobs(const LeaderAccess& access) {
+  ASSAY_TRY(auto connection, connect_to_leader(access, kRunRequestTime));
+  ASSAY_TRY(jobs_, JobKeeper::start({.access = access,
+                                     .arrivals = [this] { return uplink_->state().arrivals; },
+                                     .services = *options_.reporting->jobs,
+                                     .clock = clock_,
+                                     .connection = connection,
+                                     .leader = open_leader_runs(connection),
+                                     .first_pause = options_.reporting->first_pause}));
+  return {};
+}
+
 Agent::~Agent() {
+  if (jobs_) jobs_->stop(Nanos(0));
   stopping_ = true;
   if (sampler_) sampler_->stop();
   if (thread_) thread_->stop();
   commands_.reset();
+  jobs_.reset();
   uplink_.reset();
 }
 
 void Agent::stop() {
+  // The node is watched, and says so, until its last run has ended.
+  if (jobs_) jobs_->stop(kLastFrames);
   stopping_ = true;
   if (sampler_) sampler_->stop();
   if (thread_) thread_->stop();
@@ -204,7 +226,7 @@ void Agent::beat() {
 
 void Agent::look_for_runs() {
   next_look_ = clock_.now() + kNoticePeriod;
-  const bool under_way = (commands_ && commands_->running()) || !runs_on_this_machine(options_.notices).empty();
+  const bool under_way = (jobs_ && jobs_->running()) || !runs_on_this_machine(options_.notices).empty();
   if (under_way == run_under_way_) return;
   run_under_way_ = under_way;
   // What changes slowly is read at both ends of a run, whose difference is of interest.

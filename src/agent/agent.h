@@ -11,6 +11,7 @@
 
 #include "agent/commands.h"
 #include "agent/grid_collector.h"
+#include "agent/job_keeper.h"
 #include "agent/leader_access.h"
 #include "agent/outbox.h"
 #include "agent/run_notice.h"
@@ -36,6 +37,7 @@ struct ReportingOptions {
   std::optional<std::string> join_secret;
   std::map<std::string, std::string> facts;                 ///< see node_facts.h
   std::set<Command::Kind> allow = {Command::Kind::doctor};  ///< none: no commands are listened for
+  std::optional<JobServices> jobs;                          ///< absent: no runs are done for the leader
   std::vector<std::string> self;                            ///< the program that carries commands out
   Bytes spool_limit{std::int64_t{256} << 20};
   Nanos first_pause = std::chrono::milliseconds(500);
@@ -70,7 +72,8 @@ class Agent {
   /// As `stop`, but leaves at once what is in memory: as if it was killed.
   ~Agent();
 
-  /// Sends what it can, keeps the rest on the disk, and ends all threads: within seconds, unless a run has to be ended.
+  /// Ends runs, sends what it can, keeps the rest on the disk, and ends all threads: within seconds, unless a run takes
+  /// its time to end.
   void stop();
 
   /// Readable once the agent cannot go on; see `failure`.
@@ -85,6 +88,7 @@ class Agent {
   Agent(AgentOptions options, Pipe failed, std::size_t sources);
   Result<void> open_state();
   Result<void> start_reporting(std::vector<std::string> source_names);
+  Result<void> start_jobs(const LeaderAccess& access);
   void loop();
   void take(SampledReading sampled);
   void close_batch();
@@ -110,6 +114,7 @@ class Agent {
 
   std::unique_ptr<Outbox> outbox_;
   std::unique_ptr<Uplink> uplink_;
+  std::unique_ptr<JobKeeper> jobs_;
   std::unique_ptr<Commands> commands_;
   std::unique_ptr<Sampler> sampler_;
   std::atomic<std::int64_t> leader_period_ns_;  ///< the usual one, as the leader wishes it

@@ -9,8 +9,7 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::pair<Command::Kind, std::string_view>, 3> kKinds = {
-    {{Command::Kind::doctor, "doctor"}, {Command::Kind::run, "run"}, {Command::Kind::stop, "stop"}}};
+constexpr std::array<std::pair<Command::Kind, std::string_view>, 1> kKinds = {{{Command::Kind::doctor, "doctor"}}};
 
 constexpr std::array<std::pair<CommandReport::State, std::string_view>, 4> kStates = {
     {{CommandReport::State::running, "running"},
@@ -19,24 +18,6 @@ constexpr std::array<std::pair<CommandReport::State, std::string_view>, 4> kStat
      {CommandReport::State::refused, "refused"}}};
 
 constexpr std::size_t kLongestId = 64;
-constexpr std::size_t kLongestName = 128;
-
-Result<void> read_arguments(JsonFields& fields, Command& command) {
-  static const json::value kNothing = json::object();
-  const json::value* found = fields.find("arguments");
-  JsonFields arguments(found == nullptr ? kNothing : *found, "arguments");
-  if (command.kind == Command::Kind::run) {
-    command.spec = arguments.text("spec");
-    command.name = arguments.text_or("name", "");
-    if (command.spec.size() > kMaxSpecBytes) arguments.fail("spec", "is longer than 1 MiB");
-    if (command.name.size() > kLongestName || command.name.find('\0') != std::string::npos) {
-      arguments.fail("name", "is longer than 128 bytes or has a zero byte");
-    }
-  } else if (command.kind == Command::Kind::stop) {
-    command.target = arguments.text("id");
-  }
-  return arguments.finish();
-}
 
 }  // namespace
 
@@ -65,10 +46,9 @@ Result<Command> parse_command(std::string_view text) {
   const std::string kind = fields.text("kind");
   if (!is_command_id(command.id)) fields.fail("id", "is not 1 to 64 letters, digits, '-' and '_'");
   const auto known = command_kind_from(kind);
-  if (!known) fields.fail("kind", "is not doctor, run or stop");
+  if (!known) fields.fail("kind", "is not doctor");
   ASSAY_CHECK(fields.finish());
   command.kind = *known;
-  ASSAY_CHECK(read_arguments(fields, command));
   return command;
 }
 

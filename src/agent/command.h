@@ -9,20 +9,16 @@
 
 namespace assay {
 
-/// What a leader asks of an agent.
+/// What a leader asks of an agent, apart from runs (job_list.h).
 struct Command {
-  enum class Kind { doctor, run, stop };
-  std::string id;  ///< 1 to 64 letters, digits, '-' and '_': it becomes the name of a folder
+  enum class Kind { doctor };
+  std::string id;  ///< 1 to 64 letters, digits, '-' and '_'
   Kind kind = Kind::doctor;
-  std::string spec;    ///< of a run: YAML
-  std::string name;    ///< of a run; may be empty
-  std::string target;  ///< of stop: the id of the run's command
 };
 
 std::string_view name_of(Command::Kind kind);
 std::optional<Command::Kind> command_kind_from(std::string_view name);
 
-inline constexpr std::size_t kMaxSpecBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxCommandOutput = std::size_t{1} << 20;
 
 bool is_command_id(std::string_view text);

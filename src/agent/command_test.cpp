@@ -6,13 +6,6 @@ namespace assay {
 namespace {
 
 TEST(Command, IsReadFromWhatLeadersSend) {
-  const auto run = parse_command(R"({"id": "c-1", "kind": "run", "arguments": {"spec": "kind: null", "name": "n"}})");
-  ASSERT_TRUE(run.ok()) << run.error().text();
-  EXPECT_EQ(run->id, "c-1");
-  EXPECT_EQ(run->kind, Command::Kind::run);
-  EXPECT_EQ(run->spec, "kind: null");
-  EXPECT_EQ(run->name, "n");
-  EXPECT_EQ(parse_command(R"({"id": "c2", "kind": "stop", "arguments": {"id": "c-1"}})")->target, "c-1");
   EXPECT_EQ(parse_command(R"({"id": "c3", "kind": "doctor"})")->kind, Command::Kind::doctor);
   EXPECT_EQ(parse_command(R"({"id": "c3", "kind": "doctor", "arguments": {}, "new": 1})")->id, "c3");
 }
@@ -21,12 +14,9 @@ TEST(Command, WhatMakesNoSenseIsAnError) {
   for (const char* text :
        {"", "[]", "{}", R"({"id": "c"})", R"({"id": "c", "kind": "shutdown"})", R"({"id": "", "kind": "doctor"})",
         R"({"id": "../x", "kind": "doctor"})", R"({"id": ".", "kind": "doctor"})", R"({"id": 5, "kind": "doctor"})",
-        R"({"id": "c", "kind": "run"})", R"({"id": "c", "kind": "run", "arguments": []})",
-        R"({"id": "c", "kind": "run", "arguments": {"spec": 1}})", R"({"id": "c", "kind": "stop", "arguments": {}})"}) {
+        R"({"id": "c", "kind": "run", "arguments": {"spec": "kind: null"}})"}) {
     EXPECT_FALSE(parse_command(text).ok()) << text;
   }
-  const std::string long_spec(kMaxSpecBytes + 1, 'x');
-  EXPECT_FALSE(parse_command(R"({"id": "c", "kind": "run", "arguments": {"spec": ")" + long_spec + "\"}}").ok());
 }
 
 TEST(Command, ABadOneCanStillBeAnswered) {

@@ -51,23 +51,46 @@ Result<TlsTrust> keep_trust(const fs::path& file, TlsTrust given) {
   return given;
 }
 
-Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& access, Nanos request_time) {
+namespace {
+
+ClientOptions client_options(const LeaderAccess& access, Nanos request_time) {
   ClientOptions options;
   options.server = "the leader";
   options.trust = access.trust;
   options.request_time = request_time;
   options.response_bytes = std::size_t{1} << 20;
   options.idle_connections = 1;
-  // The longest specification in JSON, which may make six bytes of one.
-  options.events = {.line_bytes = std::size_t{8} << 20, .event_bytes = std::size_t{8} << 20};
-  return HttpClient::create(access.url, std::move(options));
+  // As many jobs as a list may have.
+  options.events = {.line_bytes = std::size_t{1} << 20, .event_bytes = std::size_t{1} << 20};
+  return options;
+}
+
+Headers who_asks(const LeaderAccess& access) {
+  Headers headers;
+  headers.add("Authorization", "Bearer " + access.key);
+  headers.add("Assay-Node", access.node);
+  return headers;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& access, Nanos request_time) {
+  return HttpClient::create(access.url, client_options(access, request_time));
+}
+
+Result<std::shared_ptr<Connection>> connect_to_leader(const LeaderAccess& access, Nanos request_time) {
+  Connection::Options options{.url = access.url,
+                              .address = "the leader at " + access.url.place(),
+                              .client = client_options(access, request_time),
+                              .headers = who_asks(access)};
+  // A run with all its series.
+  options.client.response_bytes = std::size_t{64} << 20;
+  ASSAY_TRY(auto connection, Connection::create(std::move(options)));
+  return std::shared_ptr<Connection>(std::move(connection));
 }
 
 ClientRequest agent_request(const LeaderAccess& access, std::string method, std::string target) {
-  ClientRequest request{.method = std::move(method), .target = std::move(target)};
-  request.headers.add("Authorization", "Bearer " + access.key);
-  request.headers.add("Assay-Node", access.node);
-  return request;
+  return {.method = std::move(method), .target = std::move(target), .headers = who_asks(access)};
 }
 
 Error leader_error(const ClientResponse& response) {

@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
+#include "client/connection.h"
 #include "net/http_client.h"
 #include "net/tls.h"
 #include "net/url.h"
@@ -39,6 +40,10 @@ Result<TlsTrust> keep_trust(const fs::path& file, TlsTrust given);
 
 /// A client with limits that fit what leaders answer to agents. `request_time` is for a whole request.
 Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& access, Nanos request_time);
+
+/// The same for requests of several threads, which all carry the agent's key and node. A wish that streams a body may
+/// take any time as long as bytes move.
+Result<std::shared_ptr<Connection>> connect_to_leader(const LeaderAccess& access, Nanos request_time);
 
 /// A request with the agent's key and node on it.
 ClientRequest agent_request(const LeaderAccess& access, std::string method, std::string target);

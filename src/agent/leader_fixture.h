@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -38,11 +39,11 @@ class FakeLeader {
     std::vector<Batch> batches;                                        ///< accepted ones, in the order of arrival
     std::vector<std::size_t> parcels;                                  ///< how many batches each accepted request had
     std::map<std::string, std::vector<std::string>> reports;           ///< bodies by command
-    std::map<std::string, std::string> files;                          ///< content by run/file
-    std::set<std::string> file_commands;                               ///< that files came of
+    std::vector<std::string> takes;                                    ///< runs that were asked for
     std::map<std::string, std::map<std::uint32_t, SeriesName>> names;  ///< by stream
     int batch_requests = 0;
     int command_streams = 0;
+    int job_streams = 0;
     bool saw_sent_header = true;
   };
 
@@ -52,8 +53,10 @@ class FakeLeader {
   void go_away() {
     {
       const std::lock_guard lock(mutex);
-      for (auto& stream : streams_) stream.finish();
-      streams_.clear();
+      for (auto* streams : {&streams_, &job_streams_}) {
+        for (auto& stream : *streams) stream.finish();
+        streams->clear();
+      }
     }
     hang_end();
     if (server_) server_->stop(std::chrono::milliseconds(10));
@@ -79,6 +82,12 @@ class FakeLeader {
     const std::lock_guard lock(mutex);
     for (auto& stream : streams_) stream.send({.event = "command", .data = data, .id = {}, .retry = {}});
   }
+  /// What the node should be doing from now on: `{"jobs": [ … ]}`.
+  void list_jobs(const std::string& data) {
+    const std::lock_guard lock(mutex);
+    job_list_ = data;
+    for (auto& stream : job_streams_) stream.send({.event = "jobs", .data = data, .id = {}, .retry = {}});
+  }
   /// Requests with batches are not answered until `hang_end`.
   void hang() {
     const std::lock_guard lock(mutex);
@@ -98,6 +107,10 @@ class FakeLeader {
     const std::lock_guard lock(mutex);
     access.key = key;
     return access;
+  }
+
+  static HttpResponse refuse(int status) {
+    return HttpResponse::json(status, R"({"error": {"kind": "denied", "message": "no", "hint": ""}})");
   }
 
   template <typename F>
@@ -120,10 +133,10 @@ class FakeLeader {
   Seen seen;
   std::string secret = new_secret();
   std::string key = new_secret();   ///< that the node has; another one is refused until it joins
-  std::string unwanted_file;        ///< run/file that is refused
-  std::deque<int> record_troubles;  ///< how the next pieces of run.json files are answered instead of being taken
-  std::deque<int> report_troubles;  ///< the same for reports
+  std::deque<int> report_troubles;  ///< how the next reports are answered instead of being taken
   std::string batch_extra;          ///< further fields of answers to batches: `, "pause_ms": 5`
+  /// Answers whoever takes a run.
+  std::function<HttpResponse(const std::string& run)> on_take = [](const std::string&) { return refuse(404); };
 
  private:
   void start() {
@@ -135,7 +148,9 @@ class FakeLeader {
     router.get("/agent/v1/commands", [this](const HttpRequest& request) { return on_commands(request); });
     router.post("/agent/v1/commands/{id}", [this](const HttpRequest& request) { return on_report(request); },
                 {.body_bytes = std::size_t{2} << 20, .run_on = RunOn::worker});
-    router.post("/agent/v1/runs/{run}/files/{file}", [this](const HttpRequest& request) { return on_file(request); });
+    router.get("/agent/v1/jobs", [this](const HttpRequest& request) { return on_jobs(request); });
+    router.post("/agent/v1/jobs/{run}/take", [this](const HttpRequest& request) { return on_taking(request); },
+                {.run_on = RunOn::worker});
     ServerOptions options;
     options.listen.push_back({.host = "127.0.0.1", .port = port_, .socket_path = {}});
     options.tls = tls_;
@@ -147,9 +162,6 @@ class FakeLeader {
     const int status = statuses.front();
     statuses.pop_front();
     return status;
-  }
-  static HttpResponse refuse(int status) {
-    return HttpResponse::json(status, R"({"error": {"kind": "denied", "message": "no", "hint": ""}})");
   }
   bool knows(const HttpRequest& request) const {
     return request.headers.find("Authorization") == "Bearer " + key && request.headers.find("Assay-Node") == "gpu03";
@@ -219,19 +231,21 @@ class FakeLeader {
     seen.reports[std::string(request.capture("id"))].push_back(request.body);
     return HttpResponse::json(200, "{}");
   }
-  HttpResponse on_file(const HttpRequest& request) {
+  HttpResponse on_jobs(const HttpRequest& request) {
     const std::lock_guard lock(mutex);
     if (!knows(request)) return refuse(401);
-    const std::string name = std::string(request.capture("run")) + "/" + std::string(request.capture("file"));
-    if (name == unwanted_file) return refuse(400);
-    const bool is_last = name.ends_with("/run.json");
-    if (is_last && !record_troubles.empty()) return refuse(take_front(record_troubles));
-    seen.file_commands.emplace(request.query_value("command").value_or(""));
-    auto& file = seen.files[name];
-    const bool fits = request.query_value("offset") == std::to_string(file.size());
-    if (fits) file += request.body;
-    return HttpResponse::json(fits ? 200 : 409,
-                              fmt::format(R"({{"size": {}, "complete": {}}})", file.size(), fits && is_last));
+    ++seen.job_streams;
+    job_streams_.emplace_back(std::size_t{8} << 20);
+    if (!job_list_.empty()) {
+      job_streams_.back().send({.event = "jobs", .data = job_list_, .id = {}, .retry = {}});
+    }
+    return HttpResponse::streaming(job_streams_.back().stream(), "text/event-stream");
+  }
+  HttpResponse on_taking(const HttpRequest& request) {
+    const std::lock_guard lock(mutex);
+    if (!knows(request)) return refuse(401);
+    seen.takes.emplace_back(request.capture("run"));
+    return on_take(seen.takes.back());
   }
 
   std::optional<TlsFiles> tls_;
@@ -239,6 +253,8 @@ class FakeLeader {
   std::deque<Answer> scripted_;
   std::set<std::string> known_;
   std::vector<EventStream> streams_;
+  std::vector<EventStream> job_streams_;
+  std::string job_list_;
   bool hanging_ = false;
   std::uint16_t port_ = 0;
   std::unique_ptr<HttpServer> server_;

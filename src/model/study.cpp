@@ -3,29 +3,29 @@
 namespace assay {
 
 json::object to_json(const PlannedRun& planned) {
-  json::object entry{{"variant", planned.variant},
-                     {"repeat", planned.repeat},
-                     {"configuration", planned.configuration},
-                     {"ranks", planned.ranks},
-                     {"nodes", planned.nodes}};
-  if (!planned.node.empty()) entry["node"] = planned.node;
-  if (!planned.run.empty()) entry["run"] = planned.run;
-  entry["spec"] = planned.spec;
-  return entry;
+  json::object object{{"variant", planned.variant},
+                      {"repeat", planned.repeat},
+                      {"configuration", planned.configuration},
+                      {"ranks", planned.ranks},
+                      {"nodes", planned.nodes}};
+  if (!planned.node.empty()) object["node"] = planned.node;
+  if (!planned.run.empty()) object["run"] = planned.run;
+  object["spec"] = planned.spec;
+  return object;
 }
 
 Result<PlannedRun> planned_run_from_json(const json::value& value) {
-  JsonFields entry(value, "planned run");
+  JsonFields fields(value, "planned run");
   PlannedRun planned;
-  planned.variant = entry.text("variant");
-  planned.repeat = entry.small_integer("repeat");
-  planned.configuration = entry.small_integer_or("configuration", 0);
-  planned.ranks = entry.small_integer_or("ranks", 1);
-  planned.nodes = entry.small_integer_or("nodes", 1);
-  planned.node = entry.text_or("node", "");
-  planned.run = entry.text_or("run", "");
-  planned.spec = entry.object_or_empty("spec");
-  ASSAY_CHECK(entry.finish());
+  planned.variant = fields.text("variant");
+  planned.repeat = fields.small_integer("repeat");
+  planned.configuration = fields.small_integer_or("configuration", 0);
+  planned.ranks = fields.small_integer_or("ranks", 1);
+  planned.nodes = fields.small_integer_or("nodes", 1);
+  planned.node = fields.text_or("node", "");
+  planned.run = fields.text_or("run", "");
+  planned.spec = fields.object_or_empty("spec");
+  ASSAY_CHECK(fields.finish());
   return planned;
 }
 

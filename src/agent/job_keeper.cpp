@@ -1,0 +1,137 @@
+#include "agent/job_keeper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "net/url.h"
+
+namespace assay {
+
+JobKeeper::JobKeeper(JobKeeperOptions options)
+    : options_(std::move(options)),
+      desk_{.services = options_.services,
+            .clock = options_.clock,
+            .leader = *options_.leader,
+            .take =
+                [this](const std::string& run) {
+                  return options_.connection->send_json("POST",
+                                                        fmt::format("/agent/v1/jobs/{}/take", percent_encode(run)), {});
+                },
+            .on_change =
+                [this] {
+                  const std::lock_guard lock(mutex_);
+                  changed_.notify_all();
+                },
+            .look = options_.ship_look,
+            .first_pause = options_.first_pause,
+            .longest_pause = options_.longest_pause} {}
+
+Result<std::unique_ptr<JobKeeper>> JobKeeper::start(JobKeeperOptions options) {
+  std::unique_ptr<JobKeeper> keeper(new JobKeeper(std::move(options)));
+  ASSAY_CHECK(keeper->find_leftovers().within("looking for runs of an earlier agent"));
+  ListenerOptions listener{.access = keeper->options_.access,
+                           .target = "/agent/v1/jobs",
+                           .what = "jobs",
+                           .arrivals = keeper->options_.arrivals,
+                           .on_event = [self = keeper.get()](const ServerEvent& event) { self->take_list(event); },
+                           .on_look = [self = keeper.get()] { self->reconcile(); },
+                           .look = keeper->options_.look,
+                           .first_pause = keeper->options_.first_pause,
+                           .longest_pause = keeper->options_.longest_pause};
+  ASSAY_TRY(keeper->listener_, EventListener::start(std::move(listener)));
+  return keeper;
+}
+
+JobKeeper::~JobKeeper() { stop(Nanos(0)); }
+
+/// Their processes are gone with the agent that had them; what they recorded is shipped.
+Result<void> JobKeeper::find_leftovers() {
+  ASSAY_TRY(const auto page, options_.services.store->list_runs({}));
+  const std::lock_guard lock(mutex_);
+  for (const auto& row : page.rows) {
+    log_info("run '{}' of an earlier agent is brought to the leader", row.id);
+    begin(row.id, false);
+  }
+  return {};
+}
+
+bool JobKeeper::running() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) { return entry.second->doing(); });
+}
+
+void JobKeeper::take_list(const ServerEvent& event) {
+  if (event.event != "jobs") return;
+  auto jobs = parse_job_list(event.data);
+  if (!jobs) {
+    log_warning("the leader sent a list of jobs that makes no sense: {}", jobs.error().text());
+    return;
+  }
+  listed_ = std::move(*jobs);
+  list_is_known_ = true;
+  const std::lock_guard lock(mutex_);
+  settled_.clear();
+}
+
+void JobKeeper::reconcile() {
+  reap();
+  if (!list_is_known_) return;
+  std::map<std::string_view, bool> stop_by_run;
+  for (const auto& job : listed_) stop_by_run[job.run] = job.stop;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [run, worker] : workers_) {
+    const auto found = stop_by_run.find(run);
+    worker->set_listed(found != stop_by_run.end());
+    if (found != stop_by_run.end() && found->second) worker->stop_run();
+  }
+  for (const auto& [run, stop] : stop_by_run) {
+    if (workers_.size() < options_.most) begin(std::string(run), stop);
+  }
+}
+
+/// Unless somebody is at it. Needs the lock.
+void JobKeeper::begin(const std::string& run, bool stop) {
+  if (workers_.contains(run) || settled_.contains(run)) return;
+  auto worker = JobWorker::start(desk_, run, stop);
+  if (worker) {
+    workers_.emplace(run, std::move(*worker));
+  } else {
+    log_warning("run '{}' cannot be begun now: {}", run, worker.error().text());
+  }
+}
+
+void JobKeeper::reap() {
+  std::vector<std::unique_ptr<JobWorker>> done;  // goes after the lock, which its members need in order to end
+  const std::lock_guard lock(mutex_);
+  for (auto entry = workers_.begin(); entry != workers_.end();) {
+    if (!entry->second->done()) {
+      ++entry;
+      continue;
+    }
+    settled_.insert(entry->first);
+    done.push_back(std::move(entry->second));
+    entry = workers_.erase(entry);
+  }
+}
+
+void JobKeeper::stop(Nanos patience) {
+  if (listener_) listener_->stop();
+  std::map<std::string, std::unique_ptr<JobWorker>> last;
+  {
+    std::unique_lock lock(mutex_);
+    const auto none = [this](auto is_so) {
+      return std::none_of(workers_.begin(), workers_.end(), [&](const auto& entry) { return is_so(*entry.second); });
+    };
+    for (const auto& [run, worker] : workers_) worker->wind_up();
+    changed_.wait(lock, [&] { return none([](const JobWorker& worker) { return worker.doing(); }); });
+    changed_.wait_for(lock, patience, [&] { return none([](const JobWorker& worker) { return !worker.done(); }); });
+    last.swap(workers_);
+  }
+  options_.connection->cancel();
+  // Waits for them, without the lock that they need in order to end.
+  last.clear();
+}
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/event_listener.h"
+#include "agent/job_worker.h"
+#include "client/connection.h"
+
+namespace assay {
+
+struct JobKeeperOptions {
+  LeaderAccess access;
+  std::function<std::uint64_t()> arrivals;  ///< see ListenerOptions
+  JobServices services;
+  const Clock& clock;
+  std::shared_ptr<Connection> connection;  ///< for taking runs; cancelled when the keeper stops
+  std::shared_ptr<RunStore> leader;        ///< where runs are shipped to, over the same connection
+  std::size_t most = 64;                   ///< runs at a time; further ones wait
+  Nanos look = std::chrono::seconds(1);    ///< between two looks at what is done
+  Nanos ship_look = std::chrono::milliseconds(100);
+  Nanos first_pause = std::chrono::milliseconds(500);
+  Nanos longest_pause = std::chrono::seconds(10);
+};
+
+/// Sees to it that this node does what the leader lists, side by side, and nothing else. The leader says all that it
+/// wants whenever it changes, and what is recorded here says what was begun: nothing is forgotten and nothing is done
+/// twice, whoever starts again.
+class JobKeeper {
+ public:
+  /// Goes on with what earlier agents have left. Errors are those of the store and of the TLS options.
+  static Result<std::unique_ptr<JobKeeper>> start(JobKeeperOptions options);
+  JobKeeper(const JobKeeper&) = delete;
+  JobKeeper& operator=(const JobKeeper&) = delete;
+  /// As `stop` without patience.
+  ~JobKeeper();
+
+  /// Whether a run is under way. Any thread.
+  bool running() const;
+  /// Ends what is under way (which takes up to its grace period), then gives the leader `patience` to take the rest.
+  /// What it does not take stays for the next agent.
+  void stop(Nanos patience);
+
+ private:
+  explicit JobKeeper(JobKeeperOptions options);
+  Result<void> find_leftovers();
+  void take_list(const ServerEvent& event);
+  void reconcile();
+  void begin(const std::string& run, bool stop);
+  void reap();
+
+  const JobKeeperOptions options_;
+  JobDesk desk_;
+  std::unique_ptr<EventListener> listener_;
+
+  // Of the listener's thread.
+  std::vector<ListedJob> listed_;
+  bool list_is_known_ = false;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::unique_ptr<JobWorker>> workers_;
+  std::set<std::string> settled_;  ///< done or refused since the list came
+};
+
+}  // namespace assay

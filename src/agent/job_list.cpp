@@ -1,0 +1,44 @@
+#include "agent/job_list.h"
+
+#include <fmt/format.h>
+
+#include "api/run_json.h"
+#include "base/files.h"
+
+namespace assay {
+
+Result<std::vector<ListedJob>> parse_job_list(std::string_view text) {
+  ASSAY_TRY(const auto value, parse_json(text));
+  JsonFields fields(value, "jobs");
+  std::vector<ListedJob> jobs;
+  if (fields.find("jobs") == nullptr) fields.fail("jobs", "is missing");
+  for (const auto& item : fields.array_or_empty("jobs")) {
+    JsonFields entry(item, "job");
+    ListedJob job{.run = entry.text("run"), .stop = entry.boolean_or("stop", false)};
+    if (!is_file_name(job.run)) entry.fail("run", "is no id of a run");
+    ASSAY_CHECK(entry.finish());
+    if (jobs.size() >= kMostListedJobs) {
+      return Error{.kind = ErrorKind::bad_file, .message = fmt::format("more than {} jobs", kMostListedJobs)};
+    }
+    jobs.push_back(std::move(job));
+  }
+  ASSAY_CHECK(fields.finish());
+  return jobs;
+}
+
+Result<TakenJob> taken_job_from_json(const json::value& value) {
+  const auto* object = value.if_object();
+  const auto* lease = object ? object->if_contains("lease") : nullptr;
+  const auto* run = object ? object->if_contains("run") : nullptr;
+  const auto* planned = object ? object->if_contains("planned") : nullptr;
+  if (!lease || !run || !planned) {
+    return Error{.kind = ErrorKind::bad_file, .message = "the answer has no lease, no run or no plan"};
+  }
+  TakenJob job;
+  ASSAY_TRY(job.lease, lease_from_json(*lease));
+  ASSAY_TRY(job.run, run_from_json(*run));
+  ASSAY_TRY(job.planned, planned_run_from_json(*planned));
+  return job;
+}
+
+}  // namespace assay

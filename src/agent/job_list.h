@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/run.h"
+#include "model/study.h"
+#include "store/run_store.h"
+
+namespace assay {
+
+/// A run that the leader wants this node to do, or to end.
+struct ListedJob {
+  std::string run;
+  bool stop = false;
+  bool operator==(const ListedJob&) const = default;
+};
+
+/// More than that at a time are nobody's wish.
+inline constexpr std::size_t kMostListedJobs = 4096;
+
+/// Reads the data of a `jobs` event: everything that this node should be doing. Any text.
+Result<std::vector<ListedJob>> parse_job_list(std::string_view text);
+
+/// What the leader hands over to whoever takes a run. `planned` may hold credentials: it is for whoever starts the
+/// workload, and for nobody's log or disk.
+struct TakenJob {
+  Lease lease;
+  Run run;
+  PlannedRun planned;
+};
+/// Of the answer to a taking. Any value.
+Result<TakenJob> taken_job_from_json(const json::value& value);
+
+}  // namespace assay

@@ -1,0 +1,167 @@
+#include "agent/job_worker.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <system_error>
+
+#include "agent/named_thread.h"
+#include "api/run_json.h"
+#include "base/log.h"
+#include "runs/study.h"
+
+namespace assay {
+
+JobWorker::JobWorker(const JobDesk& desk, std::string run, Pipe stop)
+    : desk_(desk),
+      run_(std::move(run)),
+      stop_(std::move(stop)),
+      shipper_(*desk.services.store, desk.leader,
+               {.run = run_,
+                .take = [this] { return take(); },
+                .lease = {},
+                .look = desk.look,
+                .first_pause = desk.first_pause,
+                .longest_pause = desk.longest_pause}) {}
+
+Result<std::unique_ptr<JobWorker>> JobWorker::start(const JobDesk& desk, std::string run, bool stop) {
+  ASSAY_TRY(auto pipe, make_pipe());
+  std::unique_ptr<JobWorker> worker(new JobWorker(desk, std::move(run), std::move(pipe)));
+  if (stop) worker->stop_run();
+  try {
+    worker->thread_ = start_thread("ship-" + worker->run_,
+                                   [self = worker.get()](std::stop_token token) { self->work(std::move(token)); });
+  } catch (const std::system_error& problem) {
+    return Error{.kind = ErrorKind::io, .message = problem.what()};
+  }
+  return worker;
+}
+
+JobWorker::~JobWorker() {
+  wind_up();
+  if (thread_.joinable()) thread_.join();
+}
+
+void JobWorker::stop_run() {
+  if (stop_asked_.exchange(true)) return;
+  const char byte = 't';
+  [[maybe_unused]] const ssize_t written = ::write(stop_.write_end.get(), &byte, 1);
+}
+
+void JobWorker::wind_up() {
+  winding_up_ = true;
+  stop_run();
+  thread_.request_stop();
+}
+
+void JobWorker::work(std::stop_token stop) {
+  try {
+    look_for_record();
+    finish(shipper_.ship(std::move(stop)));
+  } catch (const std::exception& problem) {
+    log_error("run '{}': {}", run_, problem.what());
+    stop_run();
+  }
+  if (execution_.joinable()) execution_.join();
+  done_ = true;
+  desk_.on_change();
+}
+
+/// A run that has a record here may have been started; one without was not.
+void JobWorker::look_for_record() {
+  const auto record = desk_.services.store->find_run(run_);
+  begun_ = record.ok();
+  if (!record && record.error().kind != ErrorKind::not_found) unreadable_ = record.error();
+}
+
+Result<Lease> JobWorker::take() {
+  if (!begun_ && winding_up_) return Error{.kind = ErrorKind::interrupted, .message = "the agent ends"};
+  ASSAY_TRY(const auto answer, desk_.take(run_));
+  if (begun_) {
+    const auto* lease = answer.is_object() ? answer.get_object().if_contains("lease") : nullptr;
+    if (!lease) return Error{.kind = ErrorKind::bad_file, .message = "the answer has no lease"};
+    return lease_from_json(*lease);
+  }
+  ASSAY_TRY(auto job, taken_job_from_json(answer));
+  Lease lease = job.lease;
+  begin(std::move(job));
+  return lease;
+}
+
+void JobWorker::begin(TakenJob job) {
+  begun_ = true;
+  log_info("the leader asks for run '{}'", run_);
+  if (unreadable_) {
+    auto error = std::move(*unreadable_).within("looking at what an earlier agent has recorded of it");
+    return end_unbegun(std::move(job.run), Verdict::failed, error);
+  }
+  if (stop_asked_) {
+    return end_unbegun(std::move(job.run), Verdict::interrupted,
+                       {.kind = ErrorKind::interrupted, .message = "it was stopped before it began"});
+  }
+  job.run.id = run_;
+  job.planned.node.clear();  // the leader has placed it, under the name that this node has there
+  doing_ = true;
+  try {
+    execution_ = start_thread("run-" + run_, [this, job](const std::stop_token&) {
+      execute(job);
+      doing_ = false;
+      desk_.on_change();
+    });
+  } catch (const std::system_error& problem) {
+    doing_ = false;
+    end_unbegun(std::move(job.run), Verdict::failed, {.kind = ErrorKind::io, .message = problem.what()});
+  }
+}
+
+void JobWorker::execute(const TakenJob& job) {
+  const JobServices& services = desk_.services;
+  try {
+    RunObserver nobody;
+    const StudyOptions options{.programs = services.programs, .provenance = services.describe_machine()};
+    const auto done = execute_planned(job.planned, job.run, options,
+                                      {.store = *services.store,
+                                       .launcher = *services.launcher,
+                                       .clock = desk_.clock,
+                                       .observer = nobody,
+                                       .make_sources = services.make_sources,
+                                       .stop_fd = stop_.read_end.get()});
+    if (!done) return end_unbegun(job.run, Verdict::failed, done.error());
+  } catch (const std::exception& problem) {
+    log_error("run '{}': {}", run_, problem.what());
+    // What was recorded until then is worth more than the reason.
+    if (!services.store->find_run(run_)) {
+      return end_unbegun(job.run, Verdict::failed, {.kind = ErrorKind::internal, .message = problem.what()});
+    }
+  }
+  shipper_.look_again();
+}
+
+/// Nothing was started: the leader is told why, and there is nothing to keep here.
+void JobWorker::end_unbegun(Run run, Verdict verdict, const Error& error) {
+  run.started = run.ended = desk_.clock.wall();
+  run.state = RunState::ended;
+  run.verdict = verdict;
+  run.error = RunError{.kind = error.kind, .message = error.text(), .hint = error.hint};
+  shipper_.end_with(std::move(run));
+}
+
+void JobWorker::finish(const Shipment& shipment) {
+  if (shipment.end == Shipment::End::kept) return;
+  if (shipment.end == Shipment::End::refused) {
+    const std::string why = shipment.error ? shipment.error->text() : "";
+    if (begun_) {
+      log_warning("run '{}' is not this node's any more, it is ended and removed here: {}", run_, why);
+    } else {
+      log_info("run '{}' is not for this node: {}", run_, why);
+    }
+    stop_run();
+  }
+  if (execution_.joinable()) execution_.join();
+  const auto removed = desk_.services.store->remove_run(run_);
+  if (!removed && removed.error().kind != ErrorKind::not_found) {
+    log_warning("run '{}' stays here: {}", run_, removed.error().text());
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "agent/job_list.h"
+#include "agent/run_shipper.h"
+#include "base/clock.h"
+#include "base/spawn.h"
+#include "launch/launcher.h"
+#include "runs/workload.h"
+#include "store/run_store.h"
+#include "telemetry/metric_source.h"
+
+namespace assay {
+
+/// What it takes to do jobs on this machine: handed in by the program. Any thread may use it.
+struct JobServices {
+  std::shared_ptr<RunStore> store;  ///< of this node: what is recorded until the leader has it
+  std::shared_ptr<Launcher> launcher;
+  Programs programs;
+  std::function<Provenance()> describe_machine;
+  /// See RunServices.
+  std::function<std::vector<std::unique_ptr<MetricSource>>(std::optional<pid_t>)> make_sources;
+};
+
+/// What the workers of an agent share. Must outlive them.
+struct JobDesk {
+  JobServices services;
+  const Clock& clock;
+  RunStore& leader;
+  /// Asks the leader for a run; the answer is that of the protocol.
+  std::function<Result<json::value>(const std::string& run)> take;
+  std::function<void()> on_change;  ///< `doing` or `done` of a worker has changed
+  Nanos look = std::chrono::milliseconds(100);
+  Nanos first_pause = std::chrono::milliseconds(500);
+  Nanos longest_pause = std::chrono::seconds(10);
+};
+
+/// Does one run for the leader, on threads of its own: takes it, executes it, ships what is recorded, and removes it
+/// here once the leader has it. A run that is recorded here already (by an earlier agent) is never begun again, only
+/// shipped.
+class JobWorker {
+ public:
+  /// Begins at once; with `stop`, only to say that it never began. Errors: no descriptors or threads are left.
+  static Result<std::unique_ptr<JobWorker>> start(const JobDesk& desk, std::string run, bool stop = false);
+  JobWorker(const JobWorker&) = delete;
+  JobWorker& operator=(const JobWorker&) = delete;
+  /// As `wind_up`, and waits.
+  ~JobWorker();
+
+  // Any thread; none of these waits.
+  /// See RunShipper.
+  void set_listed(bool listed) { shipper_.set_listed(listed); }
+  /// Ends the workload, as SIGTERM would.
+  void stop_run();
+  /// Ends the workload, ships what the leader takes without being waited for, and leaves the rest for the next agent.
+  void wind_up();
+  /// A workload is under way.
+  bool doing() const { return doing_; }
+  /// There is nothing more to do.
+  bool done() const { return done_; }
+
+ private:
+  JobWorker(const JobDesk& desk, std::string run, Pipe stop);
+  void work(std::stop_token stop);
+  void look_for_record();
+  Result<Lease> take();
+  void begin(TakenJob job);
+  void execute(const TakenJob& job);
+  void end_unbegun(Run run, Verdict verdict, const Error& error);
+  void finish(const Shipment& shipment);
+
+  const JobDesk& desk_;
+  const std::string run_;
+  const Pipe stop_;
+  RunShipper shipper_;
+  std::atomic<bool> stop_asked_ = false;
+  std::atomic<bool> winding_up_ = false;
+  std::atomic<bool> doing_ = false;
+  std::atomic<bool> done_ = false;
+
+  // Of the worker's thread.
+  bool begun_ = false;               ///< here, by this worker or an earlier one
+  std::optional<Error> unreadable_;  ///< there is something here that might be a record of it
+  std::jthread execution_;
+
+  std::jthread thread_;  ///< the last: it uses all of the above
+};
+
+}  // namespace assay

@@ -1,0 +1,296 @@
+#include "agent/run_shipper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "bytes/frame.h"
+#include "store/journal/journal_reader.h"
+
+namespace assay {
+namespace {
+
+/// The leader's answer to whoever asks for what is not theirs, in contrast to its troubles.
+bool is_refusal(ErrorKind kind) {
+  return kind == ErrorKind::usage || kind == ErrorKind::not_found || kind == ErrorKind::denied;
+}
+
+/// What goes wrong with our own store must not be taken for an answer of the leader.
+Error of_this_node(Error error) {
+  if (is_refusal(error.kind)) error.kind = ErrorKind::io;
+  return std::move(error).within("reading what this node has recorded");
+}
+
+/// What was found out by doing the run. The rest (name, tags, study, place …) is as the leader has it.
+void take_results(const Run& from, Run& into) {
+  into.verdict = from.verdict;
+  into.flags = from.flags;
+  into.error = from.error;
+  into.started = from.started;
+  into.ended = from.ended;
+  into.duration = from.duration;
+  into.exit_code = from.exit_code;
+  into.signal = from.signal;
+  into.provenance = from.provenance;
+  into.metrics = from.metrics;
+  into.series = from.series;
+}
+
+}  // namespace
+
+/// An upload may take longer than a lease is good for.
+class RunShipper::RenewingSource final : public ByteSource {
+ public:
+  RenewingSource(RunShipper& shipper, ByteSource& source) : shipper_(shipper), source_(source) {}
+  Result<std::optional<std::string>> next() override {
+    // One that cannot be renewed is noticed by what follows the upload.
+    (void)shipper_.hold().ok();
+    auto piece = source_.next();
+    if (!piece) return of_this_node(std::move(piece).error());
+    return piece;
+  }
+  std::optional<std::uint64_t> length() const override { return source_.length(); }
+
+ private:
+  RunShipper& shipper_;
+  ByteSource& source_;
+};
+
+RunShipper::RunShipper(RunStore& local, RunStore& leader, ShipperOptions options)
+    : local_(local),
+      leader_(leader),
+      options_(std::move(options)),
+      lease_(options_.lease),
+      pauses_(options_.first_pause, options_.longest_pause, stable_hash(new_id())) {}
+
+Shipment RunShipper::ship(std::stop_token stop) {
+  for (;;) {
+    auto done = go_on();
+    if (done) {
+      if (*done) return {.end = Shipment::End::complete, .error = {}};
+      refused_before_ = false;
+      pauses_.reset();
+      rest(stop, options_.look);
+      continue;
+    }
+    const bool ask_at_once = is_refusal(done.error().kind) && !refused_before_;
+    if (auto end = handle(std::move(done).error())) return std::move(*end);
+    if (ask_at_once) continue;
+    if (stop.stop_requested()) return {.end = Shipment::End::kept, .error = {}};
+    rest(stop, pauses_.next());
+  }
+}
+
+/// The end, where the error is one.
+std::optional<Shipment> RunShipper::handle(Error error) {
+  if (not_ours_) {
+    const auto known = has_ended_so();
+    if (known && *known) return Shipment{.end = Shipment::End::complete, .error = {}};
+    if (known || is_refusal(known.error().kind)) return Shipment{.end = Shipment::End::refused, .error = *not_ours_};
+    not_ours_.reset();
+    error = known.error();
+  }
+  if (!is_refusal(error.kind)) {
+    log_info("run '{}' waits for the leader: {}", options_.run, error.text());
+    return std::nullopt;
+  }
+  // The lease ran out or somebody else has the run; whether it is still ours is for the leader to say. What it refuses
+  // from its rightful owner it will refuse for ever.
+  if (refused_before_ && error.kind != ErrorKind::denied) {
+    return Shipment{.end = Shipment::End::refused, .error = std::move(error)};
+  }
+  log_info("run '{}' is asked for again: {}", options_.run, error.text());
+  refused_before_ = true;
+  lease_.reset();
+  return std::nullopt;
+}
+
+/// Until `pause` is over or something happens. With `stop` requested, a look at what was recorded still takes a while.
+void RunShipper::rest(const std::stop_token& stop, Nanos pause) {
+  std::unique_lock lock(mutex_);
+  const auto woken = [this] { return look_now_; };
+  if (stop.stop_requested()) {
+    changed_.wait_for(lock, std::min(pause, options_.look), woken);
+  } else {
+    changed_.wait_for(lock, stop, pause, woken);
+  }
+  look_now_ = false;
+}
+
+void RunShipper::look_again() {
+  const std::lock_guard lock(mutex_);
+  look_now_ = true;
+  changed_.notify_all();
+}
+
+void RunShipper::end_with(Run run) {
+  const std::lock_guard lock(mutex_);
+  never_began_ = std::move(run);
+  look_now_ = true;
+  changed_.notify_all();
+}
+
+void RunShipper::set_listed(bool listed) {
+  const std::lock_guard lock(mutex_);
+  if (listed_ && !listed) ask_ = look_now_ = true;
+  listed_ = listed;
+  changed_.notify_all();
+}
+
+bool RunShipper::is_listed() {
+  const std::lock_guard lock(mutex_);
+  return listed_;
+}
+
+/// Ships what is there. True when that was the last of it.
+Result<bool> RunShipper::go_on() {
+  std::optional<Run> run;
+  if (!ending_) {
+    // Looked at before the frames: those of a run that had ended are all there.
+    ASSAY_TRY(run, look_here());
+    if (run && run->state == RunState::ended) ending_ = run;
+  }
+  ASSAY_CHECK(hold());
+  if (!ending_ && !run) return false;
+  if (!ending_) ASSAY_CHECK(say_running(*run));
+  if (recorded_) ASSAY_CHECK(ship_frames());
+  if (!ending_) return false;
+  if (recorded_) ASSAY_CHECK(ship_artifacts());
+  ASSAY_CHECK(finish(*ending_));
+  return true;
+}
+
+/// The run as it is recorded here; nothing while there is none.
+Result<std::optional<Run>> RunShipper::look_here() {
+  {
+    const std::lock_guard lock(mutex_);
+    recorded_ = !never_began_;
+    if (never_began_) return never_began_;
+  }
+  auto run = local_.find_run(options_.run);
+  if (run) return std::optional(std::move(*run));
+  if (run.error().kind == ErrorKind::not_found) return std::optional<Run>();
+  return of_this_node(std::move(run).error());
+}
+
+/// Makes sure that the run is ours, for a while to come.
+Result<void> RunShipper::hold() {
+  bool ask = false;
+  {
+    const std::lock_guard lock(mutex_);
+    // How it ended is told in any case.
+    ask = std::exchange(ask_, false) && !ending_;
+  }
+  if (!lease_ || ask) ASSAY_CHECK(take());
+  if (clock_.now() < renew_at_) return {};
+  ASSAY_TRY(lease_, leader_.renew_lease(*lease_, options_.lease_length));
+  renew_at_ = clock_.now() + options_.lease_length / 2;
+  return {};
+}
+
+Result<void> RunShipper::take() {
+  auto taken = options_.take();
+  if (taken) {
+    lease_ = std::move(*taken);
+    size_.reset();
+    // The leader's clock may be another one than ours, and who knows how long its lease is good for.
+    renew_at_ = clock_.now();
+    return {};
+  }
+  Error error = std::move(taken).error();
+  if (is_refusal(error.kind) || (error.kind == ErrorKind::busy && !is_listed())) not_ours_ = error;
+  return error;
+}
+
+Result<void> RunShipper::say_running(const Run& run) {
+  if (said_running_ || run.state != RunState::running) return {};
+  ASSAY_CHECK(leader_.change_owned(*lease_, [&](Run& found) -> Result<void> {
+    found.state = std::max(found.state, RunState::running);
+    found.started = run.started;
+    found.provenance = run.provenance;
+    return {};
+  }));
+  said_running_ = true;
+  return {};
+}
+
+Result<void> RunShipper::ship_frames() {
+  if (!size_) {
+    // Nothing at the beginning: the leader says how much it has.
+    ASSAY_TRY(size_, leader_.append_frames(*lease_, 0, {}));
+  }
+  for (;;) {
+    ASSAY_TRY(const auto frames, next_frames(*size_));
+    if (frames.empty()) return {};
+    ASSAY_CHECK(hold());
+    if (!size_) return {};  // it has just been taken anew
+    ASSAY_TRY(const auto size, leader_.append_frames(*lease_, *size_, frames));
+    if (size == std::exchange(*size_, size)) {
+      return Error{.kind = ErrorKind::io, .message = fmt::format("the leader took nothing at offset {}", size)};
+    }
+  }
+}
+
+/// Whole frames of our journal from there on; nothing where it ends.
+Result<std::string> RunShipper::next_frames(std::uint64_t offset) {
+  for (const std::size_t length : {options_.piece, kFrameHeader + kMaxPayload}) {
+    auto read = local_.read_frames(options_.run, kOwnersJournal, offset, length);
+    if (!read) return of_this_node(std::move(read).error());
+    std::string piece = std::move(*read);
+    const bool more = piece.size() == length;
+    const std::size_t whole = whole_frames(piece, offset);
+    if (whole > 0 || !more) {
+      if (whole == 0 && !piece.empty() && ending_ && !std::exchange(damage_said_, true)) {
+        log_warning("run '{}': its journal is damaged at offset {}; the leader gets what is before that", options_.run,
+                    offset);
+      }
+      piece.resize(whole);
+      return piece;
+    }
+  }
+  return std::string();
+}
+
+Result<void> RunShipper::ship_artifacts() {
+  auto ours = local_.artifacts(options_.run);
+  if (!ours) return of_this_node(std::move(ours).error());
+  if (ours->empty()) return {};
+  ASSAY_TRY(const auto theirs, leader_.artifacts(options_.run));
+  for (const auto& artifact : *ours) {
+    const auto same = [&](const Artifact& other) {
+      return other.name == artifact.name && other.bytes == artifact.bytes;
+    };
+    if (std::any_of(theirs.begin(), theirs.end(), same)) continue;
+    auto content = local_.open_artifact(options_.run, artifact.name);
+    if (!content) return of_this_node(std::move(content).error());
+    RenewingSource source(*this, **content);
+    auto attached = leader_.attach(options_.run, artifact.name, source);
+    if (attached) continue;
+    if (attached.error().kind != ErrorKind::usage) return std::move(attached).error();
+    log_warning("run '{}': the leader does not take '{}': {}", options_.run, artifact.name, attached.error().text());
+  }
+  return {};
+}
+
+Result<void> RunShipper::finish(const Run& run) {
+  ASSAY_CHECK(leader_.change_owned(*lease_, [&](Run& found) -> Result<void> {
+    take_results(run, found);
+    found.state = RunState::ended;
+    return {};
+  }));
+  return {};
+}
+
+/// Whether the leader has heard how the run ended, and only its answer was lost.
+Result<bool> RunShipper::has_ended_so() {
+  if (!ending_) return false;
+  ASSAY_TRY(const auto theirs, leader_.find_run(options_.run));
+  return theirs.state == RunState::ended && theirs.verdict == ending_->verdict &&
+         iso8601(theirs.ended) == iso8601(ending_->ended);
+}
+
+}  // namespace assay
