@@ -169,6 +169,7 @@ Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest
 
 Result<void> RunDesk::stop(std::string_view run, std::string_view by) {
   const std::lock_guard lock(mutex_);
+  ASSAY_CHECK(refresh());
   const auto found = entries_.find(run);
   if (found == entries_.end()) return no_job(run);
   auto& entry = found->second;
