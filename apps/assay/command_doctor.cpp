@@ -3,15 +3,38 @@
 #include "base/version.h"
 #include "commands.h"
 #include "doctor_view.h"
+#include "gpu_source.h"
 #include "machine/doctor.h"
 #include "run_services.h"
+#include "telemetry/procfs/procfs_source.h"
 
 namespace assay {
 namespace {
 
+/// Reads every source of telemetry once, as a run does at its start.
+TelemetrySurvey survey_telemetry() {
+  constexpr auto kPatience = std::chrono::seconds(5);
+  std::vector<std::unique_ptr<MetricSource>> sources;
+  sources.push_back(make_procfs_source({}));
+  sources.push_back(make_host_details_source({}));
+  if (has_nvidia_gpu()) sources.push_back(make_gpu_source());
+  TelemetrySurvey survey;
+  for (const auto& source : sources) {
+    const auto reading = source->read(SystemClock().now() + kPatience);
+    if (!reading) {
+      survey.failed.push_back(fmt::format("{}: {}", source->name(), reading.error().text()));
+      continue;
+    }
+    survey.series += reading->samples.size();
+    survey.missing.insert(survey.missing.end(), reading->missing.begin(), reading->missing.end());
+  }
+  return survey;
+}
+
 int doctor(const Context& context) {
-  const auto findings =
+  auto findings =
       examine(MachineView::real(), {.data_folder = context.data_folder(), .engine = find_programs().engine});
+  findings.push_back(check_telemetry(survey_telemetry()));
   int problems = 0;
   int warnings = 0;
   json::array list;

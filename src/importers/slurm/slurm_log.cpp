@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 
-#include "base/files.h"
 #include "exchange/encoding.h"
 #include "importers/slurm/slurm_parser.h"
 
