@@ -11,7 +11,6 @@
 namespace assay {
 namespace {
 
-
 template <typename T>
 void fill_gap(std::optional<T>& into, const std::optional<T>& from) {
   if (!into) into = from;
