@@ -7,7 +7,7 @@ import unittest
 from pathlib import Path
 
 import rebuild_cost
-from unused_functions import ObjectFile, called, short_name, waits
+from unused_functions import ObjectFile, called, short_name, says_why
 
 
 class RebuildCostTest(unittest.TestCase):
@@ -62,11 +62,13 @@ class UnusedFunctionsTest(unittest.TestCase):
         self.assertEqual(short_name("assay::Store::open(std::string const&) const"), "assay::Store::open")
         self.assertEqual(short_name("assay::joined[abi:cxx11](int)"), "assay::joined")
 
-    def test_a_header_says_what_waits(self):
+    def test_a_header_says_what_a_function_is_kept_for(self):
         header = "#pragma once\n\n// About it.\n\n/// Adds.\n/// Waits for the load generator.\nint add(int a,\n        int b);\nint other(int a);\n"
-        self.assertTrue(waits(header, "add"))
-        self.assertFalse(waits(header, "other"))
-        self.assertTrue(waits(header.replace("About it.", "Waits for it all."), "other"))
+        self.assertTrue(says_why(header, "add"))
+        self.assertFalse(says_why(header, "other"))
+        self.assertTrue(says_why(header.replace("About it.", "Waits for it all."), "other"))
+        self.assertFalse(says_why(header.replace("About it.", "Waits for it all."), "elsewhere"))
+        self.assertTrue(says_why(header.replace("other(int a);", "other(int a);  ///< Called by tests"), "other"))
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@
 It reads the symbols and relocations of the object files, which have to be compiled without inlining (the preset `dev`).
 A function counts as called if a program's code or data refers to it, from a function that is called itself; what only a
 file sees (static functions, tables) is taken to be used, so a chain behind one of those is not found. Functions in headers
-are not looked at. A function that is kept for something to come says so in the comment above its declaration, or in the
-first comment of its header, with the words "Waits for"; those are listed apart. Always ends with exit code 0.
+are not looked at; those that write pages of docs/ (`…_reference`) count as programs. A function that is kept all the same
+says so in the comment above its declaration, beside it, or in the first comment of its header: "Waits for …", "Called by
+tests", "Called by bench/…"; those are listed apart. Always ends with exit code 0.
 """
 
 import re
@@ -19,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_A_PROGRAM = re.compile(r"_(test|fuzz|fixture)\.cpp\.o$|/bench/|(^|/)tests/|test_main")
+KEPT = re.compile(r"Waits for|Called by (tests|bench/)")
 FUNCTION, LOCAL, WEAK = 2, 0, 2
 SYMBOLS, RELOCATIONS = 2, 4
 
@@ -92,6 +94,7 @@ def called(objects):
     reached = {"main"}
     aliases = defaultdict(set)
     for number, one in enumerate(objects):
+        reached |= {name for name in one.functions if re.match(r"_ZN5assay\d+\w*_reference(B5cxx11)?E", name)}
         for name, address in one.functions.items():
             aliases[(number, address)].add(name)
         for caller, targets in one.references.items():
@@ -118,26 +121,28 @@ def short_name(demangled):
     return re.sub(r"\[abi:\w+\]", "", demangled.split("(")[0]).split(" ")[-1]
 
 
-def waits(text, name):
-    """Whether a header says that the function waits for something: above its declaration, or in its first comment."""
+def says_why(text, name):
+    """Whether a header says what a function is kept for: above its declaration, beside it, or in its first comment."""
+    declaration = re.compile(rf"\b{re.escape(name)}\(")
     lines = text.splitlines()
+    places = [i for i, line in enumerate(lines) if declaration.search(line) and not line.lstrip().startswith("//")]
+    if not places:
+        return False
     first = next((i for i, line in enumerate(lines) if line.startswith("//")), len(lines))
     head = []
     for line in lines[first:]:
         if not line.startswith("//"):
             break
         head.append(line)
-    if "Waits for" in " ".join(head):
+    if KEPT.search(" ".join(head)):
         return True
-    for i, line in enumerate(lines):
-        if re.search(rf"\b{re.escape(name)}\(", line) and not line.lstrip().startswith("//"):
-            above = i - 1
-            comment = []
-            while above >= 0 and (lines[above].lstrip().startswith("//") or not re.search(r"[;{}]|^\s*$", lines[above])):
-                comment.append(lines[above])
-                above -= 1
-            if "Waits for" in " ".join(comment):
-                return True
+    for place in places:
+        comment, above = [lines[place]], place - 1
+        while above >= 0 and (lines[above].lstrip().startswith("//") or not re.search(r"[;{}]|^\s*$", lines[above])):
+            comment.append(lines[above])
+            above -= 1
+        if KEPT.search(" ".join(comment)):
+            return True
     return False
 
 
@@ -170,8 +175,8 @@ def main():
         last = short.split("::")[-1]
         if "operator" in short or last.startswith("~") or re.search(rf"\b{re.escape(last)}\(", engine):
             continue
-        (kept if any(waits(text, last) for text in headers) else found).add((place, short))
-    for title, names in (("no program calls", found), ("waits for something to come", kept)):
+        (kept if any(says_why(text, last) for text in headers) else found).add((place, short))
+    for title, names in (("no program calls", found), ("kept, and their headers say what for", kept)):
         print(f"{len(names)} functions: {title}")
         for place, name in sorted(names):
             print(f"  {place}: {name}")

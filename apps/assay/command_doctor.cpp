@@ -1,17 +1,51 @@
 #include <fmt/format.h>
 
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <tuple>
+#include <vector>
+
 #include "base/version.h"
 #include "commands.h"
 #include "doctor_view.h"
+#include "gpu_source.h"
 #include "machine/doctor.h"
 #include "run_services.h"
+#include "telemetry/procfs/procfs_source.h"
 
 namespace assay {
 namespace {
 
+/// Reads every source of telemetry twice, as a run does: rates are there from the second time on.
+TelemetrySurvey survey_telemetry() {
+  constexpr auto kPatience = std::chrono::seconds(5);
+  constexpr auto kBetween = std::chrono::milliseconds(200);
+  std::vector<std::unique_ptr<MetricSource>> sources;
+  sources.push_back(make_procfs_source({}));
+  sources.push_back(make_host_details_source({}));
+  if (has_nvidia_gpu()) sources.push_back(make_gpu_source());
+  const SystemClock clock;
+  // What goes wrong the first time goes wrong the second time, too.
+  for (const auto& source : sources) std::ignore = source->read(clock.now() + kPatience);
+  std::this_thread::sleep_for(kBetween);
+  TelemetrySurvey survey;
+  for (const auto& source : sources) {
+    const auto reading = source->read(clock.now() + kPatience);
+    if (!reading) {
+      survey.failed.push_back(fmt::format("{}: {}", source->name(), reading.error().text()));
+      continue;
+    }
+    survey.series += reading->samples.size();
+    survey.missing.insert(survey.missing.end(), reading->missing.begin(), reading->missing.end());
+  }
+  return survey;
+}
+
 int doctor(const Context& context) {
-  const auto findings =
+  auto findings =
       examine(MachineView::real(), {.data_folder = context.data_folder(), .engine = find_programs().engine});
+  findings.push_back(check_telemetry(survey_telemetry()));
   int problems = 0;
   int warnings = 0;
   json::array list;

@@ -175,15 +175,6 @@ void add_notes(Ablation& result, std::span<const AblationArm> arms) {
 
 }  // namespace
 
-std::string remedy_for(const ArmFailure& failure) {
-  if (!failure.hint.empty()) return failure.hint;
-  if (failure.kind == "oom") return "Try a smaller batch, a shorter sequence, or gradient checkpointing.";
-  if (failure.kind == "nan") return "Try a lower learning rate, bf16 instead of fp16, or gradient clipping.";
-  if (failure.kind == "timeout") return "Raise `time_limit`, or give it less to do.";
-  if (failure.kind == "lost_peer") return "Look at the other ranks' output: one of them ended first.";
-  return "";
-}
-
 std::vector<bool> pareto_front(std::span<const std::vector<double>> points) {
   const auto beats = [](const std::vector<double>& a, const std::vector<double>& b) {
     bool better = false;

@@ -28,8 +28,6 @@ struct ArmFailure {
   std::string message;
   std::string hint;  ///< what the workload said to do about it; may be empty
 };
-/// The hint, or else the usual remedy for this kind of failure; empty where there is none.
-std::string remedy_for(const ArmFailure& failure);
 
 /// One configuration with one value per repeat.
 struct AblationArm {

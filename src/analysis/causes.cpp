@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace assay {
 namespace {
@@ -13,21 +12,6 @@ constexpr double kLowerClock = 0.005;      // below the usual one
 constexpr double kLowerPowerLimit = 0.01;  // below the usual one
 constexpr double kHotter = 5;              // °C above the usual
 constexpr std::int64_t kManyCorrected = 10;
-
-struct NamedEvent {
-  ClockEvent bit;
-  std::string_view name;
-};
-constexpr std::array kEvents = {
-    NamedEvent{ClockEvent::idle, "idle"},
-    NamedEvent{ClockEvent::setting, "clock setting"},
-    NamedEvent{ClockEvent::software_power, "software power cap"},
-    NamedEvent{ClockEvent::hardware_slowdown, "hardware slowdown"},
-    NamedEvent{ClockEvent::sync_boost, "sync boost"},
-    NamedEvent{ClockEvent::software_thermal, "software thermal slowdown"},
-    NamedEvent{ClockEvent::hardware_thermal, "hardware thermal slowdown"},
-    NamedEvent{ClockEvent::power_brake, "power brake"},
-};
 
 /// By how much `now` falls short of `usual`, as a share; 0 where either is unknown.
 double shortfall(const std::optional<double>& now, const std::optional<double>& usual) {
@@ -155,17 +139,6 @@ void add_temperature(const GpuHealth& health, Causes& causes) {
 }
 
 }  // namespace
-
-std::vector<std::string> clock_event_names(std::uint64_t mask) {
-  std::vector<std::string> names;
-  for (const auto& event : kEvents) {
-    const auto bit = static_cast<std::uint64_t>(event.bit);
-    if (mask & bit) names.emplace_back(event.name);
-    mask &= ~bit;
-  }
-  if (mask != 0) names.push_back(fmt::format("{:#x}", mask));
-  return names;
-}
 
 std::vector<DegradationCause> degradation_causes(const GpuHealth& health) {
   Causes causes;

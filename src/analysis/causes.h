@@ -11,20 +11,6 @@ namespace assay {
 // Why a GPU is slow, as far as its telemetry shows. Pure. A cause is named only where its own evidence was recorded; a
 // field that was not read says nothing, neither that it was fine nor that it was not.
 
-/// NVML's clock-event bits.
-enum class ClockEvent : std::uint64_t {
-  idle = 0x1,
-  setting = 0x2,
-  software_power = 0x4,
-  hardware_slowdown = 0x8,
-  sync_boost = 0x10,
-  software_thermal = 0x20,
-  hardware_thermal = 0x40,
-  power_brake = 0x80,
-};
-/// Names of the bits that are set, from the lowest up; unknown bits as "0x…".
-std::vector<std::string> clock_event_names(std::uint64_t mask);
-
 /// What was recorded on one GPU during the slow runs, and beside it what is usual for this very GPU.
 struct GpuHealth {
   // Shares of the run's time in which the clock was held down for this reason.

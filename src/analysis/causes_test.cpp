@@ -112,11 +112,5 @@ TEST(Causes, Hotter) {
   EXPECT_THAT(kinds({.temperature_c = 90}), IsEmpty());
 }
 
-TEST(ClockEvents, HaveNames) {
-  EXPECT_THAT(clock_event_names(0), IsEmpty());
-  EXPECT_THAT(clock_event_names(0x4 | 0x40), ElementsAre("software power cap", "hardware thermal slowdown"));
-  EXPECT_THAT(clock_event_names(0x1 | 0x400), ElementsAre("idle", "0x400"));
-}
-
 }  // namespace
 }  // namespace assay

@@ -62,7 +62,8 @@ ConsistencyTable check_consistency(std::span<const NodeFigures> nodes, const Con
 // --- Accepting a set of nodes by one snapshot ---
 
 /// How alike two samples of a rate are, 0…1: 1 − ∫|F₁ − F₂| / larger mean, with F their distribution functions. Two
-/// samples of the same shape, 5 % apart, have 0.95. NaN where one is empty or has no positive mean.
+/// samples of the same shape, 5 % apart, have 0.95. NaN where one is empty or has no positive mean. Waits for the node
+/// benchmark.
 double distribution_similarity(std::span<const double> a, std::span<const double> b);
 
 struct SnapshotNode {
@@ -80,7 +81,7 @@ struct SnapshotAcceptance {
 };
 /// The centre is the node with the highest mean similarity; slower nodes less than `limit` like it are left out, and so
 /// on until none is. Faster ones stay. `floor`: a rate below which a node's median never passes, whatever the others
-/// do. Meant for four nodes or more.
+/// do. Meant for four nodes or more. Waits for the node benchmark.
 SnapshotAcceptance accept_snapshot(std::span<const SnapshotNode> nodes, double limit = 0.95,
                                    std::optional<double> floor = std::nullopt);
 

@@ -1,22 +1,14 @@
 #include "analysis/cost.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cmath>
 
 namespace assay {
 namespace {
 
 constexpr double kSecondsPerHour = 3600;
-constexpr double kHoursPerYear = 8760;
 constexpr double kJoulesPerKwh = 3.6e6;
 
 bool positive(const std::optional<double>& value) { return value && *value > 0 && std::isfinite(*value); }
-
-bool same_letters(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
-}
 
 /// The cost of `count` of something of which `rate` are done a second.
 std::optional<Money> cost_per(double count, const std::optional<double>& rate, const Money& per_hour) {
@@ -25,34 +17,6 @@ std::optional<Money> cost_per(double count, const std::optional<double>& rate, c
 }
 
 }  // namespace
-
-std::string_view name_of(PriceKind kind) {
-  switch (kind) {
-    case PriceKind::on_demand: return "on demand";
-    case PriceKind::spot: return "spot";
-    case PriceKind::reserved: return "reserved";
-    case PriceKind::owned: return "owned";
-  }
-  return "";
-}
-
-std::optional<Price> owned_price(const OwnedHardware& hardware) {
-  const bool sensible = hardware.gpus > 0 && hardware.lifetime_years > 0 && hardware.utilisation > 0 &&
-                        hardware.utilisation <= 1 && hardware.purchase.amount >= hardware.residual;
-  if (!sensible) return std::nullopt;
-  const double yearly =
-      (hardware.purchase.amount - hardware.residual) / hardware.lifetime_years + hardware.yearly_costs;
-  const double per_used_hour = yearly / (kHoursPerYear * hardware.utilisation);
-  const double power = hardware.power_w / 1000 * hardware.overhead * hardware.power_price_kwh;
-  return Price{(per_used_hour + power) / hardware.gpus, hardware.purchase.currency, "GPUh"};
-}
-
-const PriceEntry* find_price(std::span<const PriceEntry> book, std::string_view hardware, PriceKind kind) {
-  const auto found = std::find_if(book.begin(), book.end(), [&](const PriceEntry& entry) {
-    return entry.kind == kind && same_letters(entry.hardware, hardware);
-  });
-  return found == book.end() ? nullptr : &*found;
-}
 
 Money hourly_cost(const Price& price, const Allocation& allocation) {
   const int units = price.per == "h" ? allocation.nodes : allocation.gpus;

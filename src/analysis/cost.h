@@ -2,10 +2,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/units.h"
 
@@ -19,33 +16,6 @@ struct Money {
   std::string currency;  ///< ISO 4217
   bool operator==(const Money&) const = default;
 };
-
-enum class PriceKind { on_demand, spot, reserved, owned };
-std::string_view name_of(PriceKind kind);  ///< "on demand", "spot", "reserved", "owned"
-
-/// Hardware that was bought: what an hour of it costs.
-struct OwnedHardware {
-  Money purchase;              ///< of one node
-  double residual = 0;         ///< worth at the end of its life, in the same currency
-  double lifetime_years = 4;   ///< straight-line depreciation
-  double utilisation = 0.7;    ///< share of all hours in which it does paid work; 0 < … ≤ 1
-  int gpus = 1;                ///< of one node
-  double power_w = 0;          ///< of one node at work
-  double power_price_kwh = 0;  ///< in the same currency
-  double overhead = 1.0;       ///< power usage effectiveness: what cooling and supplies add
-  double yearly_costs = 0;     ///< space, staff, maintenance of one node
-};
-/// Per GPU hour in use. None where a figure makes no sense (no GPUs, no lifetime, utilisation outside (0, 1]).
-std::optional<Price> owned_price(const OwnedHardware& hardware);
-
-struct PriceEntry {
-  std::string hardware;  ///< as the user calls it: "a100-80gb", "p4d.24xlarge"
-  PriceKind kind = PriceKind::on_demand;
-  Price price;
-  std::string source;  ///< where it is from and of what day: prices change
-};
-/// The first entry for this hardware and kind; null where there is none. Capitals do not matter.
-const PriceEntry* find_price(std::span<const PriceEntry> book, std::string_view hardware, PriceKind kind);
 
 /// How much hardware the work keeps busy.
 struct Allocation {

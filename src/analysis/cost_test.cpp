@@ -67,39 +67,6 @@ TEST(Cost, ProductionOnSeveralNodesNeedsAnEfficiency) {
   EXPECT_FALSE(production_job(kOnDemand, 2, 1, 1e6, 10, 0.0));
 }
 
-// By hand: (240,000 − 20,000)/4 + 5,000 = 60,000 a year over 8,760·0.5 hours = 13.6986 an hour; power 8 kW · 1.25 ·
-// 0.20 = 2.00; together 15.6986 for 8 GPUs.
-TEST(Cost, OwnedHardware) {
-  const OwnedHardware node{.purchase = {240'000, "EUR"},
-                           .residual = 20'000,
-                           .lifetime_years = 4,
-                           .utilisation = 0.5,
-                           .gpus = 8,
-                           .power_w = 8000,
-                           .power_price_kwh = 0.20,
-                           .overhead = 1.25,
-                           .yearly_costs = 5000};
-  const auto price = owned_price(node);
-  ASSERT_TRUE(price);
-  EXPECT_NEAR(price->amount, (60'000 / 4380.0 + 2.0) / 8, 1e-12);
-  EXPECT_EQ(price->currency, "EUR");
-  EXPECT_EQ(price->per, "GPUh");
-  auto idle = node;
-  idle.utilisation = 0;
-  EXPECT_FALSE(owned_price(idle));
-}
-
-TEST(PriceBook, FindsByHardwareAndKind) {
-  const std::vector<PriceEntry> book = {{"A100-80GB", PriceKind::on_demand, kOnDemand, "price list"},
-                                        {"a100-80gb", PriceKind::spot, kSpot, "price list"}};
-  ASSERT_TRUE(find_price(book, "a100-80gb", PriceKind::spot));
-  EXPECT_EQ(find_price(book, "a100-80gb", PriceKind::spot)->price, kSpot);
-  EXPECT_EQ(find_price(book, "a100-80gb", PriceKind::on_demand)->price, kOnDemand);
-  EXPECT_FALSE(find_price(book, "a100-80gb", PriceKind::reserved));
-  EXPECT_FALSE(find_price(book, "a100", PriceKind::spot));
-  EXPECT_EQ(name_of(PriceKind::on_demand), "on demand");
-}
-
 // 3.6 MJ are 1 kWh.
 TEST(Energy, PerSampleAndToken) {
   const auto figures = energy_of(7.2e6, 1000, 2e6, GridIntensity{300, "stated"}, 1.5);

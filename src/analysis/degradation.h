@@ -57,14 +57,16 @@ struct DetectorSettings {
 };
 
 /// The constants of the simulation study that the method comes from: one confirmation of 8 runs at z > 3.3 and −0.4 %,
-/// triggers 3.0 and 4.73, no correction for short baselines or outliers in the tail. For comparison.
+/// triggers 3.0 and 4.73, no correction for short baselines or outliers in the tail. Called by bench/detector, for
+/// comparison.
 DetectorSettings study_settings();
 
 /// For residuals that are `weak`: without peers the wandering of the whole fleet is in the series, so only slowdowns of
 /// several percent can be told from it.
 DetectorSettings weak_settings();
 
-/// The value of a run: the median of its repetitions after warm-up. None with fewer than `fewest`.
+/// The value of a run: the median of its repetitions after warm-up. None with fewer than `fewest`. Waits for the node
+/// benchmark.
 std::optional<double> run_value(std::span<const double> repetitions, std::size_t fewest = 5);
 
 /// A GPU's run and the baseline of that very GPU (the median of its runs after the last re-baseline).
@@ -124,16 +126,18 @@ class DegradationDetector {
   DetectorAnswer add(double residual_percent);
 
   /// The residuals of the fresh runs that a suspicion asked for, all at once or in parts. They decide and are not kept:
-  /// runs that were made because of a suspicion are no fair sample. Ignored where there is no suspicion.
+  /// runs that were made because of a suspicion are no fair sample. Ignored where there is no suspicion. Waits for the
+  /// node benchmark, which makes them.
   DetectorAnswer confirm(std::span<const double> fresh_residuals);
 
-  /// Forgets the past: after repair, a new driver or an accepted change.
+  /// Forgets the past: after repair, a new driver or an accepted change. Waits for the node benchmark.
   void rebaseline();
 
   DetectorState state() const { return state_; }
 
  private:
   DetectorAnswer suspect(DetectorRule rule, const SlowdownScan& scan, std::span<const double> baseline);
+  /// Waits for the node benchmark, as `confirm` does.
   SlowdownScan confirmation_scan() const;
 
   DetectorSettings settings_;
@@ -155,7 +159,8 @@ struct FleetShift {
 };
 /// `fleet_medians` is the median over all GPUs of value/baseline for each run, oldest first; at least three runs must
 /// follow the change. A fleet always wanders together, and today leans on yesterday, so it is the jump beyond what
-/// yesterday explains that is tested (z > 4), and it must last and amount to `smallest_percent`.
+/// yesterday explains that is tested (z > 4), and it must last and amount to `smallest_percent`. Waits for the node
+/// benchmark.
 FleetShift find_fleet_shift(std::span<const double> fleet_medians, double smallest_percent = 1.0,
                             const DetectorSettings& settings = {});
 

@@ -22,7 +22,7 @@ struct DeviceInfo {
   std::string_view reported;  ///< how drivers and /proc name it, separated by '|'
 };
 
-/// GPUs, then CPUs; by vendor and age.
+/// GPUs, then CPUs; by vendor and age. Called by tests, which look at every entry.
 std::span<const DeviceInfo> device_catalogue();
 
 /// By the name that NVML, ROCm or /proc/cpuinfo reports: "NVIDIA A100-SXM4-80GB". Capitals and blanks do not matter; no

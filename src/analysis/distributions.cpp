@@ -145,11 +145,6 @@ double t_two_sided(double t, double degrees) {
   return incomplete_beta(degrees / 2, 0.5, degrees / whole, square / whole);
 }
 
-double t_cdf(double t, double degrees) {
-  const double tail = t_two_sided(t, degrees) / 2;
-  return t < 0 ? tail : 1 - tail;
-}
-
 double t_quantile(double probability, double degrees) {
   if (!(probability >= 0 && probability <= 1) || !(degrees > 0)) return kNan;
   if (probability == 0.5) return 0;

@@ -12,23 +12,24 @@ namespace assay {
 /// ln Γ(x); x > 0.
 double log_gamma(double x);
 
-/// The regularised incomplete beta function I_x(a, b); a, b > 0, x in [0, 1].
+/// The regularised incomplete beta function I_x(a, b); a, b > 0, x in [0, 1]. Called by tests: what is below rests on
+/// it.
 double incomplete_beta(double a, double b, double x);
 
 /// Standard normal distribution function Φ(z). Small results keep their relative precision.
 double normal_cdf(double z);
 
-/// Student's t, `degrees` > 0 and not necessarily whole; infinity gives the normal distribution.
-double t_cdf(double t, double degrees);
-/// P(|T| ≥ |t|), with full relative precision in the far tail.
+/// P(|T| ≥ |t|) of Student's t, with full relative precision in the far tail; `degrees` > 0 and not necessarily whole,
+/// infinity gives the normal distribution.
 double t_two_sided(double t, double degrees);
-/// The t with t_cdf(t) = probability; 0 gives −inf and 1 inf.
+/// The t with P(T ≤ t) = probability; 0 gives −inf and 1 inf.
 double t_quantile(double probability, double degrees);
 
 /// Upper confidence bound (one-sided, Clopper–Pearson) of a probability of which `events` were seen in `trials`.
-/// 0 in 100,000 gives about 3e-5 at 95 %. 1 where trials ≤ events.
+/// 0 in 100,000 gives about 3e-5 at 95 %. 1 where trials ≤ events. Called by bench/detector; waits for the load
+/// generator, too: how many requests may be late.
 double proportion_upper_bound(std::int64_t events, std::int64_t trials, double confidence);
-/// The lower bound; 0 where there were no events.
+/// The lower bound; 0 where there were no events. Called by bench/detector.
 double proportion_lower_bound(std::int64_t events, std::int64_t trials, double confidence);
 
 }  // namespace assay

@@ -61,10 +61,6 @@ TEST(Distributions, StudentMatchesTheReference) {
   EXPECT_NEAR(t_two_sided(3, 1e6), 0.00269986254142179706, 1e-13);
   EXPECT_CLOSE(t_two_sided(2.5, 0.7), 0.319704362681273787);
   EXPECT_CLOSE(t_two_sided(1.96, std::numeric_limits<double>::infinity()), 2 * (1 - 0.975002104851779566));
-  EXPECT_CLOSE(t_cdf(2, 4.5), 1 - 0.108257907181125027 / 2);
-  EXPECT_CLOSE(t_cdf(-2, 4.5), 0.108257907181125027 / 2);
-  EXPECT_EQ(t_cdf(0, 3), 0.5);
-  EXPECT_TRUE(std::isnan(t_cdf(1, 0)));
 }
 
 TEST(Distributions, StudentQuantilesMatchTheReference) {

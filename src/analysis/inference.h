@@ -13,6 +13,7 @@ namespace assay {
 
 // Latencies, token times, load curves and heat maps of serving runs. Pure. Times in seconds since the run began,
 // latencies in seconds, counted from the scheduled time. Percentiles are exact, from every request.
+// All but the heat map: Waits for the load generator.
 
 // --- Distribution of latencies ---
 

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 
@@ -19,20 +16,5 @@ std::optional<Interval> t_interval(std::span<const double> values, double confid
 /// Of mean(b) / mean(a), for positive values: normal on the logarithmic scale (delta method), with Welch's degrees of
 /// freedom. None where an arm has fewer than two values or a mean is not positive.
 std::optional<Interval> ratio_interval(std::span<const double> a, std::span<const double> b, double confidence = 0.95);
-
-struct BootstrapSettings {
-  double confidence = 0.95;
-  std::size_t resamples = 9999;
-  std::uint64_t seed = 1;
-  bool corrected = true;  ///< BCa (bias-corrected, accelerated); otherwise plain percentiles of the resamples
-};
-
-using Statistic = std::function<double(std::span<const double>)>;
-
-/// Of any statistic, by resampling with Random(seed, "bootstrap"): the same seed gives the same interval everywhere.
-/// Costs resamples × the statistic. Falls back to plain percentiles where the correction is not defined (every
-/// resample on one side of the estimate). None with fewer than two values, or where a resample gave no number.
-std::optional<Interval> bootstrap_interval(std::span<const double> values, const Statistic& statistic,
-                                           const BootstrapSettings& settings = {});
 
 }  // namespace assay

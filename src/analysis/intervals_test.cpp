@@ -35,34 +35,6 @@ TEST(RatioInterval, MatchesMpmath) {
   EXPECT_EQ(ratio_interval(std::vector{2.0, 2.0}, std::vector{3.0, 3.0}), (Interval{1.5, 1.5, 0.95}));
 }
 
-// All 3,125 resamples of five values can be listed: the exact bounds are 2.0 and 8.4 for plain percentiles; BCa takes
-// the shares 0.04170 and 0.98708 of the list, which are 2.4 and 8.8 (independent Python program). Random resampling
-// comes within one step (0.2) of the list.
-TEST(Bootstrap, ComesCloseToTheListOfAllResamples) {
-  const std::vector<double> values = {1, 2, 4, 7, 11};
-  const auto plain = bootstrap_interval(values, mean, {.resamples = 20'000, .corrected = false});
-  ASSERT_TRUE(plain);
-  EXPECT_NEAR(plain->low, 2.0, 0.21);
-  EXPECT_NEAR(plain->high, 8.4, 0.21);
-  const auto corrected = bootstrap_interval(values, mean, {.resamples = 20'000});
-  ASSERT_TRUE(corrected);
-  EXPECT_NEAR(corrected->low, 2.4, 0.21);
-  EXPECT_NEAR(corrected->high, 8.8, 0.21);
-}
-
-TEST(Bootstrap, TheSeedDecides) {
-  const std::vector<double> values = {1.3, 2.2, 4.1, 7.7, 11.9, 3.3};
-  const auto first = bootstrap_interval(values, mean, {.resamples = 500, .seed = 5});
-  EXPECT_EQ(first, bootstrap_interval(values, mean, {.resamples = 500, .seed = 5}));
-  EXPECT_NE(first, bootstrap_interval(values, mean, {.resamples = 500, .seed = 6}));
-}
-
-TEST(Bootstrap, EdgesAreAnswered) {
-  EXPECT_FALSE(bootstrap_interval(std::vector{1.0}, mean));
-  EXPECT_EQ(bootstrap_interval(std::vector{2.0, 2.0, 2.0}, mean), (Interval{2, 2, 0.95}));
-  EXPECT_FALSE(bootstrap_interval(std::vector{1.0, 2.0}, [](std::span<const double>) { return std::nan(""); }));
-}
-
 // Seeded, so it gives the same share for ever; 95 % asked, and 1,000 trials scatter by ±1.4 points (2 σ).
 TEST(TInterval, CoversTheTruthAsOftenAsItSays) {
   Random random(3, "coverage");

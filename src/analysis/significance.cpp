@@ -109,10 +109,6 @@ bool was_tested(ArmVerdict verdict) {
   return verdict != ArmVerdict::too_few_repeats && verdict != ArmVerdict::no_spread && verdict != ArmVerdict::one_seed;
 }
 
-bool claims_difference(ArmVerdict verdict) {
-  return was_tested(verdict) && verdict != ArmVerdict::no_significant_difference;
-}
-
 std::optional<WelchTest> welch_test(std::span<const double> a, std::span<const double> b, double confidence) {
   if (a.size() < 2 || b.size() < 2) return std::nullopt;
   const auto n_a = static_cast<double>(a.size());

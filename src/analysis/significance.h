@@ -57,8 +57,6 @@ enum class ArmVerdict {
 std::string_view name_of(ArmVerdict verdict);  ///< "too few repeats to say", …
 /// Whether a test was done: one of a family that is corrected together.
 bool was_tested(ArmVerdict verdict);
-/// Whether it says that the arms differ.
-bool claims_difference(ArmVerdict verdict);
 
 struct CompareSettings {
   Direction better = Direction::higher_is_better;

@@ -11,6 +11,10 @@
 namespace assay {
 namespace {
 
+bool claims_difference(ArmVerdict verdict) {
+  return was_tested(verdict) && verdict != ArmVerdict::no_significant_difference;
+}
+
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::IsEmpty;

@@ -90,10 +90,6 @@ double median_absolute_deviation(std::span<const double> values) {
   return median_in_place(distances);
 }
 
-double percentile_nearest(std::span<const double> values, double p) {
-  return percentiles_nearest({values.begin(), values.end()}, {&p, 1}).front();
-}
-
 std::vector<double> percentiles_nearest(std::vector<double> values, std::span<const double> ps) {
   std::vector<double> answers(ps.size(), kNan);
   if (values.empty() || has_nan(values)) return answers;
@@ -123,23 +119,6 @@ double percentile_interpolated(std::span<const double> values, double p) {
   if (fraction == 0 || index + 1 == copy.size()) return *lower;
   const double upper = *std::min_element(lower + 1, copy.end());
   return *lower + (upper - *lower) * fraction;
-}
-
-std::vector<std::size_t> outliers(std::span<const double> values, double limit) {
-  std::vector<std::size_t> found;
-  const double centre = median(values);
-  if (std::isnan(centre)) return found;
-  double scale = median_absolute_deviation(values) / 0.6745;
-  if (scale == 0) {
-    std::vector<double> distances(values.begin(), values.end());
-    for (double& value : distances) value = std::fabs(value - centre);
-    scale = 1.253314 * mean(distances);
-  }
-  if (scale == 0) return found;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::fabs(values[i] - centre) > limit * scale) found.push_back(i);
-  }
-  return found;
 }
 
 std::vector<double> finite_values(std::span<const double> values) {

@@ -33,19 +33,12 @@ double median(std::span<const double> values);
 /// The median of |value − median|, as it is; times kMadToSigma it estimates the standard deviation.
 double median_absolute_deviation(std::span<const double> values);
 
-/// The exact percentile of MLPerf's LoadGen, sorted[⌊n·p⌋], at most the last one; `p` in [0, 1]. Always a value that
-/// was measured: the one for latencies.
-double percentile_nearest(std::span<const double> values, double p);
-/// Several of them for the price of about one copy and one pass; the answers are in the order of `ps`.
-/// A million values take some 20 ms.
+/// The exact percentiles of MLPerf's LoadGen, sorted[⌊n·p⌋], at most the last one; each `p` in [0, 1]. Always values
+/// that were measured: the ones for latencies. About one copy and one pass for all of them; the answers are in the
+/// order of `ps`. A million values take some 20 ms.
 std::vector<double> percentiles_nearest(std::vector<double> values, std::span<const double> ps);
 /// Linear between neighbours (type 7 of Hyndman and Fan; the default of NumPy and R). For few values.
 double percentile_interpolated(std::span<const double> values, double p);
-
-/// Where values lie further from the median than `limit` robust standard deviations: |x − median| · 0.6745 / MAD
-/// (Iglewicz and Hoaglin, 1993). Where more than half of the values are equal, the mean absolute deviation stands in
-/// for the MAD. Indices, rising. They are for showing: nothing here drops a value on its own.
-std::vector<std::size_t> outliers(std::span<const double> values, double limit = 3.5);
 
 /// The values that are neither NaN nor infinite, in their order.
 std::vector<double> finite_values(std::span<const double> values);
@@ -58,7 +51,7 @@ struct Summary {
   double standard_deviation = 0;
   double coefficient_of_variation = 0;
   double min = 0;
-  double p50 = 0;  ///< as by percentile_nearest; so are the others
+  double p50 = 0;  ///< as by percentiles_nearest; so are the others
   double p90 = 0;
   double p95 = 0;
   double p99 = 0;

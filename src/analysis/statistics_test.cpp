@@ -14,9 +14,6 @@
 namespace assay {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-
 /// NIST StRD "NumAcc3" and "NumAcc4": certified mean `start`, certified standard deviation 0.1.
 std::vector<double> nist_num_acc(double start) {
   std::vector<double> values = {start};
@@ -25,6 +22,10 @@ std::vector<double> nist_num_acc(double start) {
     values.push_back(start + 0.1);
   }
   return values;
+}
+
+double percentile_nearest(const std::vector<double>& values, double p) {
+  return percentiles_nearest(values, std::vector{p}).front();
 }
 
 TEST(Statistics, MeetsTheCertifiedFiguresOfNist) {
@@ -100,15 +101,6 @@ TEST(Percentiles, InterpolatedIsTypeSeven) {
   EXPECT_DOUBLE_EQ(percentile_interpolated(values, 0.9), 9.1);
   EXPECT_EQ(percentile_interpolated(values, 0), 1);
   EXPECT_EQ(percentile_interpolated(values, 1), 10);
-}
-
-TEST(Outliers, AreFarFromTheMedian) {
-  EXPECT_THAT(outliers(std::vector{10.0, 10.1, 9.9, 10.2, 9.8, 14.0, 10.0}), ElementsAre(5));
-  EXPECT_THAT(outliers(std::vector{10.0, 10.1, 9.9, 10.2, 9.8, 10.0}), IsEmpty());
-  // More than half equal: the MAD is 0, and yet the one that stands out is found.
-  EXPECT_THAT(outliers(std::vector{5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 5.0, 9.0}), ElementsAre(7));
-  EXPECT_THAT(outliers(std::vector{5.0, 5.0, 5.0}), IsEmpty());
-  EXPECT_THAT(outliers({}), IsEmpty());
 }
 
 TEST(Summary, CountsAndLeavesOutWhatIsNotFinite) {

@@ -219,15 +219,6 @@ std::string write_runs_json(std::span<const RunWithSeries> runs) {
   return out + "]\n";
 }
 
-Result<RunWithSeries> parse_run_json(std::string_view bytes, std::string_view name) {
-  const auto read = [&]() -> Result<RunWithSeries> {
-    ASSAY_TRY(const auto looked, look_at_bytes(bytes, name));
-    ASSAY_TRY(const auto document, parse_exact_json(looked.text));
-    return run_from_export(document.value);
-  };
-  return read().within(fmt::format("reading '{}'", name));
-}
-
 Result<std::vector<RunWithSeries>> parse_runs_json(std::string_view bytes, std::string_view name) {
   const auto read = [&]() -> Result<std::vector<RunWithSeries>> {
     ASSAY_TRY(const auto looked, look_at_bytes(bytes, name));

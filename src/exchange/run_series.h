@@ -45,11 +45,10 @@ constexpr int kRunExportSchema = 1;
 /// One JSON object with the run's record and the points of its series, column by column. NaN is null; infinities are
 /// null, too, and listed beside with their sign, since JSON has neither.
 std::string write_run_json(const RunWithSeries& run);
-/// Reads what write_run_json wrote; every bit of every finite value comes back. Anything else is an error of kind
-/// bad_file that says what is wrong.
-Result<RunWithSeries> parse_run_json(std::string_view bytes, std::string_view name);
 /// Several as a JSON list of such objects; one alone as that object.
 std::string write_runs_json(std::span<const RunWithSeries> runs);
+/// Reads what either wrote; every bit of every finite value comes back. Anything else is an error of kind bad_file that
+/// says what is wrong.
 Result<std::vector<RunWithSeries>> parse_runs_json(std::string_view bytes, std::string_view name);
 
 }  // namespace assay

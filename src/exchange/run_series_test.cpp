@@ -97,12 +97,14 @@ TEST(RunSeries, JsonComesBackToTheLastBit) {
     run.run.metrics["loss"] = random.normal(0, 1);
     run.run.flags.push_back({"non_finite", "loss", random_text(random)});
     const std::string text = write_run_json(run);
-    const auto read = parse_run_json(text, "run.json");
+    const auto read = parse_runs_json(text, "run.json");
     ASSERT_TRUE(read.ok()) << read.error().text() << text;
-    ASSERT_EQ(read->run.name, run.run.name);
-    ASSERT_EQ(read->run.flags, run.run.flags);
-    ASSERT_TRUE(same_value(read->run.metrics.at("loss"), run.run.metrics.at("loss")));
-    expect_same(read->series, run.series);
+    ASSERT_EQ(read->size(), 1U);
+    const RunWithSeries& same = read->front();
+    ASSERT_EQ(same.run.name, run.run.name);
+    ASSERT_EQ(same.run.flags, run.run.flags);
+    ASSERT_TRUE(same_value(same.run.metrics.at("loss"), run.run.metrics.at("loss")));
+    expect_same(same.series, run.series);
     if (testing::Test::HasFatalFailure()) FAIL() << text;
   }
 }
@@ -141,12 +143,12 @@ TEST(RunSeries, DamagedJsonIsAnError) {
                           .series = {{.key = {"loss", {}}, .points = {{1, 1, HUGE_VAL}}}}};
   const std::string text = write_run_json(run);
   for (std::size_t length = 0; length + 1 < text.size(); ++length) {
-    ASSERT_FALSE(parse_run_json(text.substr(0, length), "run.json").ok()) << length;
+    ASSERT_FALSE(parse_runs_json(text.substr(0, length), "run.json").ok()) << length;
   }
   const auto error_of = [&](std::string_view from, std::string_view to) {
     std::string changed = text;
     changed.replace(changed.find(from), from.size(), to);
-    const auto read = parse_run_json(changed, "run.json");
+    const auto read = parse_runs_json(changed, "run.json");
     return read ? std::string("read") : read.error().text();
   };
   EXPECT_THAT(error_of("assay-run", "other"), HasSubstr("'format' is not that of an exported run"));

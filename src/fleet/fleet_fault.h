@@ -42,7 +42,7 @@ std::string_view name_of(FleetFault::Kind kind);
 bool is_of_gpu(FleetFault::Kind kind);
 
 /// Reads `KIND:nodeN[:gpuM][@START[-END]]`: `hot:node3:gpu0@30s`, `flapping:node1@10s-2min`. Errors (kind usage) name
-/// every mistake in it with its rule.
+/// every mistake in it with its rule. Called by tests, one fault at a time.
 Result<FleetFault> parse_fleet_fault(std::string_view text, std::size_t nodes, std::size_t gpus);
 /// Several of them; the error lists the mistakes of all.
 Result<std::vector<FleetFault>> parse_fleet_faults(std::span<const std::string> texts, std::size_t nodes,

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "importers/text/figure.h"
 #include "importers/imported_study.h"
+#include "importers/text/figure.h"
 
 namespace assay {
 

@@ -1,5 +1,5 @@
-#include "importers/text/import_fixtures.h"
 #include "importers/imported_study_fixture.h"
+#include "importers/text/import_fixtures.h"
 
 namespace assay {
 namespace {

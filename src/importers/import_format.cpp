@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "importers/csv/csv_reader.h"
 #include "exchange/encoding.h"
+#include "importers/csv/csv_reader.h"
 #include "importers/loadgen/loadgen_log.h"
 #include "importers/slurm/slurm_log.h"
 

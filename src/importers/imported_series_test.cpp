@@ -1,7 +1,7 @@
 #include <cmath>
 
-#include "importers/text/import_fixtures.h"
 #include "importers/imported_study_fixture.h"
+#include "importers/text/import_fixtures.h"
 
 namespace assay {
 namespace {

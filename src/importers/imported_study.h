@@ -10,11 +10,11 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "exchange/run_series.h"
+#include "importers/csv/metrics_csv.h"
 #include "importers/import_format.h"
 #include "importers/loadgen/loadgen_log.h"
-#include "importers/csv/metrics_csv.h"
 #include "importers/results/node_results.h"
-#include "exchange/run_series.h"
 #include "importers/slurm/slurm_log.h"
 #include "model/run.h"
 #include "model/study.h"

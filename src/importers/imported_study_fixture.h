@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "importers/text/import_fixtures.h"
 #include "importers/imported_study.h"
+#include "importers/text/import_fixtures.h"
 
 namespace assay {
 

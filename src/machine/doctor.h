@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -38,5 +39,14 @@ struct DoctorOptions {
 /// BLAS, bf16), permissions. Takes a second or two; where a GPU driver or the engine hangs, up to the deadlines of
 /// their commands (10 s and 60 s). Changes nothing on the machine.
 std::vector<DoctorFinding> examine(const MachineView& view, const DoctorOptions& options);
+
+/// What reading this machine's telemetry once gave.
+struct TelemetrySurvey {
+  std::size_t series = 0;
+  std::vector<std::string> missing;  ///< metrics that are there and could not be read
+  std::vector<std::string> failed;   ///< a phrase for each source that gave nothing: "nvml: the driver does not answer"
+};
+/// A warning where figures would be absent from every run and every alert.
+DoctorFinding check_telemetry(const TelemetrySurvey& survey);
 
 }  // namespace assay

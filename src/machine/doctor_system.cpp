@@ -170,4 +170,15 @@ DoctorFinding check_python(const MachineView& view) {
   return finding;
 }
 
+DoctorFinding check_telemetry(const TelemetrySurvey& survey) {
+  auto finding = ok("Telemetry", "telemetry", fmt::format("{} values are read", survey.series));
+  std::vector<std::string> problems = survey.failed;
+  if (!survey.missing.empty()) problems.push_back("not read: " + join(survey.missing, ", "));
+  if (problems.empty()) return finding;
+  finding.found += "; " + join(problems, "; ");
+  return raised(finding, Level::warning,
+                "Runs and alerts will lack these figures. See whether this user may read them and whether the driver "
+                "answers ('nvidia-smi').");
+}
+
 }  // namespace assay

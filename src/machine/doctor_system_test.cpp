@@ -84,6 +84,15 @@ TEST_F(DoctorSystem, core_dumps) {
   EXPECT_EQ(check_core_dumps(machine_.view()).level, Level::ok);
 }
 
+TEST_F(DoctorSystem, telemetry) {
+  EXPECT_EQ(check_telemetry({.series = 40}).level, Level::ok);
+  EXPECT_EQ(check_telemetry({.series = 40}).found, "40 values are read");
+  const auto some = check_telemetry({.series = 12, .missing = {"gpu.power_w"}, .failed = {"procfs: no /proc"}});
+  EXPECT_EQ(some.level, Level::warning);
+  EXPECT_EQ(some.found, "12 values are read; procfs: no /proc; not read: gpu.power_w");
+  EXPECT_NE(some.remedy, "");
+}
+
 TEST_F(DoctorSystem, shared_memory) {
   EXPECT_EQ(check_shared_memory(std::uint64_t{8} << 30).level, Level::ok);
   const auto small = check_shared_memory(std::uint64_t{64} << 20);

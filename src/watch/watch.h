@@ -38,7 +38,7 @@ class Watch {
   std::vector<Alert> take_renewed();
 
   /// Most severe first, then oldest first; with their newest values.
-  std::vector<Alert> open_alerts() const;
+  std::vector<Alert> open_alerts() const;  ///< Called by tests; the leader keeps what it is told
 
   static constexpr std::size_t kMostEvents = 4096;
   static constexpr Nanos kLongestGap = std::chrono::minutes(1);

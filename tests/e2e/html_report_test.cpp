@@ -34,7 +34,12 @@ class HtmlReport : public ::testing::Test {
       const wide = [...document.querySelectorAll('table,.scroll,svg')].filter(
           e => e.getBoundingClientRect().right > innerWidth || (e.className == 'scroll' && e.scrollWidth > e.clientWidth + 1));
       const named = wide.map(e => e.closest('[id]').id);
-      const broken = [...document.querySelectorAll('td.whole')].filter(e => e.getBoundingClientRect().height > 60);
+      const text_height = e => {
+        const text = document.createRange();
+        text.selectNodeContents(e);
+        return text.getBoundingClientRect().height;
+      };
+      const broken = [...document.querySelectorAll('td.whole')].filter(e => text_height(e) > 30);
       document.title = 'width ' + innerWidth + ' wide ' + named + ' broken ' + broken.length;)";
     auto content = read_file(page_).value_or("");
     // The page forbids itself scripts: this one runs in a copy without that rule.

@@ -10,11 +10,11 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "importers/csv/csv_reader.h"
+#include "exchange/encoding.h"
 #include "importers/csv/csv_columns.h"
 #include "importers/csv/csv_names.h"
 #include "importers/csv/csv_numbers.h"
-#include "exchange/encoding.h"
+#include "importers/csv/csv_reader.h"
 #include "importers/text/figure.h"
 #include "model/metric.h"
 

@@ -5,13 +5,12 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "importers/text/figure.h"
 #include "importers/loadgen/loadgen_log.h"
+#include "importers/text/figure.h"
 
 namespace assay {
 namespace {
 
-constexpr double kOfficialMilliseconds = 600'000;
 /// The summary prints rates with two decimals, the detail log with all.
 constexpr double kPrinted = 0.0051;
 
@@ -208,11 +207,6 @@ void fill_settings(LoadgenResult& into, const LoadgenResult& from) {
 std::string folder_of(std::string_view name) { return fs::path(name).parent_path().string(); }
 
 }  // namespace
-
-std::optional<bool> official_duration(const LoadgenResult& result) {
-  if (!result.min_duration_ms) return std::nullopt;
-  return *result.min_duration_ms >= kOfficialMilliseconds;
-}
 
 std::vector<Flag> merge_loadgen(LoadgenResult& into, const LoadgenResult& from) {
   std::vector<Flag> flags;

@@ -83,9 +83,6 @@ struct LoadgenResult {
   std::vector<Flag> flags;        ///< about the files as bytes
 };
 
-/// Whether the run lasted long enough by its settings for an official result: 600 s. Absent if they are not known.
-std::optional<bool> official_duration(const LoadgenResult& result);
-
 /// Errors, of kind bad_file, are files that are no text and files without anything of LoadGen's in them.
 Result<LoadgenResult> parse_loadgen_summary(std::string_view bytes, std::string_view name);
 Result<LoadgenResult> parse_loadgen_detail(std::string_view bytes, std::string_view name);

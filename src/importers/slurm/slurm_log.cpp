@@ -5,13 +5,11 @@
 #include <algorithm>
 #include <map>
 
-#include "base/files.h"
 #include "exchange/encoding.h"
 #include "importers/slurm/slurm_parser.h"
 
 namespace assay {
 namespace {
-
 
 template <typename T>
 void fill_gap(std::optional<T>& into, const std::optional<T>& from) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "importers/slurm/gpu_table.h"
-#include "importers/text/log_keys.h"
 #include "importers/slurm/slurm_job.h"
 #include "importers/slurm/slurm_lines.h"
+#include "importers/text/log_keys.h"
 
 namespace assay {
 

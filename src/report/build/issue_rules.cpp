@@ -78,8 +78,6 @@ std::string_view word(Severity severity) { return name_of(severity); }
 
 }  // namespace
 
-std::span<const IssueRule> issue_rules() { return kRules; }
-
 const IssueRule& rule_called(std::string_view name) {
   const auto found = std::find_if(kRules.begin(), kRules.end(), [&](const auto& rule) { return rule.name == name; });
   ASSAY_ASSERT(found != kRules.end());

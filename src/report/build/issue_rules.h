@@ -16,7 +16,6 @@ struct IssueRule {
   std::string_view remedy;  ///< what to do, unless the run itself says better
 };
 
-std::span<const IssueRule> issue_rules();
 /// The rule must be in the table.
 const IssueRule& rule_called(std::string_view name);
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "telemetry/reading.h"
 #include "telemetry/nvml/gpu_reader.h"
+#include "telemetry/reading.h"
 
 namespace assay::nvml {
 

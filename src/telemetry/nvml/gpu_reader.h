@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "telemetry/reading.h"
 #include "telemetry/nvml/gpm_sampler.h"
 #include "telemetry/nvml/gpu_fields.h"
 #include "telemetry/nvml/nvml_api.h"
+#include "telemetry/reading.h"
 
 namespace assay::nvml {
 

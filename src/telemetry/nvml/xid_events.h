@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "telemetry/reading.h"
 #include "telemetry/nvml/gpu_reader.h"
 #include "telemetry/nvml/nvml_api.h"
+#include "telemetry/reading.h"
 
 namespace assay::nvml {
 
