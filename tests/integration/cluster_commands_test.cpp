@@ -77,7 +77,7 @@ TEST_F(ClusterCommands, EndAsTheRunItselfEnds) {
   EXPECT_FALSE(failed.at("ok").as_bool());
   EXPECT_EQ(failed.at("result").at("answer").at("result").at("verdict").as_string(), "failed");
   const auto told = cli.run({"nodes", "run", "n1", failing});
-  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_EQ(told.exit_code, 1) << told.error;
   EXPECT_THAT(told.out, AllOf(HasSubstr("failing"), HasSubstr("✘ failed"), HasSubstr("assay show")));
 
   const std::string wrong = cli.write("wrong.yaml", "kind: comand\n");
