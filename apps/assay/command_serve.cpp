@@ -22,6 +22,8 @@
 #include "net/listener.h"
 #include "net/own_names.h"
 #include "net/tls.h"
+#include "outlets/command/command.h"
+#include "outlets/webhook/webhook.h"
 #include "stop_signals.h"
 
 namespace assay {
@@ -85,8 +87,13 @@ Result<LeaderOptions> leader_options(const ServeOptions& options) {
   if (!options.rules.empty()) {
     ASSAY_TRY(made.rules, load_rules(options.rules));
   }
-  made.outlets.webhooks = options.webhooks;
-  if (!options.alert_command.empty()) made.outlets.command = {"/bin/sh", "-c", options.alert_command};
+  for (const auto& url : options.webhooks) {
+    ASSAY_TRY(auto webhook, make_webhook({.url = url}));
+    made.outlets.push_back(std::move(webhook));
+  }
+  if (!options.alert_command.empty()) {
+    made.outlets.push_back(make_command_outlet({.command = {"/bin/sh", "-c", options.alert_command}}));
+  }
   ASSAY_TRY(made.keep_events, keep_time("--keep-events", options.keep_events));
   made.events_per_node = options.events_per_node;
   return made;

@@ -16,10 +16,10 @@ constexpr std::size_t kMaxSilences = 1000;
 
 }  // namespace
 
-Result<std::unique_ptr<AlertDesk>> AlertDesk::load(ClusterStore& store, const WatchRules& rules, OutletOptions outlets,
-                                                   const Clock& clock) {
+Result<std::unique_ptr<AlertDesk>> AlertDesk::load(ClusterStore& store, const WatchRules& rules,
+                                                   std::vector<std::unique_ptr<Outlet>> outlets, const Clock& clock) {
   std::unique_ptr<AlertDesk> desk(new AlertDesk(store, clock));
-  ASSAY_TRY(desk->outlets_, Outlets::start(std::move(outlets)));
+  desk->outlets_ = std::make_unique<Outlets>(std::move(outlets));
   ASSAY_TRY(auto kept, store.alerts().open());
   std::vector<Alert> open;
   for (auto& record : kept) {

@@ -25,8 +25,8 @@ namespace assay {
 class AlertDesk {
  public:
   /// Takes up the alerts that were open when the leader was stopped.
-  static Result<std::unique_ptr<AlertDesk>> load(ClusterStore& store, const WatchRules& rules, OutletOptions outlets,
-                                                 const Clock& clock);
+  static Result<std::unique_ptr<AlertDesk>> load(ClusterStore& store, const WatchRules& rules,
+                                                 std::vector<std::unique_ptr<Outlet>> outlets, const Clock& clock);
 
   /// `publish` gets each change as JSON: for clients that watch live. Set once, before the first look.
   void on_change(std::function<void(std::string)> publish) { publish_ = std::move(publish); }

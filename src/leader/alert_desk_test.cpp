@@ -1,6 +1,7 @@
 #include "leader/alert_desk.h"
 
 #include "leader/leader_fixture.h"
+#include "leader/outlet_fixture.h"
 #include "net/raw_connection.h"
 
 namespace assay {
@@ -11,16 +12,16 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A desk over a store of its own, whose outlet appends what it is told to a file.
+/// A desk over a store of its own, and what its outlet was told.
 class AlertDeskTest : public testing::Test {
  protected:
   AlertDeskTest() { open(); }
 
   void open() {
     desk_.reset();
-    // A shell is quick enough here, and what it wrote is complete once the desk is gone.
-    auto desk = AlertDesk::load(
-        store_, {}, {.command = {"/bin/sh", "-c", "cat >> " + told_.string() + "; echo >> " + told_.string()}}, clock_);
+    std::vector<std::unique_ptr<Outlet>> outlets;
+    outlets.push_back(outlet_.outlet());
+    auto desk = AlertDesk::load(store_, {}, std::move(outlets), clock_);
     ASSERT_TRUE(desk.ok()) << desk.error().text();
     desk_ = std::move(*desk);
     desk_->on_change([this](const std::string& text) { changes_.push_back(parsed(text)); });
@@ -48,28 +49,21 @@ class AlertDeskTest : public testing::Test {
   }
   /// "raised node_lost", in order. Ends the desk, since its outlet works on its own time.
   std::vector<std::string> told(std::size_t expected) {
-    std::vector<std::string> texts;
-    for (int attempt = 0; attempt < 1000 && texts.size() < expected; ++attempt) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      texts = told_now();
-    }
+    outlet_.wait_for(expected);
     desk_.reset();
     return told_now();
   }
   std::vector<std::string> told_now() const {
     std::vector<std::string> texts;
-    const auto text = read_file(told_);
-    if (!text) return texts;
-    for (std::size_t start = 0, end = 0; (end = text->find('\n', start)) != std::string::npos; start = end + 1) {
-      const auto body = parsed(text->substr(start, end - start));
+    for (const auto& text : outlet_.bodies()) {
+      const auto body = parsed(text);
       texts.push_back(std::string(body.at("change").as_string()) + " " +
                       std::string(body.at("alert").at("rule").as_string()));
     }
     return texts;
   }
 
-  TemporaryFolder folder_;
-  const fs::path told_ = folder_.path() / "told";
+  OutletNotes outlet_;
   ManualClock clock_;
   WallTime last_seen_ = clock_.wall();
   std::vector<json::object> changes_;

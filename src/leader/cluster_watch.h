@@ -1,7 +1,7 @@
 #pragma once
 
 #include "leader/node_registry.h"
-#include "watch/cluster_view.h"
+#include "watch/rule_view.h"
 
 namespace assay {
 

@@ -43,7 +43,7 @@ Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, LeaderStores
 
 Result<void> Leader::open_all() {
   ASSAY_TRY(nodes_, NodeRegistry::load(cluster_.nodes(), clock_));
-  ASSAY_TRY(alerts_, AlertDesk::load(cluster_, options_.rules, options_.outlets, clock_));
+  ASSAY_TRY(alerts_, AlertDesk::load(cluster_, options_.rules, std::move(options_.outlets), clock_));
   live_ = std::make_unique<LiveHub>(*nodes_, clock_);
   alerts_->on_change([this](std::string alert) { live_->publish_alert(std::move(alert)); });
   run_desk_ = std::make_unique<RunDesk>(runs_, cluster_, *nodes_, clock_, options_.runs);

@@ -27,7 +27,7 @@ namespace assay {
 
 struct LeaderOptions {
   WatchRules rules;
-  OutletOptions outlets;
+  std::vector<std::unique_ptr<Outlet>> outlets;
   RunDesk::Options runs;
   Nanos keep_events = std::chrono::hours(24 * 730);  ///< and resolved alerts
   std::size_t events_per_node = 100'000;             ///< beyond it, the oldest are forgotten
@@ -123,7 +123,7 @@ class Leader {
   /// Says a problem once until it is over.
   void note_problem(const std::string& what, const Result<void>& outcome);
 
-  const LeaderOptions options_;
+  LeaderOptions options_;  ///< without the outlets, which the desk has
   const Clock& clock_;
   SeriesStore& series_;
   ClusterStore& cluster_;

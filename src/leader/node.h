@@ -17,7 +17,7 @@
 #include "store/cluster_store.h"
 #include "store/series_types.h"
 #include "telemetry/codec/batch.h"
-#include "watch/cluster_view.h"
+#include "watch/rule_view.h"
 
 namespace assay {
 

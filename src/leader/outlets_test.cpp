@@ -1,20 +1,15 @@
 #include "leader/outlets.h"
 
-#include <atomic>
-#include <condition_variable>
-#include <future>
-
 #include "leader/leader_fixture.h"
+#include "leader/outlet_fixture.h"
 #include "net/raw_connection.h"
-#include "net/server_fixture.h"
 
 namespace assay {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-constexpr Nanos kPatience = std::chrono::seconds(10);
 
 Alert overheating() {
   return {.id = "a-1",
@@ -26,45 +21,11 @@ Alert overheating() {
           .remedy = "Look at its fan."};
 }
 
-/// A receiver of webhooks that answers as it is told and keeps what came.
-class Receiver {
- public:
-  explicit Receiver(std::vector<int> statuses = {}) : statuses_(std::move(statuses)) {
-    Router router;
-    router.post("/hook/{rest...}", [this](const HttpRequest& request) { return answer(request); });
-    server_ = start_server(std::move(router));
-  }
-  std::string url(const std::string& path = "/hook/x") const {
-    return "http://127.0.0.1:" + std::to_string(port_of(*server_)) + path;
-  }
-  /// Waits for so many; fewer if they do not come.
-  std::vector<HttpRequest> wait_for(std::size_t count) {
-    std::unique_lock lock(mutex_);
-    came_.wait_for(lock, kPatience, [&] { return requests_.size() >= count; });
-    return requests_;
-  }
-
- private:
-  HttpResponse answer(const HttpRequest& request) {
-    const std::lock_guard lock(mutex_);
-    const int status = requests_.size() < statuses_.size() ? statuses_[requests_.size()] : 200;
-    requests_.push_back(request);
-    came_.notify_all();
-    return HttpResponse::text(status, "");
-  }
-
-  const std::vector<int> statuses_;
-  std::mutex mutex_;
-  std::condition_variable came_;
-  std::vector<HttpRequest> requests_;
-  std::unique_ptr<HttpServer> server_;
-};
-
-std::unique_ptr<Outlets> start(OutletOptions options) {
-  options.first_pause = std::chrono::milliseconds(1);
-  auto outlets = Outlets::start(std::move(options));
-  EXPECT_TRUE(outlets.ok()) << outlets.error().text();
-  return outlets ? std::move(*outlets) : nullptr;
+template <typename... Notes>
+std::unique_ptr<Outlets> outlets_of(Notes&... notes) {
+  std::vector<std::unique_ptr<Outlet>> list;
+  (list.push_back(notes.outlet()), ...);
+  return std::make_unique<Outlets>(std::move(list));
 }
 
 TEST(Outlets, TheBodySaysItInWordsAndInFields) {
@@ -76,143 +37,70 @@ TEST(Outlets, TheBodySaysItInWordsAndInFields) {
             "Resolved on gpu01: GPU 0 is at 91 °C.");
 }
 
-TEST(Outlets, AWebhookGetsTheAlert) {
-  Receiver receiver;
-  const auto outlets = start({.webhooks = {receiver.url("/hook/team?key=1")}});
-  outlets->send("raised", overheating());
-  const auto requests = receiver.wait_for(1);
-  ASSERT_THAT(requests, SizeIs(1));
-  EXPECT_EQ(requests[0].target, "/hook/team?key=1");
-  EXPECT_EQ(requests[0].headers.find("Content-Type"), "application/json");
-  EXPECT_EQ(requests[0].body, outlet_body("raised", overheating()));
-}
-
-TEST(Outlets, AWebhookThatFailsIsTriedAgain) {
-  Receiver receiver({500, 503});
-  const auto outlets = start({.webhooks = {receiver.url()}, .attempts = 3});
+TEST(Outlets, EachGetsEveryAlertInOrder) {
+  OutletNotes one;
+  OutletNotes other;
+  const auto outlets = outlets_of(one, other);
   outlets->send("raised", overheating());
   outlets->send("resolved", overheating());
-  const auto requests = receiver.wait_for(4);
-  ASSERT_THAT(requests, SizeIs(4));
-  EXPECT_EQ(requests[0].body, requests[2].body);
-  EXPECT_THAT(requests[3].body, HasSubstr("resolved")) << "the next one waits for its turn";
+  for (auto* notes : {&one, &other}) {
+    EXPECT_THAT(notes->wait_for(2),
+                ElementsAre(outlet_body("raised", overheating()), outlet_body("resolved", overheating())));
+  }
 }
 
-TEST(Outlets, AWebhookIsGivenUpAndTheOthersStillGetIt) {
-  Receiver broken({500, 500, 500, 500, 500, 500});
-  Receiver works;
-  const auto outlets = start({.webhooks = {broken.url(), works.url()}, .attempts = 2});
-  outlets->send("raised", overheating());
-  EXPECT_THAT(works.wait_for(1), SizeIs(1));
-  EXPECT_THAT(broken.wait_for(2), SizeIs(2));
+TEST(Outlets, OneThatHangsHoldsUpNoOther) {
+  OutletNotes hanging;
+  OutletNotes works;
+  hanging.hold(true);
+  const auto outlets = outlets_of(hanging, works);
+  for (int i = 0; i < 5; ++i) outlets->send("raised", overheating());
+  EXPECT_THAT(works.wait_for(5), SizeIs(5));
+  EXPECT_THAT(hanging.wait_for(1), SizeIs(1));
 }
 
-TEST(Outlets, OnlyAnAnswerThatSaysSoIsSuccess) {
-  Receiver moved({302, 304});
-  const auto outlets = start({.webhooks = {moved.url()}, .attempts = 3});
-  outlets->send("raised", overheating());
-  EXPECT_THAT(moved.wait_for(3), SizeIs(3));
-}
-
-TEST(Outlets, TheSecretPartOfAnAddressIsNotInTheLog) {
+TEST(Outlets, WhatDidNotGetOutIsSaidUntilSomethingDoes) {
   testing::internal::CaptureStderr();
-  Receiver broken({500}), works;
-  {
-    const auto outlets = start({.webhooks = {"http://127.0.0.1:1/hook/hush?key=hush", broken.url("/hook/hush?key=hush"),
-                                             works.url("/hook/hush")},
-                                .attempts = 1});
-    outlets->send("raised", overheating());
-    works.wait_for(1);  // the others had their turn
-  }
-  const std::string log = testing::internal::GetCapturedStderr();
-  EXPECT_THAT(log, HasSubstr("did not reach 127.0.0.1:1: "));
-  EXPECT_THAT(log, HasSubstr("it answered 500 Internal Server Error"));
-  EXPECT_THAT(log, testing::Not(HasSubstr("hush")));
-}
-
-TEST(Outlets, TheEndWaitsNeitherForAnAnswerNorForWhatIsLeft) {
-  std::promise<void> release;
-  const std::shared_future<void> released = release.get_future().share();
-  std::atomic<int> came = 0;
-  Router router;
-  router.post("/hook", [&](const HttpRequest&) {
-    ++came;
-    released.wait();
-    return HttpResponse::text(200, "");
-  });
-  const auto server = start_server(std::move(router));
-  TemporaryFolder folder;
-  const fs::path log = folder.path() / "commands";
-  auto outlets = start({.webhooks = {"http://127.0.0.1:" + std::to_string(port_of(*server)) + "/hook"},
-                        .command = {"/bin/sh", "-c", "echo x >> " + log.string()},
-                        .deadline = std::chrono::hours(1)});
-  for (int i = 0; i < 10; ++i) outlets->send("raised", overheating());
-  EXPECT_TRUE(comes_true([&] { return came == 1; }));
-  outlets.reset();
-  release.set_value();
-  EXPECT_EQ(came, 1);
-  EXPECT_EQ(read_file(log).value_or(""), "x\n") << "the others were not begun";
-}
-
-TEST(Outlets, ACommandGetsTheAlertOnItsInput) {
-  TemporaryFolder folder;
-  const std::string file = (folder.path() / "alert").string();
-  {
-    Receiver receiver;
-    const auto outlets =
-        start({.webhooks = {receiver.url()},
-               .command = {"/bin/sh", "-c", "cat > " + file + ".part && mv " + file + ".part " + file}});
-    outlets->send("raised", overheating());
-    outlets->send("raised", overheating());
-    receiver.wait_for(2);  // the first command is over then
-  }
-  EXPECT_EQ(read_file(file).value_or(""), outlet_body("raised", overheating()));
-}
-
-TEST(Outlets, ACommandThatFailsHoldsUpNothing) {
-  Receiver receiver;
-  const auto outlets = start({.webhooks = {receiver.url()}, .command = {"/no/such/program"}});
+  OutletNotes notes;
+  notes.fail_with(Error{.kind = ErrorKind::io, .message = "it answered 500"});
+  const auto outlets = outlets_of(notes);
   outlets->send("raised", overheating());
+  EXPECT_TRUE(comes_true([&] { return outlets->problem() == "An alert did not reach the test: it answered 500."; }));
+  notes.fail_with(std::nullopt);
   outlets->send("resolved", overheating());
-  EXPECT_THAT(receiver.wait_for(2), SizeIs(2));
+  EXPECT_TRUE(comes_true([&] { return outlets->problem().empty(); }));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("An alert did not reach the test: it answered 500."));
+}
+
+TEST(Outlets, TheEndWaitsForNothingThatIsLeft) {
+  testing::internal::CaptureStderr();
+  OutletNotes notes;
+  notes.hold(true);
+  auto outlets = outlets_of(notes);
+  for (int i = 0; i < 10; ++i) outlets->send("raised", overheating());
+  EXPECT_THAT(notes.wait_for(1), SizeIs(1));
+  outlets.reset();
+  EXPECT_THAT(notes.bodies(), SizeIs(1)) << "the others were not begun";
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("9 alerts were not sent to the test"));
 }
 
 TEST(Outlets, WhatWaitsHasAMost) {
-  std::promise<void> release;
-  const std::shared_future<void> released = release.get_future().share();
-  std::atomic<std::size_t> came = 0;
-  Router router;
-  router.post("/hook", [&](const HttpRequest&) {
-    ++came;
-    released.wait();
-    return HttpResponse::text(200, "");
-  });
-  const auto server = start_server(std::move(router));
-  auto outlets = start({.webhooks = {"http://127.0.0.1:" + std::to_string(port_of(*server)) + "/hook"}});
+  testing::internal::CaptureStderr();
+  OutletNotes notes;
+  notes.hold(true);
+  const auto outlets = outlets_of(notes);
   outlets->send("raised", overheating());
-  for (int i = 0; i < 1000 && came == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  ASSERT_EQ(came, 1u);
+  ASSERT_THAT(notes.wait_for(1), SizeIs(1));
   for (std::size_t i = 0; i < Outlets::kMaxWaiting + 10; ++i) outlets->send("raised", overheating());
-  release.set_value();
-  // What still waits when it ends is dropped; so wait for all that can come.
-  for (int i = 0; i < 1000 && came < 1 + Outlets::kMaxWaiting; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  outlets.reset();
-  EXPECT_EQ(came, 1 + Outlets::kMaxWaiting);
+  notes.hold(false);
+  EXPECT_THAT(notes.wait_for(1 + Outlets::kMaxWaiting), SizeIs(1 + Outlets::kMaxWaiting));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("since 256 others wait already"));
 }
 
 TEST(Outlets, WithoutOutletsNothingHappens) {
-  const auto outlets = start({});
-  outlets->send("raised", overheating());
-}
-
-TEST(Outlets, AnAddressThatIsNoneIsRefusedAtTheStart) {
-  for (const char* url : {"", "hooks.example.org", "ftp://example.org", "unix:/tmp/socket"}) {
-    const auto outlets = Outlets::start({.webhooks = {url}});
-    ASSERT_FALSE(outlets.ok()) << url;
-    EXPECT_EQ(outlets.error().kind, ErrorKind::usage) << url;
-  }
+  Outlets outlets({});
+  outlets.send("raised", overheating());
+  EXPECT_EQ(outlets.problem(), "");
 }
 
 }  // namespace

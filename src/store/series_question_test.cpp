@@ -5,17 +5,17 @@
 namespace assay {
 namespace {
 
-const WallTime kNow = WallTime(std::chrono::seconds(1'760'000'000));
+const WallTime kAsked = WallTime(std::chrono::seconds(1'760'000'000));
 constexpr std::int64_t kSecond = 1'000'000'000;
 
 SeriesQuery good(std::string_view text) {
-  auto query = parse_series_question(text, kNow);
+  auto query = parse_series_question(text, kAsked);
   EXPECT_TRUE(query) << text << ": " << (query ? "" : query.error().text());
   return query ? *query : SeriesQuery{};
 }
 
-std::string mistake(std::string_view text) {
-  const auto query = parse_series_question(text, kNow);
+std::string question_mistake(std::string_view text) {
+  const auto query = parse_series_question(text, kAsked);
   if (query) return "no mistake";
   EXPECT_EQ(query.error().kind, ErrorKind::usage);
   return query.error().message;
@@ -28,7 +28,7 @@ TEST(SeriesQuestion, ReadsNameLabelsAndTime) {
   EXPECT_EQ(query.selector.labels[0].label, "node");
   EXPECT_EQ(query.selector.labels[0].value, "gpu03");
   EXPECT_EQ(query.selector.labels[0].test, LabelMatch::Test::equals);
-  EXPECT_EQ(query.range.to_ns, kNow.time_since_epoch().count());
+  EXPECT_EQ(query.range.to_ns, kAsked.time_since_epoch().count());
   EXPECT_EQ(query.range.to_ns - query.range.from_ns, 7200 * kSecond);
   EXPECT_EQ(query.max_points, 100U);
 }
@@ -59,21 +59,21 @@ TEST(SeriesQuestion, TimesCanBeGiven) {
 }
 
 TEST(SeriesQuestion, MistakesAreNamed) {
-  EXPECT_EQ(mistake("gpu.util gpu.power_w"), "'gpu.power_w' is a second metric after 'gpu.util'");
-  EXPECT_EQ(mistake("x last=5"), "'last=5' has no unit. Write '5s' or '5ms'.");
-  EXPECT_EQ(mistake("x last=0s"), "'last=0s' must be above 0");
-  EXPECT_EQ(mistake("x last=1h from=2025-10-09T08:00:00Z"), "'last' does not go with 'from' and 'to'");
-  EXPECT_EQ(mistake("x to=2025-10-09T08:00:00Z"), "'to' needs 'from'");
-  EXPECT_EQ(mistake("x from=yesterday"), "'from=yesterday' is no time");
-  EXPECT_EQ(mistake("x from=2025-10-09T08:00:00Z to=2025-10-09T07:00:00Z"), "the time begins after it ends");
-  EXPECT_EQ(mistake("x last=1h last=2h"), "'last' is given twice");
-  EXPECT_EQ(mistake("x node=a node=b"), "'node' is given twice");
-  EXPECT_EQ(mistake("x width=1min points=5"), "'width' does not go with 'points'");
+  EXPECT_EQ(question_mistake("gpu.util gpu.power_w"), "'gpu.power_w' is a second metric after 'gpu.util'");
+  EXPECT_EQ(question_mistake("x last=5"), "'last=5' has no unit. Write '5s' or '5ms'.");
+  EXPECT_EQ(question_mistake("x last=0s"), "'last=0s' must be above 0");
+  EXPECT_EQ(question_mistake("x last=1h from=2025-10-09T08:00:00Z"), "'last' does not go with 'from' and 'to'");
+  EXPECT_EQ(question_mistake("x to=2025-10-09T08:00:00Z"), "'to' needs 'from'");
+  EXPECT_EQ(question_mistake("x from=yesterday"), "'from=yesterday' is no time");
+  EXPECT_EQ(question_mistake("x from=2025-10-09T08:00:00Z to=2025-10-09T07:00:00Z"), "the time begins after it ends");
+  EXPECT_EQ(question_mistake("x last=1h last=2h"), "'last' is given twice");
+  EXPECT_EQ(question_mistake("x node=a node=b"), "'node' is given twice");
+  EXPECT_EQ(question_mistake("x width=1min points=5"), "'width' does not go with 'points'");
   EXPECT_EQ(good("x device!=sda device!=sdb").selector.labels.size(), 2U);
-  EXPECT_EQ(mistake("x points=0"), "'points=0' must be a number from 1 to 100000");
-  EXPECT_EQ(mistake("=x"), "'=x' has no label before '='");
-  EXPECT_EQ(mistake("a!=x*"), "'a!=x*': '*' goes with '=' only");
-  EXPECT_EQ(mistake("a=\"x"), "a double quote is opened and not closed");
+  EXPECT_EQ(question_mistake("x points=0"), "'points=0' must be a number from 1 to 100000");
+  EXPECT_EQ(question_mistake("=x"), "'=x' has no label before '='");
+  EXPECT_EQ(question_mistake("a!=x*"), "'a!=x*': '*' goes with '=' only");
+  EXPECT_EQ(question_mistake("a=\"x"), "a double quote is opened and not closed");
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "watch/cluster_view.h"
 #include "watch/condition.h"
+#include "watch/rule_view.h"
 #include "watch/steady_rise.h"
 
 namespace assay {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include "watch/cluster_view.h"
 #include "watch/condition.h"
 #include "watch/gpu_track.h"
+#include "watch/rule_view.h"
 #include "watch/rules.h"
 #include "watch/steady_rise.h"
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "watch/cluster_view.h"
 #include "watch/gpu_track.h"
+#include "watch/rule_view.h"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "watch/cluster_view.h"
+#include "watch/rule_view.h"
 #include "watch/rules.h"
 
 namespace assay {

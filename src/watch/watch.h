@@ -9,7 +9,7 @@
 #include "model/alert.h"
 #include "telemetry/reading.h"
 #include "watch/alert_change.h"
-#include "watch/cluster_view.h"
+#include "watch/rule_view.h"
 #include "watch/rules.h"
 
 namespace assay {

@@ -1,4 +1,4 @@
-#include "watch/cluster_view.h"
+#include "watch/rule_view.h"
 
 #include <utility>
 
