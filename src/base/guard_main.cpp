@@ -266,7 +266,9 @@ Result<pid_t> start_workload(GuardedOptions options) {
 /// The workload's streams must end with the workload, and its folder must not be kept busy.
 void let_go_of_workload() {
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(null, fd);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (null < 0 || ::dup2(null, fd) < 0) ::close(fd);
+  }
   if (null > STDERR_FILENO) ::close(null);
   ::close(kGuardEvents);
   ::close(kGuardRequest);

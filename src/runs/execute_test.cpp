@@ -1,5 +1,6 @@
 #include "runs/execute.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -157,6 +158,7 @@ TEST_F(Execute, RunsSideBySideInOneProcessKeepTheirOwn) {
   const std::vector<TemporaryFolder> folders(kRuns);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kRuns);
     for (std::size_t i = 0; i < kRuns; ++i) {
       threads.emplace_back([&, i] {
         StoppingObserver observer("stop me\n");

@@ -70,6 +70,7 @@ TEST(LocalLauncher, SeveralThreadsStartJobsAtOnce) {
   std::vector<int> correct(4, 0);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(correct.size());
     for (int thread = 0; thread < 4; ++thread) {
       threads.emplace_back([&, thread] {
         for (int round = 0; round < 5; ++round) {
