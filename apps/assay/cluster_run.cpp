@@ -7,6 +7,7 @@
 #include "client/leader_runs.h"
 #include "leader_place.h"
 #include "live_view.h"
+#include "net/url.h"
 #include "run_services.h"
 #include "run_view.h"
 #include "stop_signals.h"
@@ -15,6 +16,8 @@ namespace assay {
 namespace {
 
 constexpr int kLookMs = 250;
+/// A run that begins at once needs no word about waiting.
+constexpr int kLooksBeforeNote = 6;
 constexpr std::size_t kMaxSpec = std::size_t{1} << 20;
 
 /// Shows what a run records as if it were this machine's own.
@@ -77,14 +80,31 @@ class ClusterRuns {
     view.set_title(title);
     RemoteView remote(view);
     JournalPosition position;
+    int looks = 0;
     for (;;) {
       // The state first: what was recorded before the end is then shown in any case.
       ASSAY_TRY(auto run, store_->find_run(id));
       ASSAY_TRY(position, read_journal(*store_, id, remote, std::move(position)));
       if (run.state == RunState::ended) return std::optional(std::move(run));
       if (run.state == RunState::running) remote.show_progress(run, context_.clock.wall());
+      if (run.state == RunState::queued && ++looks == kLooksBeforeNote) say_that_it_waits(run);
       if (look()) return std::optional<Run>();
     }
+  }
+
+  /// Who waits wants to know for what.
+  void say_that_it_waits(const Run& run) const {
+    if (context_.json || context_.quiet) return;
+    std::string why = "for its turn";
+    const auto node = leader_->get("/api/v1/nodes/" + percent_encode(run.placement.node));
+    if (node) {
+      JsonFields fields(*node, "node");
+      const auto state = fields.text_or("state", "");
+      const auto reason = printable(fields.text_or("drain_reason", ""));
+      if (state == "draining") why = "until that is no longer draining" + (reason.empty() ? "" : ": " + reason);
+      if (state == "offline") why = "until that is heard of again";
+    }
+    print_error(fmt::format("{} waits on {} {}\n", run.id, run.placement.node, why));
   }
 
   int follow_run(const std::string& id) {

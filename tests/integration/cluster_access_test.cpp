@@ -57,7 +57,7 @@ TEST_F(ClusterAccess, NeedsATokenThatIsGoodForIt) {
 
   const std::string said = leader_.process().said();
   EXPECT_THAT(said, HasSubstr("Refused GET /api/v1/nodes"));
-  EXPECT_THAT(said, HasSubstr("token 'grafana' has the role viewer, this needs admin"));
+  EXPECT_THAT(said, HasSubstr("token 'grafana' of role viewer may not: this needs the scope 'manage'"));
   for (const auto& secret : {viewer, user, admin, join, kWrongSecret, leader_.owner_secret()}) {
     EXPECT_THAT(said, Not(HasSubstr(secret)));
     const auto book = read_file(leader_.cli().data() / "leader" / "tokens.jsonl");

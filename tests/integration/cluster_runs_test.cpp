@@ -18,9 +18,8 @@ class ClusterRuns : public ClusterTest {
   AssayCli& cli() { return leader_.cli(); }
   /// A specification that counts to `steps`, ten a second, and leaves a mark among the processes.
   std::string counting(int steps) {
-    return cli().write("counting.yaml",
-                       "kind: command\ncommand: \"for i in $(seq " + std::to_string(steps) +
-                           "); do echo step=$i loss=0.$i; sleep 0.1; done # " + kMark + "\"\n");
+    return cli().write("counting.yaml", "kind: command\ncommand: \"for i in $(seq " + std::to_string(steps) +
+                                            "); do echo step=$i loss=0.$i; sleep 0.1; done # " + kMark + "\"\n");
   }
   std::string ask(const std::string& spec) {
     const auto answer = cli().json({"run", spec, "--node", "n1", "--no-wait"});
@@ -79,7 +78,8 @@ TEST_F(ClusterRuns, AreDoneByTheNodeAndJudgedAsEverywhere) {
   expect_all_lines("@last", 5);
   EXPECT_EQ(cli().run({"reindex"}).exit_code, 0) << "what arrived is damaged";
 
-  const auto failed = cli().run({"run", cli().write("failing.yaml", "kind: command\ncommand: exit 3\n"), "--node", "n1"});
+  const auto failed =
+      cli().run({"run", cli().write("failing.yaml", "kind: command\ncommand: exit 3\n"), "--node", "n1"});
   EXPECT_EQ(failed.exit_code, 1);
   EXPECT_THAT(failed.out, HasSubstr("✘ failed"));
 }
@@ -104,10 +104,11 @@ TEST_F(ClusterRuns, CanBeLookedAtWithNothingButTheLeader) {
   EXPECT_EQ(with_leader({"export", id}).exit_code, 0);
   const auto refused = with_leader({"tag", id, "best"});
   EXPECT_NE(refused.exit_code, 0) << "a viewer changes nothing";
-  EXPECT_EQ(cli().run({"tag", id, "best", "--leader", leader_.url(), "--token-file",
-                       leader_.token_file("user").string()})
-                .exit_code,
-            0);
+  EXPECT_EQ(
+      cli()
+          .run({"tag", id, "best", "--leader", leader_.url(), "--token-file", leader_.token_file("user").string()})
+          .exit_code,
+      0);
   EXPECT_THAT(with_leader({"runs", "tag=best"}).out, HasSubstr(id));
 }
 
@@ -185,6 +186,17 @@ TEST_F(ClusterRuns, AreInterruptedWithTheirDataWhenTheirAgentDies) {
   expect_all_lines(id, 10);
   EXPECT_TRUE(processes_with(kMark).empty()) << "it was begun a second time";
   EXPECT_EQ(cli().run({"run", counting(2), "--node", "n1"}).exit_code, 0) << "the node gets no further work";
+}
+
+TEST_F(ClusterRuns, WaitWhileTheirNodeIsDraining) {
+  start();
+  ASSERT_EQ(cli().run({"nodes", "drain", "n1", "--reason", "fan 2 is loud"}).exit_code, 0);
+  auto waiting = leader_.start_command("waiting", {"run", counting(2), "--node", "n1"});
+  EXPECT_TRUE(eventually([&] { return waiting.said().find("fan 2 is loud") != std::string::npos; }))
+      << "nobody says for what it waits";
+  EXPECT_EQ(state_of_run("@last"), "queued");
+  ASSERT_EQ(cli().run({"nodes", "resume", "n1"}).exit_code, 0);
+  EXPECT_EQ(waiting.wait(), 0);
 }
 
 TEST_F(ClusterRuns, WaitForTheirAgent) {
