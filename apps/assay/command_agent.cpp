@@ -135,7 +135,9 @@ Result<ReportingOptions> make_reporting(const Context& context, const AgentArgum
   reporting.trust.ca_file = arguments.ca_file;
   ASSAY_TRY(const auto allowed, parse_allowed(arguments.allow));
   reporting.allow = allowed.commands;
-  if (allowed.runs) ASSAY_TRY(reporting.jobs, make_job_services(arguments, state));
+  if (allowed.runs) {
+    ASSAY_TRY(reporting.jobs, make_job_services(arguments, state));
+  }
   const auto limit = parse_bytes(arguments.spool_limit);
   if (!limit) return bad_option("--spool-limit", arguments.spool_limit, limit.error().message);
   if (limit->count < std::int64_t{1} << 20) return bad_option("--spool-limit", arguments.spool_limit, "is below 1MiB.");
