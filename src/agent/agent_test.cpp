@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "agent/leader_fixture.h"
+#include "launch/local/local_launcher.h"
+#include "store/memory/run_memory.h"
 #include "telemetry/replay/recording.h"
 
 namespace assay {
@@ -270,6 +272,36 @@ TEST_F(AgentTest, ReadsFasterAndEverythingAtTheEdgesOfARun) {
   }
   EXPECT_TRUE(comes_true([&] { return !agent->state().run_under_way; }));
   agent->stop();
+}
+
+TEST_F(AgentTest, DoesRunsForTheLeaderOnlyIfItMay) {
+  leader_.list_jobs(R"({"jobs": [{"run": "r1"}]})");
+  {
+    auto agent = start(options(), list(std::make_unique<CountingSource>()));
+    EXPECT_TRUE(comes_true(
+        [this] { return leader_.look([](const FakeLeader::Seen& seen) { return seen.command_streams >= 1; }); }));
+    agent->stop();
+    leader_.look([](const FakeLeader::Seen& seen) {
+      EXPECT_EQ(seen.job_streams, 0);
+      EXPECT_THAT(seen.hellos.back(), testing::HasSubstr(R"("allow":["doctor"])"));
+    });
+  }
+  AgentOptions allowed = options();
+  const SystemClock clock;
+  allowed.reporting->jobs =
+      JobServices{.store = open_run_memory(make_run_memory(), clock),
+                  .launcher = make_local_launcher(),
+                  .programs = {},
+                  .describe_machine = [] { return Provenance(); },
+                  .make_sources = [](auto) { return std::vector<std::unique_ptr<MetricSource>>(); }};
+  auto agent = start(std::move(allowed), list(std::make_unique<CountingSource>()));
+  EXPECT_TRUE(comes_true([this] {
+    return leader_.look([](const FakeLeader::Seen& seen) { return seen.takes == std::vector<std::string>{"r1"}; });
+  }));
+  agent->stop();
+  leader_.look([](const FakeLeader::Seen& seen) {
+    EXPECT_THAT(seen.hellos.back(), testing::HasSubstr(R"("allow":["doctor","run"])"));
+  });
 }
 
 TEST_F(AgentTest, TheLeaderChoosesThePeriod) {

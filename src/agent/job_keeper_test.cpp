@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/leader_fixture.h"
-#include "agent/troubled_store.h"
+#include "agent/troubled_store_fixture.h"
 #include "api/run_json.h"
 #include "base/files.h"
 #include "base/process_tree.h"
