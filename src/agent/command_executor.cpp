@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "agent/named_thread.h"
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/json.h"
@@ -102,18 +101,19 @@ CommandExecutor::CommandExecutor(ExecutorOptions options, std::unique_ptr<HttpCl
 Result<std::unique_ptr<CommandExecutor>> CommandExecutor::start(ExecutorOptions options) {
   ASSAY_TRY(auto client, make_leader_client(options.access, options.request_time));
   std::unique_ptr<CommandExecutor> executor(new CommandExecutor(std::move(options), std::move(client)));
-  executor->thread_ =
-      start_thread("agent-executor", [self = executor.get()](const std::stop_token& stop) { self->work(stop); });
+  executor->thread_.emplace(
+      "agent-executor", [self = executor.get()](const std::stop_token& stop) { self->work(stop); },
+      SupervisedThread::OnFailure{.restart_after = std::chrono::seconds(1)});
   return executor;
 }
 
 CommandExecutor::~CommandExecutor() { stop(); }
 
 void CommandExecutor::stop() {
-  if (!thread_.joinable()) return;
-  thread_.request_stop();
+  if (!thread_) return;
+  thread_->request_stop();
   client_->cancel();
-  thread_.join();
+  thread_.reset();
 }
 
 std::optional<CommandReport> CommandExecutor::offer(const Command& command) {

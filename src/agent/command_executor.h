@@ -8,7 +8,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "agent/command.h"
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/guard.h"
 #include "base/result.h"
+#include "base/supervised_thread.h"
 #include "net/http_client.h"
 
 namespace assay {
@@ -72,7 +72,7 @@ class CommandExecutor {
   std::deque<Command> waiting_;
   std::deque<std::string> taken_;  ///< ids of the last commands that were accepted
 
-  std::jthread thread_;
+  std::optional<SupervisedThread> thread_;
 };
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "agent/named_thread.h"
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/log.h"
@@ -17,18 +16,19 @@ EventListener::EventListener(ListenerOptions options, std::unique_ptr<HttpClient
 Result<std::unique_ptr<EventListener>> EventListener::start(ListenerOptions options) {
   ASSAY_TRY(auto client, make_leader_client(options.access, options.request_time));
   std::unique_ptr<EventListener> listener(new EventListener(std::move(options), std::move(client)));
-  listener->thread_ = start_thread("agent-" + listener->options_.what,
-                                   [self = listener.get()](const std::stop_token& stop) { self->run(stop); });
+  listener->thread_.emplace(
+      "agent-" + listener->options_.what, [self = listener.get()](const std::stop_token& stop) { self->run(stop); },
+      SupervisedThread::OnFailure{.restart_after = std::chrono::seconds(1)});
   return listener;
 }
 
 EventListener::~EventListener() { stop(); }
 
 void EventListener::stop() {
-  if (!thread_.joinable()) return;
-  thread_.request_stop();
+  if (!thread_) return;
+  thread_->request_stop();
   client_->cancel();
-  thread_.join();
+  thread_.reset();
 }
 
 void EventListener::rest(const std::stop_token& stop) {

@@ -5,12 +5,13 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
 #include "agent/leader_access.h"
 #include "agent/pauses.h"
 #include "base/result.h"
+#include "base/supervised_thread.h"
 #include "net/http_client.h"
 
 namespace assay {
@@ -56,7 +57,7 @@ class EventListener {
   Pauses pauses_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::jthread thread_;
+  std::optional<SupervisedThread> thread_;
 };
 
 }  // namespace assay

@@ -5,7 +5,6 @@
 
 #include <system_error>
 
-#include "agent/named_thread.h"
 #include "api/run_json.h"
 #include "base/log.h"
 #include "runs/study.h"
@@ -29,8 +28,9 @@ Result<std::unique_ptr<JobWorker>> JobWorker::start(const JobDesk& desk, std::st
   std::unique_ptr<JobWorker> worker(new JobWorker(desk, std::move(run), std::move(pipe)));
   if (stop) worker->stop_run();
   try {
-    worker->thread_ = start_thread("ship-" + worker->run_,
-                                   [self = worker.get()](std::stop_token token) { self->work(std::move(token)); });
+    worker->thread_.emplace(
+        "ship-" + worker->run_, [self = worker.get()](const std::stop_token& stop) { self->work(stop); },
+        SupervisedThread::OnFailure{});
   } catch (const std::system_error& problem) {
     return Error{.kind = ErrorKind::io, .message = problem.what()};
   }
@@ -39,7 +39,7 @@ Result<std::unique_ptr<JobWorker>> JobWorker::start(const JobDesk& desk, std::st
 
 JobWorker::~JobWorker() {
   wind_up();
-  if (thread_.joinable()) thread_.join();
+  thread_.reset();
 }
 
 void JobWorker::stop_run() {
@@ -51,10 +51,10 @@ void JobWorker::stop_run() {
 void JobWorker::wind_up() {
   winding_up_ = true;
   stop_run();
-  thread_.request_stop();
+  if (thread_) thread_->request_stop();
 }
 
-void JobWorker::work(std::stop_token stop) {
+void JobWorker::work(const std::stop_token& stop) {
   try {
     look_for_record();
     finish(shipper_.ship(std::move(stop)));
@@ -62,7 +62,7 @@ void JobWorker::work(std::stop_token stop) {
     log_error("run '{}': {}", run_, problem.what());
     stop_run();
   }
-  if (execution_.joinable()) execution_.join();
+  execution_.reset();
   done_ = true;
   desk_.on_change();
 }
@@ -103,11 +103,14 @@ void JobWorker::begin(TakenJob job) {
   job.planned.node.clear();  // the leader has placed it, under the name that this node has there
   doing_ = true;
   try {
-    execution_ = start_thread("run-" + run_, [this, job](const std::stop_token&) {
-      execute(job);
-      doing_ = false;
-      desk_.on_change();
-    });
+    execution_.emplace(
+        "run-" + run_,
+        [this, job](const std::stop_token&) {
+          execute(job);
+          doing_ = false;
+          desk_.on_change();
+        },
+        SupervisedThread::OnFailure{});
   } catch (const std::system_error& problem) {
     doing_ = false;
     end_unbegun(std::move(job.run), Verdict::failed, {.kind = ErrorKind::io, .message = problem.what()});
@@ -157,7 +160,7 @@ void JobWorker::finish(const Shipment& shipment) {
     }
     stop_run();
   }
-  if (execution_.joinable()) execution_.join();
+  execution_.reset();
   const auto removed = desk_.services.store->remove_run(run_);
   if (!removed && removed.error().kind != ErrorKind::not_found) {
     log_warning("run '{}' stays here: {}", run_, removed.error().text());

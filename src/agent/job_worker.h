@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "agent/job_list.h"
@@ -68,7 +67,7 @@ class JobWorker {
 
  private:
   JobWorker(const JobDesk& desk, std::string run, Pipe stop);
-  void work(std::stop_token stop);
+  void work(const std::stop_token& stop);
   void look_for_record();
   Result<Lease> take();
   void begin(TakenJob job);
@@ -88,9 +87,9 @@ class JobWorker {
   // Of the worker's thread.
   bool begun_ = false;               ///< here, by this worker or an earlier one
   std::optional<Error> unreadable_;  ///< there is something here that might be a record of it
-  std::jthread execution_;
+  std::optional<SupervisedThread> execution_;
 
-  std::jthread thread_;  ///< the last: it uses all of the above
+  std::optional<SupervisedThread> thread_;  ///< the last: it uses all of the above
 };
 
 }  // namespace assay
