@@ -93,7 +93,6 @@ void add_commands(Program& program, const PassedArguments& passed) {
   auto& context = program.context;
   auto& actions = program.actions;
   actions["run"] = add_run(app, context);
-  actions["cancel"] = add_cancel(app, context);
   actions["exec"] = add_exec(app, context, passed);
   actions["validate"] = add_validate(app, context);
   actions["schema"] = add_schema(app, context);
@@ -113,6 +112,7 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["serve"] = add_serve(app, context);
   actions["agent"] = add_agent(app, context);
   actions["token"] = add_token(app, context);
+  actions["cancel"] = add_cancel(app, context);
   actions["nodes"] = add_nodes(app, context);
   actions["top"] = add_top(app, context);
   actions["query"] = add_query(app, context);
