@@ -94,6 +94,14 @@ class Signs(unittest.TestCase):
                   if below.is_dir() and has_sources(below) and not below.name.startswith((".", "__")) and f"{below.name}/" not in text]
         self.assertEqual(silent, [])
 
+    def test_the_picture_of_the_tree_shows_what_is_built(self):
+        """README.md draws the modules; CMake knows them. An arrow that points up does not configure."""
+        picture = (ROOT / "README.md").read_text().split("## The tree")[1].split("```")[1]
+        drawn = set(re.findall(r"src/[a-z]+", picture))
+        built = {f"src/{name}" for name in re.findall(r"add_subdirectory\(([a-z]+)\)", (ROOT / "src/CMakeLists.txt").read_text())}
+        self.assertEqual(sorted(built - drawn), [], "not drawn")
+        self.assertEqual(sorted(drawn - built), [], "drawn, and not there")
+
     def test_links_between_pages_lead_somewhere(self):
         dead = []
         pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
