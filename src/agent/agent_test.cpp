@@ -278,8 +278,10 @@ TEST_F(AgentTest, DoesRunsForTheLeaderOnlyIfItMay) {
   leader_.list_jobs(R"({"jobs": [{"run": "r1"}]})");
   {
     auto agent = start(options(), list(std::make_unique<CountingSource>()));
-    EXPECT_TRUE(comes_true(
-        [this] { return leader_.look([](const FakeLeader::Seen& seen) { return seen.command_streams >= 1; }); }));
+    EXPECT_TRUE(comes_true([this] {
+      return leader_.look(
+          [](const FakeLeader::Seen& seen) { return seen.command_streams >= 1 && !seen.hellos.empty(); });
+    }));
     agent->stop();
     leader_.look([](const FakeLeader::Seen& seen) {
       EXPECT_EQ(seen.job_streams, 0);
@@ -296,7 +298,8 @@ TEST_F(AgentTest, DoesRunsForTheLeaderOnlyIfItMay) {
                   .make_sources = [](auto) { return std::vector<std::unique_ptr<MetricSource>>(); }};
   auto agent = start(std::move(allowed), list(std::make_unique<CountingSource>()));
   EXPECT_TRUE(comes_true([this] {
-    return leader_.look([](const FakeLeader::Seen& seen) { return seen.takes == std::vector<std::string>{"r1"}; });
+    return hellos() >= 2 &&
+           leader_.look([](const FakeLeader::Seen& seen) { return seen.takes == std::vector<std::string>{"r1"}; });
   }));
   agent->stop();
   leader_.look([](const FakeLeader::Seen& seen) {

@@ -71,6 +71,8 @@ void JobKeeper::take_list(const ServerEvent& event) {
   }
   listed_ = std::move(*jobs);
   list_is_known_ = true;
+  // What was done before the list came does not count as settled by it.
+  reap();
   const std::lock_guard lock(mutex_);
   settled_.clear();
 }
@@ -93,7 +95,9 @@ void JobKeeper::reconcile() {
 
 /// Unless somebody is at it. Needs the lock.
 void JobKeeper::begin(const std::string& run, bool stop) {
-  if (workers_.contains(run) || settled_.contains(run)) return;
+  if (workers_.contains(run)) return;
+  const auto settled = settled_.find(run);
+  if (settled != settled_.end() && options_.clock.now() < settled->second + options_.ask_again) return;
   auto worker = JobWorker::start(desk_, run, stop);
   if (worker) {
     workers_.emplace(run, std::move(*worker));
@@ -110,7 +114,7 @@ void JobKeeper::reap() {
       ++entry;
       continue;
     }
-    settled_.insert(entry->first);
+    settled_[entry->first] = options_.clock.now();
     done.push_back(std::move(entry->second));
     entry = workers_.erase(entry);
   }

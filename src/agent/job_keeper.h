@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -21,10 +20,11 @@ struct JobKeeperOptions {
   std::function<std::uint64_t()> arrivals;  ///< see ListenerOptions
   JobServices services;
   const Clock& clock;
-  std::shared_ptr<Connection> connection;  ///< for taking runs; cancelled when the keeper stops
-  std::shared_ptr<RunStore> leader;        ///< where runs are shipped to, over the same connection
-  std::size_t most = 64;                   ///< runs at a time; further ones wait
-  Nanos look = std::chrono::seconds(1);    ///< between two looks at what is done
+  std::shared_ptr<Connection> connection;      ///< for taking runs; cancelled when the keeper stops
+  std::shared_ptr<RunStore> leader;            ///< where runs are shipped to, over the same connection
+  std::size_t most = 64;                       ///< runs at a time; further ones wait
+  Nanos look = std::chrono::seconds(1);        ///< between two looks at what is done
+  Nanos ask_again = std::chrono::seconds(30);  ///< for a run that was refused and is still listed
   Nanos ship_look = std::chrono::milliseconds(100);
   Nanos first_pause = std::chrono::milliseconds(500);
   Nanos longest_pause = std::chrono::seconds(10);
@@ -67,7 +67,7 @@ class JobKeeper {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::unique_ptr<JobWorker>> workers_;
-  std::set<std::string> settled_;  ///< done or refused since the list came
+  std::map<std::string, SteadyTime> settled_;  ///< done or refused since the list came, and when
 };
 
 }  // namespace assay
