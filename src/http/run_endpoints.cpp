@@ -4,6 +4,7 @@
 
 #include "api/run_json.h"
 #include "base/hash.h"
+#include "bytes/frame.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"
 
@@ -15,6 +16,8 @@ using Body = ApiEndpoint::Body;
 
 /// One answer holds no more of a journal; whoever wants more asks again.
 constexpr std::uint64_t kMostFrames = std::uint64_t{4} << 20;
+/// A frame of the largest event, or many smaller ones.
+constexpr std::size_t kLongestPiece = kMaxPayload + (std::size_t{1} << 20);
 constexpr std::size_t kMostRows = 10'000;
 /// Longer and a run whose owner is gone looks alive for too long.
 constexpr Nanos kLongestLease = std::chrono::hours(1);
@@ -363,6 +366,7 @@ void add_journals(ApiTable& table, RunStore& runs) {
                       {.name = "renew_ns", .description = "Renew the lease, too", .type = "integer"}},
        .body = Body::bytes,
        .fields = {{"size", "integer"}},
+       .route = {.body_bytes = kLongestPiece},
        .handle = [&runs](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
          Lease lease{.run = std::string(request.capture("run")),
                      .journal = std::string(*request.query_value("journal")),
@@ -406,14 +410,15 @@ void add_journals(ApiTable& table, RunStore& runs) {
 
 void add_artifacts(ApiTable& table, RunStore& runs) {
   const ApiParameter name{.name = "name", .in = In::path, .description = "The name of the artifact"};
-  table.add({.path = "/api/v1/runs/{run}/artifacts",
-             .summary = "Files that belong to a run",
-             .parameters = {kRun},
-             .fields = {{"artifacts", "array"}},
-             .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto artifacts, runs.artifacts(request.capture("run")));
-               return json_response(list_to_json("artifacts", artifacts));
-             }});
+  add_for_nodes_too(table, runs,
+                    {.path = "/api/v1/runs/{run}/artifacts",
+                     .summary = "Files that belong to a run",
+                     .parameters = {kRun},
+                     .fields = {{"artifacts", "array"}},
+                     .handle = [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+                       ASSAY_TRY(const auto artifacts, runs.artifacts(request.capture("run")));
+                       return json_response(list_to_json("artifacts", artifacts));
+                     }});
   table.add({.path = "/api/v1/runs/{run}/artifacts/{name}",
              .summary = "The content of an artifact",
              .parameters = {kRun, name},

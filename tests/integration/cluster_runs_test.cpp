@@ -84,6 +84,18 @@ TEST_F(ClusterRuns, AreDoneByTheNodeAndJudgedAsEverywhere) {
   EXPECT_THAT(failed.out, HasSubstr("✘ failed"));
 }
 
+TEST_F(ClusterRuns, KeepTheirArtifacts) {
+  start();
+  const auto spec = cli().write(
+      "artifact.yaml", "kind: command\ncommand: head -c 3000000 /dev/zero > $ASSAY_ARTIFACTS/zeros.bin\n");
+  const auto ran = cli().run({"run", spec, "--node", "n1"});
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.error;
+  const std::string id(cli().last_run().at("id").as_string());
+  const auto listed = leader_.get("/api/v1/runs/" + id + "/artifacts");
+  ASSERT_EQ(listed.at("artifacts").as_array().size(), 1U);
+  EXPECT_EQ(listed.at("artifacts").as_array()[0].at("bytes").to_number<int>(), 3'000'000);
+}
+
 TEST_F(ClusterRuns, CanBeLookedAtWithNothingButTheLeader) {
   start();
   const auto id = ask(counting(30));
