@@ -156,7 +156,9 @@ PassedArguments split_off_command(const CLI::App& app, std::vector<std::string>&
   const CLI::App& exec = *app.get_subcommand("exec");
   auto word = std::find(arguments.begin(), arguments.end(), "exec");
   for (++word; word != arguments.end() && word->starts_with('-') && *word != "--"; ++word) {
-    if (takes_value(app, exec, *word) && ++word == arguments.end()) break;
+    if (!takes_value(app, exec, *word)) continue;
+    ++word;
+    if (word == arguments.end()) break;
   }
   if (word == arguments.end()) return std::nullopt;
   std::vector<std::string> passed(*word == "--" ? word + 1 : word, arguments.end());
