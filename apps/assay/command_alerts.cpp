@@ -151,12 +151,12 @@ int acknowledge_alert(const Context& context, Connection& client, const AlertOpt
 
 int add_silence(const Context& context, Connection& client, const AlertOptions& options) {
   const auto value = client.send_json("POST", "/api/v1/silences",
-                                 {{"rule", options.rule},
-                                  {"node", options.node},
-                                  {"about", options.about},
-                                  {"everything", options.everything},
-                                  {"for", options.length},
-                                  {"reason", options.reason}});
+                                      {{"rule", options.rule},
+                                       {"node", options.node},
+                                       {"about", options.about},
+                                       {"everything", options.everything},
+                                       {"for", options.length},
+                                       {"reason", options.reason}});
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
   JsonFields fields(*value, "silence");

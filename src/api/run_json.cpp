@@ -9,10 +9,10 @@ namespace {
 constexpr std::array kOwnerNames = {std::pair{JournalOwner::live, "live"}, std::pair{JournalOwner::gone, "gone"},
                                     std::pair{JournalOwner::finished, "finished"}};
 
-constexpr std::array kOpNames = {std::pair{Condition::Op::equal, "="},          std::pair{Condition::Op::not_equal, "!="},
-                                 std::pair{Condition::Op::less, "<"},           std::pair{Condition::Op::less_equal, "<="},
-                                 std::pair{Condition::Op::greater, ">"},        std::pair{Condition::Op::greater_equal, ">="},
-                                 std::pair{Condition::Op::contains, "~"},       std::pair{Condition::Op::starts_with, "^="}};
+constexpr std::array kOpNames = {std::pair{Condition::Op::equal, "="},    std::pair{Condition::Op::not_equal, "!="},
+                                 std::pair{Condition::Op::less, "<"},     std::pair{Condition::Op::less_equal, "<="},
+                                 std::pair{Condition::Op::greater, ">"},  std::pair{Condition::Op::greater_equal, ">="},
+                                 std::pair{Condition::Op::contains, "~"}, std::pair{Condition::Op::starts_with, "^="}};
 
 template <typename Table, typename Value>
 const char* spelling(const Table& table, Value value) {
@@ -69,8 +69,7 @@ void read_column(JsonFields& fields, std::string_view key, std::vector<CurveBuck
 }  // namespace
 
 json::object to_json(const Lease& lease) {
-  json::object object{
-      {"run", lease.run}, {"journal", lease.journal}, {"owner", lease.owner}, {"epoch", lease.epoch}};
+  json::object object{{"run", lease.run}, {"journal", lease.journal}, {"owner", lease.owner}, {"epoch", lease.epoch}};
   if (lease.expires) object["expires_ns"] = nanos(*lease.expires);
   return object;
 }
@@ -111,8 +110,11 @@ Result<JournalState> journal_state_from_json(const json::value& value) {
 }
 
 json::object to_json(const RunRow& row) {
-  json::object object{{"id", row.id},           {"name", row.name},       {"kind", row.kind},
-                      {"state", name_of(row.state)}, {"verdict", name_of(row.verdict)}};
+  json::object object{{"id", row.id},
+                      {"name", row.name},
+                      {"kind", row.kind},
+                      {"state", name_of(row.state)},
+                      {"verdict", name_of(row.verdict)}};
   object["tags"] = json::value_from(row.tags);
   object["study"] = row.study;
   object["variant"] = row.variant;
@@ -147,8 +149,8 @@ Result<RunRow> run_row_from_json(const json::value& value) {
   row.duration = Nanos(fields.integer_or("duration_ns", 0));
   for (const auto& metric : fields.object_or_empty("metrics")) {
     json::error_code code;
-    const double number = metric.value().is_null() ? std::numeric_limits<double>::quiet_NaN()
-                                                   : metric.value().to_number<double>(code);
+    const double number =
+        metric.value().is_null() ? std::numeric_limits<double>::quiet_NaN() : metric.value().to_number<double>(code);
     if (code) fields.fail("metrics", "must hold numbers");
     row.metrics.emplace(metric.key(), number);
   }

@@ -13,9 +13,9 @@
 
 namespace assay {
 
-/// Where many bytes come from, piece by piece: a file, the body of a request that arrives, an answer that is being made.
-/// Whoever takes them asks for the next piece once it is done with the last, so memory holds one piece and not the
-/// whole. One caller at a time, on changing threads; not called again after the end or an error.
+/// Where many bytes come from, piece by piece: a file, the body of a request that arrives, an answer that is being
+/// made. Whoever takes them asks for the next piece once it is done with the last, so memory holds one piece and not
+/// the whole. One caller at a time, on changing threads; not called again after the end or an error.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;

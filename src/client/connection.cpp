@@ -78,7 +78,8 @@ Error Connection::explained(Error error) const {
     if (options_.url.scheme == Url::Scheme::http) error.hint = "If it speaks TLS, write https://.";
     error.kind = ErrorKind::unreachable;
   }
-  if (error.kind == ErrorKind::unreachable && error.hint.empty()) error.hint = "Is it running? `assay serve` starts one.";
+  if (error.kind == ErrorKind::unreachable && error.hint.empty())
+    error.hint = "Is it running? `assay serve` starts one.";
   return error;
 }
 

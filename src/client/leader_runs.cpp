@@ -47,7 +47,8 @@ class BorrowedSource final : public ByteSource {
 
 class LeaderRuns final : public RunStore {
  public:
-  explicit LeaderRuns(std::shared_ptr<Connection> connection) : connection_(std::move(connection)), leader_(*connection_) {}
+  explicit LeaderRuns(std::shared_ptr<Connection> connection)
+      : connection_(std::move(connection)), leader_(*connection_) {}
 
   Result<void> add_run(Run& run) override {
     ASSAY_CHECK(record(run, nullptr));
@@ -93,11 +94,11 @@ class LeaderRuns final : public RunStore {
   }
 
   Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) override {
-    ClientRequest request{.method = "POST",
-                          .target = fmt::format("{}?journal={}&owner={}&epoch={}&offset={}",
-                                                runs_path(lease.run, "/frames"), percent_encode(lease.journal),
-                                                percent_encode(lease.owner), lease.epoch, offset),
-                          .body = std::string(frames)};
+    ClientRequest request{
+        .method = "POST",
+        .target = fmt::format("{}?journal={}&owner={}&epoch={}&offset={}", runs_path(lease.run, "/frames"),
+                              percent_encode(lease.journal), percent_encode(lease.owner), lease.epoch, offset),
+        .body = std::string(frames)};
     if (is_held(lease)) request.target += fmt::format("&renew_ns={}", kProcessLease.count());
     request.headers.add("Content-Type", "application/octet-stream");
     ASSAY_TRY(const auto response, leader_.send(std::move(request)));

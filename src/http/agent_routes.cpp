@@ -101,7 +101,8 @@ void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
   });
   add("POST", "/agent/v1/commands/{id}", answer_report, {.body_bytes = kReportBytes});
   add("GET", "/agent/v1/jobs", [](Leader& asked, const Principal& node, const HttpRequest&) {
-    return HttpResponse::streaming(asked.run_desk().listen(node.name, node.still_allowed).stream(), "text/event-stream");
+    return HttpResponse::streaming(asked.run_desk().listen(node.name, node.still_allowed).stream(),
+                                   "text/event-stream");
   });
   add("POST", "/agent/v1/jobs/{run}/take", answer_take);
 }

@@ -12,6 +12,7 @@
 #include "leader/hello.h"
 #include "net/response_stream.h"
 #include "store/memory/cluster_memory.h"
+#include "store/memory/run_memory.h"
 #include "store/memory/series_memory.h"
 #include "telemetry/codec/batch.h"
 
@@ -32,9 +33,32 @@ constexpr std::array kRoutes = {
     Route{"POST", "/agent/v1/batch"},
     Route{"GET", "/agent/v1/commands"},
     Route{"POST", "/agent/v1/commands/~"},
-    Route{"POST", "/agent/v1/runs/~/files/x?offset=0"},
-    Route{"POST", "/agent/v1/runs/r/files/~"},
-    Route{"POST", "/agent/v1/runs/r/files/run.json?offset=~"},
+    Route{"GET", "/agent/v1/jobs"},
+    Route{"POST", "/agent/v1/jobs/~/take"},
+    Route{"GET", "/api/v1/runs?~"},
+    Route{"POST", "/api/v1/runs"},
+    Route{"POST", "/api/v1/runs/search"},
+    Route{"GET", "/api/v1/runs/changes?~"},
+    Route{"POST", "/api/v1/runs/recorded"},
+    Route{"GET", "/api/v1/runs/~"},
+    Route{"PUT", "/api/v1/runs/mine"},
+    Route{"POST", "/api/v1/runs/mine/curves"},
+    Route{"GET", "/api/v1/runs/mine/lease"},
+    Route{"POST", "/api/v1/runs/mine/lease"},
+    Route{"POST", "/api/v1/runs/mine/lease/renew"},
+    Route{"POST", "/api/v1/runs/mine/lease/release"},
+    Route{"PUT", "/api/v1/runs/mine/owned"},
+    Route{"POST", "/api/v1/runs/mine/join"},
+    Route{"POST", "/api/v1/runs/mine/frames?journal=journal&owner=gpu01&epoch=1&offset=~"},
+    Route{"GET", "/api/v1/runs/mine/journals/~"},
+    Route{"GET", "/api/v1/runs/mine/journals/journal?~"},
+    Route{"PUT", "/api/v1/runs/mine/artifacts/~"},
+    Route{"GET", "/api/v1/runs/mine/artifacts/~"},
+    Route{"POST", "/api/v1/runs/~/stop"},
+    Route{"DELETE", "/api/v1/runs/~"},
+    Route{"POST", "/api/v1/studies"},
+    Route{"GET", "/api/v1/studies/~"},
+    Route{"POST", "/api/v1/studies/s/plan/~"},
     Route{"GET", "/api/v1/status"},
     Route{"GET", "/metrics"},
     Route{"GET", "/api/v1/nodes?values=true"},
@@ -65,12 +89,10 @@ class Place {
   static constexpr int kMostInputs = 5000;
 
   Place() : book_(TokenBook::open(folder_.path() / "tokens.jsonl", clock_).value()), gatekeeper_(book_) {
-    LeaderOptions options{.folder = folder_.path() / "leader"};
-    options.publish_run = [](const std::string&, const fs::path& copy) -> Result<void> {
-      fs::remove_all(copy);
-      return {};
-    };
-    leader_ = Leader::open(std::move(options), {.cluster = cluster_, .series = series_}, clock_).value();
+    Run run{.id = "mine", .kind = "null"};
+    run.placement.node = "gpu01";
+    if (!runs_->create_run(run, {.owner = "gpu01", .length = std::chrono::hours(1)})) std::abort();
+    leader_ = Leader::open({}, {.cluster = cluster_, .series = series_, .runs = *runs_}, clock_).value();
     for (const Role role : {Role::viewer, Role::user, Role::admin, Role::agent}) {
       people_.push_back({{"Authorization", "Bearer " + book_.create(role, "", std::nullopt).value().secret}});
     }
@@ -107,7 +129,9 @@ class Place {
       append_framed(request.body, body);
       request.headers.add("Assay-Sent", std::string(line));
     }
+    if (match.options.stream_body) request.body_source = text_source(std::exchange(request.body, {}));
     check(request, (*match.handler)(request));
+    if (!leader_->run_desk().tick()) std::abort();
     leader_->live().tick();
     leader_->commands().expire();
   }
@@ -118,7 +142,8 @@ class Place {
       response.stream->detach();
       return;
     }
-    const bool text = request.path == "/metrics" && response.status == 200;
+    const auto type = response.headers.find("Content-Type").value_or("");
+    const bool text = response.status == 200 && !type.starts_with("application/json");
     if (response.status < 500 && (text || parse_json(response.body))) return;
     std::fprintf(stderr, "%s %s: %d %s\n", request.method.c_str(), request.target.c_str(), response.status,
                  response.body.c_str());
@@ -131,6 +156,7 @@ class Place {
   Gatekeeper gatekeeper_;
   ClusterMemory cluster_;
   SeriesMemory series_{clock_};
+  std::unique_ptr<RunStore> runs_ = open_run_memory(make_run_memory(), clock_);
   std::unique_ptr<Leader> leader_;
   std::vector<Headers> people_;
   Router router_;

@@ -97,7 +97,11 @@ class Leader {
 
  private:
   Leader(LeaderOptions options, LeaderStores stores, const Clock& clock)
-      : options_(std::move(options)), clock_(clock), series_(stores.series), cluster_(stores.cluster), runs_(stores.runs) {}
+      : options_(std::move(options)),
+        clock_(clock),
+        series_(stores.series),
+        cluster_(stores.cluster),
+        runs_(stores.runs) {}
   Result<void> open_all();
 
   /// A batch as a whole: samples, devices, processes, events.

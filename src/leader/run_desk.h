@@ -25,16 +25,16 @@ struct RunRequest {
   std::vector<PlannedRun> plan;  ///< one or more; more are a study
   std::string name;
   std::vector<std::string> tags;
-  std::string source;     ///< the specification, for the study's record
-  std::string spec_hash;  ///< see Study
-  std::string node;       ///< for entries of the plan that name none
+  std::string source;                            ///< the specification, for the study's record
+  std::string spec_hash;                         ///< see Study
+  std::string node;                              ///< for entries of the plan that name none
   std::optional<std::vector<std::string>> gpus;  ///< UUIDs; absent: as each run needs
   std::string by;
 };
 
-/// The runs that the cluster was asked for: keeps them in line, gives each to its node when there is room, and ends what
-/// nobody can finish. Whatever it decides is in the stores before anybody hears of it, so that a leader that is started
-/// again goes on where this one was. Any thread.
+/// The runs that the cluster was asked for: keeps them in line, gives each to its node when there is room, and ends
+/// what nobody can finish. Whatever it decides is in the stores before anybody hears of it, so that a leader that is
+/// started again goes on where this one was. Any thread.
 ///
 /// A run needs GPUs, or, where it uses none, the node's CPUs: runs that need different things go side by side. Whoever
 /// came first is served first.

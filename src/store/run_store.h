@@ -163,8 +163,8 @@ Result<JournalPosition> read_journals(const std::vector<JournalState>& journals,
 Result<JournalPosition> read_journal(RunStore& store, std::string_view id, JournalVisitor& visitor,
                                      JournalPosition from = {});
 
-/// Closes a run whose owner is gone as `interrupted`, with what its journals hold. `lease` is that of whoever closes it;
-/// `owner`: who was last heard of, at `last_sign`.
+/// Closes a run whose owner is gone as `interrupted`, with what its journals hold. `lease` is that of whoever closes
+/// it; `owner`: who was last heard of, at `last_sign`.
 Result<Run> close_interrupted(RunStore& store, const Lease& lease, std::string_view owner, WallTime last_sign);
 
 /// Small artifacts, as a whole.

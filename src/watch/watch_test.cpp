@@ -190,9 +190,7 @@ TEST_F(EventRules, AFloodIsBounded) {
 class Restart : public WatchTest {
  protected:
   /// The program ends and starts again with the alerts that it had written down.
-  void restart(const WatchRules& rules = WatchRules()) {
-    watch_ = Watch(rules, watch_.open_alerts());
-  }
+  void restart(const WatchRules& rules = WatchRules()) { watch_ = Watch(rules, watch_.open_alerts()); }
 };
 
 TEST_F(Restart, OpenAlertsAreNotRaisedTwiceAndResolvedInTime) {

@@ -86,8 +86,8 @@ TEST_F(ClusterRuns, AreDoneByTheNodeAndJudgedAsEverywhere) {
 
 TEST_F(ClusterRuns, KeepTheirArtifacts) {
   start();
-  const auto spec = cli().write(
-      "artifact.yaml", "kind: command\ncommand: head -c 3000000 /dev/zero > $ASSAY_ARTIFACTS/zeros.bin\n");
+  const auto spec =
+      cli().write("artifact.yaml", "kind: command\ncommand: head -c 3000000 /dev/zero > $ASSAY_ARTIFACTS/zeros.bin\n");
   const auto ran = cli().run({"run", spec, "--node", "n1"});
   EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.error;
   const std::string id(cli().last_run().at("id").as_string());

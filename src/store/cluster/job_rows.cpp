@@ -20,7 +20,8 @@ Result<Stored<JobRecord>> job_from(const Statement& statement) {
                                 .by = statement.text(3)},
                         .revision = statement.integer(9)};
   ASSAY_TRY(auto planned, parse_json(statement.bytes(4)));
-  const json::value value(json::object{{"planned", std::move(planned)}, {"gpus", parse_json(statement.bytes(5)).value_or({})}});
+  const json::value value(
+      json::object{{"planned", std::move(planned)}, {"gpus", parse_json(statement.bytes(5)).value_or({})}});
   JsonFields fields(value, "job");
   job.row.planned = fields.object_or_empty("planned");
   if (!value.get_object().at("gpus").is_null()) job.row.gpus = fields.texts_or_empty("gpus");
@@ -35,7 +36,8 @@ Result<Stored<JobRecord>> job_from(const Statement& statement) {
 
 Result<std::vector<Stored<JobRecord>>> JobRows::list() {
   return connections_.read([&](Database& database) -> Result<std::vector<Stored<JobRecord>>> {
-    ASSAY_TRY(auto statement, database.prepare(fmt::format("SELECT {} FROM job ORDER BY created, id", selected(kJobs))));
+    ASSAY_TRY(auto statement,
+              database.prepare(fmt::format("SELECT {} FROM job ORDER BY created, id", selected(kJobs))));
     std::vector<Stored<JobRecord>> all;
     for (;;) {
       ASSAY_TRY(const bool found, statement.step());

@@ -5,8 +5,8 @@
 #include "store/cluster/alert_rows.h"
 #include "store/cluster/connections.h"
 #include "store/cluster/event_rows.h"
-#include "store/cluster/node_rows.h"
 #include "store/cluster/job_rows.h"
+#include "store/cluster/node_rows.h"
 
 namespace assay {
 namespace {
