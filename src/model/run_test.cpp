@@ -169,7 +169,7 @@ TEST(Run, NamesBadFields) {
   EXPECT_EQ(error_after([](json::object& run) { run.erase("id"); }), "run: 'id' is missing");
   EXPECT_EQ(error_after([](json::object& run) { run["kind"] = nullptr; }), "run: 'kind' must be a string");
   EXPECT_EQ(error_after([](json::object& run) { run["state"] = "asleep"; }),
-            "run: 'state' is not queued, running or ended");
+            "run: 'state' is not queued, starting, running or ended");
   EXPECT_EQ(error_after([](json::object& run) { run.erase("state"); }), "run: 'state' is missing");
   EXPECT_EQ(error_after([](json::object& run) { run["verdict"] = "good"; }), "run: 'verdict' is not a known verdict");
   EXPECT_EQ(error_after([](json::object& run) { run["tags"] = json::array{1}; }), "run: 'tags' must hold strings only");
