@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/text.h"
+
 namespace assay {
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
@@ -129,8 +131,9 @@ TemporaryFolder::~TemporaryFolder() {
 
 bool is_file_name(std::string_view name) {
   if (name.empty() || name.size() > 128 || name.front() == '.') return false;
-  return std::none_of(name.begin(), name.end(),
-                      [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+  const bool plain = std::none_of(name.begin(), name.end(),
+                                  [](char c) { return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7F; });
+  return plain && printable(name) == name;
 }
 
 }  // namespace assay

@@ -237,7 +237,7 @@ TEST_P(RunStoreContract, HostileNamesAreRefused) {
   for (const std::string& name :
        {std::string(), std::string("."), std::string(".."), std::string("../escape"), std::string("a/b"),
         std::string("/etc/passwd"), std::string(".hidden"), std::string("a\0b", 3), std::string("a\nb"),
-        std::string(1000, 'a'), run.id + "/../" + run.id}) {
+        std::string("no UTF-8: \xFF"), std::string(1000, 'a'), run.id + "/../" + run.id}) {
     SCOPED_TRACE(name);
     JournalRecording recording;
     EXPECT_ERROR(ErrorKind::not_found, store_->find_run(name));
