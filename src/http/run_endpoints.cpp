@@ -54,11 +54,16 @@ Result<std::uint64_t> natural_in(const HttpRequest& request, std::string_view na
 }
 
 /// An owner is known by who asked for the lease: nobody can hold one in the name of somebody else.
+/// A node is called by its name alone; a token may bear the name of a node, and must not pass for it.
+std::string own_name(const Principal& caller) {
+  return caller.kind == Principal::Kind::node ? caller.name : "token " + caller.name;
+}
 std::string owner_name(const Principal& caller, const std::string& asked) {
-  return asked.empty() ? caller.name : fmt::format("{}: {}", caller.name, asked);
+  return asked.empty() ? own_name(caller) : fmt::format("{}: {}", own_name(caller), asked);
 }
 Result<void> check_own(const Principal& caller, const Lease& lease) {
-  if (lease.owner == caller.name || lease.owner.starts_with(caller.name + ": ")) return {};
+  const auto own = own_name(caller);
+  if (lease.owner == own || lease.owner.starts_with(own + ": ")) return {};
   return Error{.kind = ErrorKind::denied, .message = fmt::format("this lease belongs to '{}'", lease.owner)};
 }
 
