@@ -36,22 +36,8 @@ bool is_for_cluster(const Context& context, const RunOptions& options) {
   return !context.leader.url.empty() || !options.node.empty();
 }
 
-std::string default_name(const Spec& spec) {
-  if (const auto* name = find_setting(spec.settings, "name");
-      name && name->is_string() && !name->get_string().empty()) {
-    return std::string(name->get_string());
-  }
-  const auto stem = std::filesystem::path(spec.file).stem().string();
-  return stem.empty() || stem == "-" ? std::string(name_of(spec.kind)) : stem;
-}
-
 std::vector<std::string> all_tags(const Spec& spec, const RunOptions& options) {
-  std::vector<std::string> tags;
-  if (const auto* list = find_setting(spec.settings, "tags"); list && list->is_array()) {
-    for (const auto& tag : list->get_array()) {
-      if (tag.is_string()) tags.emplace_back(tag.get_string());
-    }
-  }
+  auto tags = tags_of(spec);
   tags.insert(tags.end(), options.tags.begin(), options.tags.end());
   return tags;
 }

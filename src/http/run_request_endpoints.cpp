@@ -19,14 +19,6 @@ Result<Spec> spec_in(const std::string& text, const std::string& file, std::vect
   return Error{.kind = ErrorKind::bad_spec, .message = std::move(list), .hint = "`assay schema` helps editors."};
 }
 
-std::string name_of_request(const Spec& spec, const std::string& given) {
-  if (!given.empty()) return given;
-  const auto* name = find_setting(spec.settings, "name");
-  if (name && name->is_string() && !name->get_string().empty()) return std::string(name->get_string());
-  const auto stem = fs::path(spec.file).stem().string();
-  return stem.empty() || stem == "-" ? std::string(name_of(spec.kind)) : stem;
-}
-
 Result<RunRequest> request_in(const json::value& body, const Principal& caller) {
   JsonFields fields(body, "body");
   const auto text = fields.text("spec");
@@ -43,14 +35,9 @@ Result<RunRequest> request_in(const json::value& body, const Principal& caller) 
   }
   ASSAY_TRY(const auto spec, spec_in(text, file, std::move(assignments)));
   ASSAY_TRY(request.plan, expand(spec));
-  request.name = name_of_request(spec, name);
-  if (const auto* list = find_setting(spec.settings, "tags"); list && list->is_array()) {
-    std::vector<std::string> tags;
-    for (const auto& tag : list->get_array()) {
-      if (tag.is_string()) tags.emplace_back(tag.get_string());
-    }
-    request.tags.insert(request.tags.begin(), tags.begin(), tags.end());
-  }
+  request.name = name.empty() ? default_name(spec) : name;
+  const auto tags = tags_of(spec);
+  request.tags.insert(request.tags.begin(), tags.begin(), tags.end());
   request.source = redact(spec.source);
   request.spec_hash = content_hash(json::serialize(spec.settings));
   request.by = caller.name;

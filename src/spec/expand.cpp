@@ -207,4 +207,21 @@ Result<std::vector<PlannedRun>> expand(const Spec& spec) {
   return plan;
 }
 
+std::string default_name(const Spec& spec) {
+  const auto* name = find_setting(spec.settings, "name");
+  if (name && name->is_string() && !name->get_string().empty()) return std::string(name->get_string());
+  const auto stem = std::filesystem::path(spec.file).stem().string();
+  return stem.empty() || stem == "-" ? std::string(name_of(spec.kind)) : stem;
+}
+
+std::vector<std::string> tags_of(const Spec& spec) {
+  std::vector<std::string> tags;
+  const auto* list = find_setting(spec.settings, "tags");
+  if (!list || !list->is_array()) return tags;
+  for (const auto& tag : list->get_array()) {
+    if (tag.is_string()) tags.emplace_back(tag.get_string());
+  }
+  return tags;
+}
+
 }  // namespace assay

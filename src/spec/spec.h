@@ -50,6 +50,11 @@ Result<SpecReading> read_spec_file(const std::filesystem::path& path, const Spec
 /// specification says `seeds: same`. A plain specification gives one run.
 Result<std::vector<PlannedRun>> expand(const Spec& spec);
 
+/// What its runs are called unless somebody says otherwise: its `name`, else that of its file, else its kind.
+std::string default_name(const Spec& spec);
+/// Its `tags`.
+std::vector<std::string> tags_of(const Spec& spec);
+
 /// The value at a dotted key (`lora.rank`) of canonical settings, or null.
 const json::value* find_setting(const json::object& settings, std::string_view key);
 
