@@ -127,14 +127,14 @@ class RunMaker {
   bool fill_in_text(const json::object& settings, json::value& text) {
     if (!text.is_string()) return true;
     bool fits = true;
-    std::string filled = fill_in(text.get_string(), [&](std::string_view name) {
+    const std::string filled = fill_in(text.get_string(), [&](std::string_view name) {
       auto value = parameter_text(settings, name);
       // Counted while filling in: a long parameter used often must not fill the memory first.
       if (value) filled_bytes_ += value->size();
       fits = fits && filled_bytes_ <= kMostExpandedBytes;
       return fits ? value : std::optional<std::string>("");
     });
-    text = std::move(filled);
+    text = filled;
     return fits;
   }
 
