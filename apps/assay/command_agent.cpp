@@ -7,6 +7,7 @@
 #include "access/token_record.h"
 #include "agent/agent.h"
 #include "agent/node_facts.h"
+#include "agent/run_confinement.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -34,6 +35,7 @@ struct AgentArguments {
   std::string replay;
   std::optional<std::uint64_t> seed;
   std::string allow = "doctor";
+  std::string run_as;
   std::string fingerprint;
   std::string ca_file;
   bool no_gpu = false;
@@ -79,10 +81,14 @@ Result<Allowed> parse_allowed(const std::string& text) {
 }
 
 /// Runs for the leader are done like those of `assay run` here, and kept beside the agent's state until it has them.
-Result<JobServices> make_job_services(const AgentArguments& arguments, const fs::path& state) {
+Result<JobServices> make_job_services(const Context& context, const AgentArguments& arguments, const fs::path& state) {
+  ASSAY_TRY(auto confinement, confinement_of_runs({.state = state,
+                                                   .token_file = arguments.token_file,
+                                                   .environment = context.environment,
+                                                   .run_as = arguments.run_as}));
   ASSAY_TRY(auto store, open_local_store(state / "runs").within("opening the store of this node's runs"));
   return JobServices{.store = std::move(store),
-                     .launcher = make_local_launcher(),
+                     .launcher = make_local_launcher(std::move(confinement)),
                      .programs = find_programs(),
                      .describe_machine = describe_this_machine,
                      .make_sources = [with_gpus = !arguments.no_gpu](std::optional<pid_t> workload) {
@@ -136,7 +142,7 @@ Result<ReportingOptions> make_reporting(const Context& context, const AgentArgum
   ASSAY_TRY(const auto allowed, parse_allowed(arguments.allow));
   reporting.allow = allowed.commands;
   if (allowed.runs) {
-    ASSAY_TRY(reporting.jobs, make_job_services(arguments, state));
+    ASSAY_TRY(reporting.jobs, make_job_services(context, arguments, state));
   }
   const auto limit = parse_bytes(arguments.spool_limit);
   if (!limit) return bad_option("--spool-limit", arguments.spool_limit, limit.error().message);
@@ -234,6 +240,8 @@ Action add_agent(CLI::App& app, Context& context) {
   command->add_option("--seed", arguments->seed, "With --replay: GPUs of their own identity and character");
   command->add_option("--allow", arguments->allow, "What the leader may ask for: doctor, run, none [doctor]")
       ->type_name("LIST");
+  command->add_option("--run-as", arguments->run_as, "User that runs for the leader run as; root's agent needs one")
+      ->type_name("USER");
   command->add_option("--fingerprint", arguments->fingerprint, "Of the leader's certificate [the join token's]");
   command->add_option("--ca-file", arguments->ca_file, "Authority that the leader's certificate must come from")
       ->type_name("FILE");

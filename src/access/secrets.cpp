@@ -19,8 +19,8 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kSecretBytes = 32;
-constexpr std::size_t kSecretDigits = 2 * kSecretBytes;
 constexpr std::size_t kLargestSecretFile = 4096;
+constexpr std::string_view kSecretMark = "assay_";
 constexpr std::string_view kJoinMark = "assay-join:";
 constexpr std::string_view kFingerprintMark = "sha256:";
 
@@ -41,7 +41,7 @@ bool is_hexadecimal(char character) {
 }
 
 bool is_fingerprint(std::string_view text) {
-  return text.starts_with(kFingerprintMark) && is_secret(text.substr(kFingerprintMark.size()));
+  return text.starts_with(kFingerprintMark) && is_sha256(text.substr(kFingerprintMark.size()));
 }
 
 /// The whole of a small file that is open already, so that what was checked is what is read.
@@ -65,11 +65,15 @@ std::string new_secret() {
   std::array<unsigned char, kSecretBytes> bytes{};
   // Up to 256 bytes come whole or not at all, and not at all only on kernels older than any that we support.
   ASSAY_ASSERT(::getrandom(bytes.data(), bytes.size(), 0) == static_cast<ssize_t>(bytes.size()));
-  return hexadecimal(bytes);
+  return fmt::format("{}{}", kSecretMark, hexadecimal(bytes));
 }
 
 bool is_secret(std::string_view text) {
-  return text.size() == kSecretDigits && std::all_of(text.begin(), text.end(), is_hexadecimal);
+  return is_sha256(text.starts_with(kSecretMark) ? text.substr(kSecretMark.size()) : text);
+}
+
+bool is_sha256(std::string_view text) {
+  return text.size() == 64 && std::all_of(text.begin(), text.end(), is_hexadecimal);
 }
 
 std::string sha256_hex(std::string_view text) {

@@ -9,11 +9,15 @@
 
 namespace assay {
 
-/// 32 random bytes from the kernel as 64 hexadecimal digits: a token, or an agent's key.
+/// A token, or an agent's key: 32 random bytes from the kernel as hexadecimal digits, behind a mark by which one is known
+/// wherever it should not be.
 std::string new_secret();
 
-/// 64 hexadecimal digits.
+/// What `new_secret` makes, or once made: without the mark.
 bool is_secret(std::string_view text);
+
+/// 64 hexadecimal digits.
+bool is_sha256(std::string_view text);
 
 /// The SHA-256 of a text as 64 hexadecimal digits: all that is ever stored of a secret.
 std::string sha256_hex(std::string_view text);

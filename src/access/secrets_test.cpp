@@ -18,9 +18,11 @@ unsigned mode_of(const fs::path& path) {
   return info.st_mode & 0777U;
 }
 
-TEST(Secrets, AreSixtyFourDigitsAndNeverTheSame) {
+TEST(Secrets, AreMarkedAndNeverTheSame) {
   const std::string first = new_secret();
   EXPECT_TRUE(is_secret(first)) << first;
+  EXPECT_TRUE(first.starts_with("assay_"));
+  EXPECT_TRUE(is_secret(first.substr(6))) << "as they were made once";
   EXPECT_NE(first, new_secret());
   EXPECT_FALSE(is_secret(first.substr(1)));
   EXPECT_FALSE(is_secret(first + "0"));

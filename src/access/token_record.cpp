@@ -85,7 +85,7 @@ class RecordReader {
   }
   std::string hash() {
     std::string text = fields_.text("hash");
-    if (!is_secret(text)) fields_.fail("hash", "is not 64 hexadecimal digits");
+    if (!is_sha256(text)) fields_.fail("hash", "is not 64 hexadecimal digits");
     return text;
   }
   WallTime time(std::string_view key) { return WallTime(Nanos(fields_.integer(key))); }

@@ -29,7 +29,7 @@ Result<std::unique_ptr<JobWorker>> JobWorker::start(const JobDesk& desk, std::st
   if (stop) worker->stop_run();
   try {
     worker->thread_.emplace(
-        "ship-" + worker->run_, [self = worker.get()](const std::stop_token& stop) { self->work(stop); },
+        "ship-" + worker->run_, [self = worker.get()](const std::stop_token& token) { self->work(token); },
         SupervisedThread::OnFailure{});
   } catch (const std::system_error& problem) {
     return Error{.kind = ErrorKind::io, .message = problem.what()};

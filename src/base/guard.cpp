@@ -79,7 +79,9 @@ Result<GuardedProcess> GuardedProcess::start(const GuardedOptions& options) {
   ASSAY_CHECK(make_non_blocking(report.read_end.get()));
   ASSAY_TRY(auto control, make_control());
   ASSAY_TRY(const auto request, memory_file(encode_request(options)));
-  ASSAY_TRY(auto environment, merged_environment({}));
+  // The guard runs as what the workload runs as, and shows it no more than that may see.
+  ASSAY_TRY(auto environment,
+            options.confinement ? environment_list(options.confinement->environment) : merged_environment({}));
 
   GuardedProcess process;
   // /proc/self/exe is this program even after its file was replaced by a newer one.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/confinement.h"
 #include "base/files.h"
 #include "base/result.h"
 
@@ -26,10 +27,11 @@ int guard_main(int argc, char** argv);
 
 struct GuardedOptions {
   std::vector<std::string> arguments;              ///< program and its arguments, passed on untouched
-  std::map<std::string, std::string> environment;  ///< added to ours
+  std::map<std::string, std::string> environment;  ///< added to ours, or to that of the confinement
   std::optional<std::filesystem::path> folder;     ///< to run in
   bool inherit_input = false;                      ///< else standard input is empty
   Nanos grace = std::chrono::seconds(5);           ///< between SIGINT, SIGTERM and SIGKILL
+  std::optional<Confinement> confinement = {};     ///< of the workload, and of its guard
 };
 
 /// How a guarded workload ended.
@@ -55,7 +57,7 @@ class GuardedProcess {
  public:
   /// Returns once the workload's program runs; blocks for at most 10 s.
   /// Errors: `usage` (no program, NUL bytes in arguments), `missing_file` (no such program, interpreter or folder),
-  /// `denied` (not executable, a folder), `bad_file` (not a program), `timeout`, `io`.
+  /// `denied` (not executable, a folder), `bad_file` (not a program), `timeout`, `io`; those of `check_confinement`.
   /// The workload sees its event pipe as ASSAY_EVENTS=fd:N.
   static Result<GuardedProcess> start(const GuardedOptions& options);
 

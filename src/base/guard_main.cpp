@@ -296,6 +296,7 @@ int guard_main(int, char**) {
     ASSAY_TRY(signals, watch_children());
     ASSAY_TRY(auto options, read_request());
     grace = options.grace;
+    if (options.confinement) ASSAY_CHECK(confine_self(*options.confinement));
     return start_workload(std::move(options));
   };
   FileDescriptor signals;

@@ -62,6 +62,11 @@ std::string encode_request(const GuardedOptions& options) {
     append(bytes, name);
     append(bytes, value);
   }
+  append(bytes, options.confinement ? "1" : "0");
+  if (!options.confinement) return bytes;
+  append(bytes, options.confinement->user);
+  append(bytes, std::to_string(options.confinement->hidden.size()));
+  for (const auto& path : options.confinement->hidden) append(bytes, path.native());
   return bytes;
 }
 
@@ -78,6 +83,13 @@ Result<GuardedOptions> decode_request(std::string_view bytes) {
   for (auto left = reader.integer(); left > 0 && !reader.failed(); --left) {
     const std::string name(reader.text());
     options.environment[name] = reader.text();
+  }
+  if (reader.integer() == 1) {
+    auto& confinement = options.confinement.emplace();
+    confinement.user = reader.text();
+    for (auto left = reader.integer(); left > 0 && !reader.failed(); --left) {
+      confinement.hidden.emplace_back(reader.text());
+    }
   }
   if (reader.failed()) return Error{.kind = ErrorKind::internal, .message = "the request to the guard is damaged"};
   return options;

@@ -33,8 +33,8 @@ inline constexpr int kWorkloadEvents = 8;
 // gigabytes of pinned memory takes many seconds; what is there after that hangs in a driver or belongs to root.
 inline constexpr Nanos kKillTime = std::chrono::seconds(30);
 
-/// The part of the options that the guard needs; it goes through a file in memory and not through the guard's argument
-/// list, which everybody on the machine can read and `pkill -f` would match.
+/// The part of the options that the guard needs (its environment it has already); it goes through a file in memory and
+/// not through the guard's argument list, which everybody on the machine can read and `pkill -f` would match.
 std::string encode_request(const GuardedOptions& options);
 Result<GuardedOptions> decode_request(std::string_view bytes);
 

@@ -356,6 +356,13 @@ Result<std::vector<std::string>> merged_environment(const std::map<std::string, 
   return merged;
 }
 
+Result<std::vector<std::string>> environment_list(const std::map<std::string, std::string>& variables) {
+  ASSAY_CHECK(check_environment(variables));
+  std::vector<std::string> list;
+  for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
+  return list;
+}
+
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return system_error(errno, "cannot make a pipe");

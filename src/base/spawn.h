@@ -45,6 +45,9 @@ Result<void> check_environment(const std::map<std::string, std::string>& additio
 /// Our environment with `additions`, as NAME=value. Additions win. Error: see `check_environment`.
 Result<std::vector<std::string>> merged_environment(const std::map<std::string, std::string>& additions);
 
+/// These variables alone, as NAME=value. Error: see `check_environment`.
+Result<std::vector<std::string>> environment_list(const std::map<std::string, std::string>& variables);
+
 struct Pipe {
   FileDescriptor read_end;
   FileDescriptor write_end;

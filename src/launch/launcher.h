@@ -23,6 +23,8 @@ struct Job {
   std::vector<std::string> arguments;              ///< program and its arguments, passed on untouched
   std::map<std::string, std::string> environment;  ///< added to that of the place where it runs
   std::optional<std::filesystem::path> folder;     ///< to run in
+  /// A folder that was made for it, with what it needs: belongs to whoever the job runs as.
+  std::optional<std::filesystem::path> scratch = {};
   /// UUIDs of the GPUs that are its own: it sees these and no other. An empty list: it sees none. Absent: whatever the
   /// place shows it.
   std::optional<std::vector<std::string>> devices;

@@ -19,6 +19,8 @@ const std::string kPem = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n012
 
 TEST(Redact, known_shapes) {
   const std::vector<std::string> secrets = {
+      "assay_" + std::string(64, 'a'),
+      "assay-join:" + std::string(64, '0'),
       "AKIA" + std::string("IOSFODNN7EXAMPLE"),
       "ASIA" + std::string("IOSFODNN7EXAMPLE"),
       kGithub,
@@ -218,6 +220,21 @@ TEST(RedactCommand, values_of_flags) {
   EXPECT_THAT(redact_command({"env", "HF_TOKEN=a b", "sh", "-c", "curl --token abc https://u:p@h"}),
               ElementsAre("env", "HF_TOKEN=[redacted]", "sh", "-c", "curl --token [redacted] https://u:[redacted]@h"));
   EXPECT_THAT(redact_command({}), ElementsAre());
+}
+
+TEST(WorkloadEnvironment, has_places_and_settings_and_nothing_that_may_be_secret) {
+  EXPECT_THAT(workload_environment({{"PATH", "/usr/bin"},
+                                    {"HOME", "/home/bench"},
+                                    {"LC_TIME", "C"},
+                                    {"NCCL_DEBUG", "INFO"},
+                                    {"LD_LIBRARY_PATH", "/opt/lib"},
+                                    {"UCX_TLS", "rc password=abc"},
+                                    {"CREDENTIALS_DIRECTORY", "/run/credentials/x"},
+                                    {"ASSAY_TOKEN_FILE", "/etc/assay/token"},
+                                    {"HF_TOKEN", "x"},
+                                    {"MY_SETTING", "x"}}),
+              ElementsAre(Pair("HOME", "/home/bench"), Pair("LC_TIME", "C"), Pair("LD_LIBRARY_PATH", "/opt/lib"),
+                          Pair("NCCL_DEBUG", "INFO"), Pair("PATH", "/usr/bin")));
 }
 
 TEST(ShareableEnvironment, is_an_allow_list_without_secrets) {

@@ -32,6 +32,12 @@ constexpr std::array<std::string_view, 17> kNames = {"ACCELERATE_MIXED_PRECISION
                                                      "TZ",
                                                      "XLA_FLAGS"};
 
+/// Where programs, libraries and the user's files are.
+constexpr std::array<std::string_view, 18> kPlaces = {
+    "ASSAY_ENGINE", "CONDA_PREFIX", "CPATH",   "HF_HOME",     "HOME",           "LD_LIBRARY_PATH",
+    "LIBRARY_PATH", "LOGNAME",      "MANPATH", "PATH",        "PYTHONPATH",     "SHELL",
+    "TERM",         "TMPDIR",       "USER",    "VIRTUAL_ENV", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"};
+
 /// Wider than what a text is searched for: leaving out a harmless variable costs little here.
 bool sounds_secret(std::string_view name) {
   static constexpr std::array<std::string_view, 4> kParts = {"SECRET", "PASSW", "CREDENTIAL", "APIKEY"};
@@ -61,6 +67,16 @@ std::map<std::string, std::string> shareable_environment(const std::map<std::str
     if (is_shareable(name)) shared.emplace(name, redact(value));
   }
   return shared;
+}
+
+std::map<std::string, std::string> workload_environment(const std::map<std::string, std::string>& environment) {
+  std::map<std::string, std::string> given;
+  for (const auto& [name, value] : environment) {
+    const bool is_place = std::find(kPlaces.begin(), kPlaces.end(), name) != kPlaces.end();
+    if ((is_place || is_shareable(name) || name.starts_with("LC_")) && redact(value) == value)
+      given.emplace(name, value);
+  }
+  return given;
 }
 
 }  // namespace assay

@@ -26,34 +26,36 @@ struct Shape {
 };
 
 constexpr std::array kShapes = {
-    Shape{"AKIA", is_capital_or_digit, 16, 16},  // AWS access key
-    Shape{"ASIA", is_capital_or_digit, 16, 16},  // AWS temporary access key
-    Shape{"ghp_", is_alphanumeric, 20, 0},       // GitHub: personal, OAuth, user, server, refresh
-    Shape{"gho_", is_alphanumeric, 20, 0},       //
-    Shape{"ghu_", is_alphanumeric, 20, 0},       //
-    Shape{"ghs_", is_alphanumeric, 20, 0},       //
-    Shape{"ghr_", is_alphanumeric, 20, 0},       //
-    Shape{"github_pat_", is_word, 22, 0},        //
-    Shape{"glpat-", is_url_safe, 20, 0},         // GitLab: personal, deploy, runner, trigger
-    Shape{"gldt-", is_url_safe, 20, 0},          //
-    Shape{"glrt-", is_url_safe, 20, 0},          //
-    Shape{"glptt-", is_url_safe, 20, 0},         //
-    Shape{"xoxa-", is_url_safe, 10, 0},          // Slack
-    Shape{"xoxb-", is_url_safe, 10, 0},          //
-    Shape{"xoxe-", is_url_safe, 10, 0},          //
-    Shape{"xoxp-", is_url_safe, 10, 0},          //
-    Shape{"xoxr-", is_url_safe, 10, 0},          //
-    Shape{"xoxs-", is_url_safe, 10, 0},          //
-    Shape{"xapp-", is_url_safe, 20, 0},          //
-    Shape{"hf_", is_alphanumeric, 30, 0},        // Hugging Face
-    Shape{"wandb_v1_", is_word, 20, 0},          // W&B
-    Shape{"local-", is_hexadecimal, 40, 40},     // W&B on one's own server
-    Shape{"sk-", is_url_safe, 20, 0, 16},        // OpenAI, Anthropic; not "sk-learn-pipeline-version-1"
-    Shape{"nvapi-", is_url_safe, 40, 0},         // NVIDIA
-    Shape{"AIza", is_url_safe, 35, 0},           // Google
-    Shape{"npm_", is_alphanumeric, 36, 0},       //
-    Shape{"pypi-AgE", is_url_safe, 50, 0},       //
-    Shape{"dckr_pat_", is_url_safe, 20, 0},      // Docker
+    Shape{"assay_", is_hexadecimal, 64, 64},       // our own: tokens and keys of nodes
+    Shape{"assay-join:", is_hexadecimal, 64, 64},  // join tokens of before
+    Shape{"AKIA", is_capital_or_digit, 16, 16},    // AWS access key
+    Shape{"ASIA", is_capital_or_digit, 16, 16},    // AWS temporary access key
+    Shape{"ghp_", is_alphanumeric, 20, 0},         // GitHub: personal, OAuth, user, server, refresh
+    Shape{"gho_", is_alphanumeric, 20, 0},         //
+    Shape{"ghu_", is_alphanumeric, 20, 0},         //
+    Shape{"ghs_", is_alphanumeric, 20, 0},         //
+    Shape{"ghr_", is_alphanumeric, 20, 0},         //
+    Shape{"github_pat_", is_word, 22, 0},          //
+    Shape{"glpat-", is_url_safe, 20, 0},           // GitLab: personal, deploy, runner, trigger
+    Shape{"gldt-", is_url_safe, 20, 0},            //
+    Shape{"glrt-", is_url_safe, 20, 0},            //
+    Shape{"glptt-", is_url_safe, 20, 0},           //
+    Shape{"xoxa-", is_url_safe, 10, 0},            // Slack
+    Shape{"xoxb-", is_url_safe, 10, 0},            //
+    Shape{"xoxe-", is_url_safe, 10, 0},            //
+    Shape{"xoxp-", is_url_safe, 10, 0},            //
+    Shape{"xoxr-", is_url_safe, 10, 0},            //
+    Shape{"xoxs-", is_url_safe, 10, 0},            //
+    Shape{"xapp-", is_url_safe, 20, 0},            //
+    Shape{"hf_", is_alphanumeric, 30, 0},          // Hugging Face
+    Shape{"wandb_v1_", is_word, 20, 0},            // W&B
+    Shape{"local-", is_hexadecimal, 40, 40},       // W&B on one's own server
+    Shape{"sk-", is_url_safe, 20, 0, 16},          // OpenAI, Anthropic; not "sk-learn-pipeline-version-1"
+    Shape{"nvapi-", is_url_safe, 40, 0},           // NVIDIA
+    Shape{"AIza", is_url_safe, 35, 0},             // Google
+    Shape{"npm_", is_alphanumeric, 36, 0},         //
+    Shape{"pypi-AgE", is_url_safe, 50, 0},         //
+    Shape{"dckr_pat_", is_url_safe, 20, 0},        // Docker
 };
 
 std::size_t run_end(std::string_view text, std::size_t at, bool (*character)(char)) {

@@ -168,6 +168,7 @@ Result<Workload> make_workload(const PlannedRun& planned, const Programs& progra
   Workload workload;
   workload.time_limit = duration_setting(planned.spec, "time_limit", Nanos(0));
   workload.artifacts = scratch / "artifacts";
+  workload.job.scratch = scratch;
   std::error_code code;
   std::filesystem::create_directories(workload.artifacts, code);
   if (code)

@@ -187,6 +187,7 @@ AssayProcess TestLeader::start_agent(const std::string& node, const std::vector<
   if (std::find(arguments.begin(), arguments.end(), "--period") == arguments.end()) {
     command.insert(command.end(), {"--period", "200ms"});
   }
+  if (::geteuid() == 0) command.insert(command.end(), {"--run-as", "root"});
   command.insert(command.end(), arguments.begin(), arguments.end());
   return {
       command, cli_.folder() / ("agent-" + own + ".log"), {{"ASSAY_DATA", (cli_.folder() / "agent-data").string()}}};

@@ -134,6 +134,8 @@ class LocalJob final : public RunningJob {
 
 class LocalLauncher final : public Launcher {
  public:
+  explicit LocalLauncher(std::optional<Confinement> confinement) : confinement_(std::move(confinement)) {}
+
   std::string_view name() const override { return "local"; }
 
   Result<std::unique_ptr<RunningJob>> start(const Job& job) override {
@@ -142,11 +144,13 @@ class LocalLauncher final : public Launcher {
       return Error{.kind = ErrorKind::busy,
                    .message = fmt::format("the job '{}' was started already and still runs", job.token)};
     }
+    if (confinement_ && job.scratch) ASSAY_CHECK(hand_over(*job.scratch, confinement_->user));
     ASSAY_TRY(auto process, GuardedProcess::start({.arguments = job.arguments,
                                                    .environment = environment_with_devices(job),
                                                    .folder = job.folder,
                                                    .inherit_input = job.inherit_input,
-                                                   .grace = job.grace}));
+                                                   .grace = job.grace,
+                                                   .confinement = confinement_}));
     LivingName handle(living_, "local:" + new_id());
     return std::unique_ptr<RunningJob>(
         std::make_unique<LocalJob>(std::move(process), std::move(token), std::move(handle)));
@@ -163,11 +167,14 @@ class LocalLauncher final : public Launcher {
   }
 
  private:
+  const std::optional<Confinement> confinement_;
   LivingJobs living_;
 };
 
 }  // namespace
 
-std::unique_ptr<Launcher> make_local_launcher() { return std::make_unique<LocalLauncher>(); }
+std::unique_ptr<Launcher> make_local_launcher(std::optional<Confinement> confinement) {
+  return std::make_unique<LocalLauncher>(std::move(confinement));
+}
 
 }  // namespace assay
