@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "access/token_book.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "commands.h"
 #include "leader_place.h"
@@ -18,8 +19,16 @@ struct TokenOptions {
   std::string lifetime;
   std::string file;
   std::string which;
+  std::string nodes;
+  std::optional<std::int64_t> uses;
+  bool approve = false;
+  bool replace = false;
+  bool with_nodes = false;
   bool all = false;
 };
+
+/// A join token is made to be copied to many machines; one that is found later should be of no use.
+constexpr Nanos kJoinLifetime = std::chrono::hours(24);
 
 Result<TokenBook> open_book(const Context& context) {
   return TokenBook::open(LeaderPlace(context.data_folder()).tokens(), context.clock).within("opening the tokens");
@@ -31,7 +40,11 @@ json::object to_json(const TokenInfo& token) {
           {"role", name_of(token.role)},
           {"created", iso8601(token.created)},
           {"expires", token.expires ? json::value(iso8601(*token.expires)) : json::value(nullptr)},
-          {"revoked", token.revoked}};
+          {"revoked", token.revoked},
+          {"nodes", token.terms.nodes.empty() ? json::value(nullptr) : json::value(token.terms.nodes)},
+          {"uses", token.terms.most_nodes ? json::value(*token.terms.most_nodes) : json::value(nullptr)},
+          {"approval", token.terms.needs_approval},
+          {"nodes_let_in", token.nodes_let_in}};
 }
 
 /// An agent must know its leader by more than its address. The certificate is that of a leader that runs or has run.
@@ -54,6 +67,32 @@ std::string trust_notice(const Context& context, bool is_join, const std::option
   return fmt::format("On other machines it goes with --fingerprint {} (or ASSAY_FINGERPRINT).\n", *fingerprint);
 }
 
+Result<std::optional<Nanos>> lifetime_of(const TokenOptions& options, Role role) {
+  if (options.lifetime == "never") return std::optional<Nanos>();
+  if (options.lifetime.empty()) return role == Role::agent ? std::optional(kJoinLifetime) : std::nullopt;
+  const auto parsed = parse_duration(options.lifetime);
+  if (parsed) return std::optional(*parsed);
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("--expires '{}' {}", options.lifetime, parsed.error().message)};
+}
+
+/// Takes the keys away from those who have the names that the token is for.
+Result<void> free_names(TokenBook& book, const TokenOptions& options) {
+  if (!options.replace) return {};
+  if (options.nodes.empty()) {
+    return Error{.kind = ErrorKind::usage, .message = "--replace needs --nodes: whose names are to be taken back?"};
+  }
+  for (const auto& node : book.nodes()) {
+    if (node.revoked || !matches_node_pattern(options.nodes, node.node)) continue;
+    ASSAY_CHECK(book.revoke("node:" + node.node));
+  }
+  return {};
+}
+
+std::string until_text(const TokenInfo& token) {
+  return token.expires ? fmt::format(", good until {}", local_time(*token.expires)) : "";
+}
+
 int create_token(const Context& context, const TokenOptions& options) {
   const auto role = role_from(options.role);
   if (!role) {
@@ -61,15 +100,8 @@ int create_token(const Context& context, const TokenOptions& options) {
                          .message = fmt::format("'{}' is no role", options.role),
                          .hint = "Roles are agent, viewer, user and admin."});
   }
-  std::optional<Nanos> lifetime;
-  if (!options.lifetime.empty()) {
-    const auto parsed = parse_duration(options.lifetime);
-    if (!parsed) {
-      return context.fail({.kind = ErrorKind::usage,
-                           .message = fmt::format("--expires '{}' {}", options.lifetime, parsed.error().message)});
-    }
-    lifetime = *parsed;
-  }
+  const auto lifetime = lifetime_of(options, *role);
+  if (!lifetime) return context.fail(lifetime.error());
   std::error_code ignored;
   if (!options.file.empty() && fs::exists(options.file, ignored)) {
     return context.fail({.kind = ErrorKind::usage,
@@ -78,7 +110,11 @@ int create_token(const Context& context, const TokenOptions& options) {
   }
   auto book = open_book(context);
   if (!book) return context.fail(book.error());
-  const auto made = book->create(*role, options.name, lifetime);
+  // First, since a token does not let in whose key was revoked after it was made.
+  if (const auto freed = free_names(*book, options); !freed) return context.fail(freed.error());
+  const auto made =
+      book->create(*role, options.name, *lifetime,
+                   {.nodes = options.nodes, .most_nodes = options.uses, .needs_approval = options.approve});
   if (!made) return context.fail(made.error());
   const bool is_join = *role == Role::agent;
   const auto fingerprint = leader_fingerprint(LeaderPlace(context.data_folder()));
@@ -89,9 +125,9 @@ int create_token(const Context& context, const TokenOptions& options) {
     result["token"] = text;
     if (!context.json) print(text + "\n");
     if (!context.json && !context.quiet) {
-      print_error(
-          fmt::format("This is token {} ({}). It is not shown again; --out FILE would have kept it from the screen.\n",
-                      made->info.name, options.role));
+      print_error(fmt::format(
+          "This is token {} ({}){}. It is not shown again; --out FILE would have kept it from the screen.\n",
+          made->info.name, options.role, until_text(made->info)));
     }
     return context.succeed(std::move(result));
   }
@@ -101,7 +137,8 @@ int create_token(const Context& context, const TokenOptions& options) {
     return context.fail(written.error());
   }
   if (!context.json && !context.quiet) {
-    print(fmt::format("Token {} ({}) is in {}\n", made->info.name, options.role, options.file));
+    print(
+        fmt::format("Token {} ({}{}) is in {}\n", made->info.name, options.role, until_text(made->info), options.file));
   }
   result["file"] = options.file;
   return context.succeed(std::move(result));
@@ -113,24 +150,38 @@ std::string state_of(const TokenInfo& token, WallTime now) {
   return "good";
 }
 
+/// Whom it let in, of whom it may.
+std::string join_text(const TokenInfo& token) {
+  if (token.role != Role::agent) return "";
+  std::string text = std::to_string(token.nodes_let_in);
+  if (token.terms.most_nodes) text += fmt::format(" of {}", *token.terms.most_nodes);
+  if (!token.terms.nodes.empty()) text += " " + token.terms.nodes;
+  return token.terms.needs_approval ? text + ", to be approved" : text;
+}
+
 int list_tokens(const Context& context, const TokenOptions& options) {
   auto book = open_book(context);
   if (!book) return context.fail(book.error());
   const WallTime now = context.clock.wall();
-  Table table({{"Token"}, {"Name"}, {"Role"}, {"State"}, {"Made"}, {"Expires"}});
+  Table table({{"Token"}, {"Name"}, {"Role"}, {"State"}, {"Made"}, {"Expires"}, {"Nodes"}});
   json::array tokens, nodes;
+  std::vector<std::string> waiting;
   for (const auto& token : book->tokens()) {
     const std::string state = state_of(token, now);
     if (!options.all && state != "good") continue;
     tokens.push_back(to_json(token));
     table.add({token.id, Cell(token.name, Colour::bold), std::string(name_of(token.role)),
                Cell(state, state == "good" ? Colour::green : Colour::red), local_time(token.created),
-               token.expires ? local_time(*token.expires) : "never"});
+               token.expires ? local_time(*token.expires) : "never", join_text(token)});
   }
   for (const auto& node : book->nodes()) {
     if (!options.all && node.revoked) continue;
-    nodes.push_back(json::object{
-        {"node", node.node}, {"joined", iso8601(node.joined)}, {"by_token", node.by_token}, {"revoked", node.revoked}});
+    nodes.push_back(json::object{{"node", node.node},
+                                 {"joined", iso8601(node.joined)},
+                                 {"by_token", node.by_token},
+                                 {"revoked", node.revoked},
+                                 {"waits", node.waits}});
+    if (node.waits && !node.revoked) waiting.push_back(node.node);
   }
   if (!context.json) {
     print(tokens.empty() ? "No tokens. `assay token create --role agent` makes one.\n"
@@ -138,6 +189,9 @@ int list_tokens(const Context& context, const TokenOptions& options) {
     print(context.out_style().paint(Colour::dim, fmt::format("{} nodes have a key of their own; `assay token revoke "
                                                              "node:NAME` takes one away.\n",
                                                              nodes.size())));
+    if (!waiting.empty()) {
+      print(fmt::format("{} wait to be let in (assay token approve NODE): {}\n", waiting.size(), join(waiting, ", ")));
+    }
   }
   return context.succeed({{"tokens", std::move(tokens)}, {"nodes", std::move(nodes)}});
 }
@@ -145,7 +199,7 @@ int list_tokens(const Context& context, const TokenOptions& options) {
 int revoke_token(const Context& context, const TokenOptions& options) {
   auto book = open_book(context);
   if (!book) return context.fail(book.error());
-  const auto revoked = book->revoke(options.which);
+  const auto revoked = book->revoke(options.which, options.with_nodes);
   if (!revoked) return context.fail(revoked.error());
   if (!context.json && !context.quiet) {
     print(fmt::format("{} is good for nothing from now on.\n", options.which));
@@ -157,6 +211,14 @@ int revoke_token(const Context& context, const TokenOptions& options) {
     }
   }
   return context.succeed(to_json(*revoked));
+}
+
+int approve_node(const Context& context, const TokenOptions& options) {
+  auto book = open_book(context);
+  if (!book) return context.fail(book.error());
+  if (const auto approved = book->approve(options.which); !approved) return context.fail(approved.error());
+  if (!context.json && !context.quiet) print(fmt::format("{} is let in.\n", options.which));
+  return context.succeed({{"node", options.which}});
 }
 
 }  // namespace
@@ -171,21 +233,32 @@ Action add_token(CLI::App& app, Context& context) {
       ->required()
       ->type_name("ROLE");
   create->add_option("--name", options->name, "What it is called in lists and logs")->type_name("NAME");
-  create->add_option("--expires", options->lifetime, "How long it is good: 12h, 30d [until revoked]")
+  create->add_option("--expires", options->lifetime, "How long it is good: 12h, 30d, never [agent: 24h, else never]")
       ->type_name("TIME");
+  create->add_option("--nodes", options->nodes, "For agents: only nodes of these names: gpu*, gpu0[1-8],login")
+      ->type_name("PATTERN");
+  create->add_option("--uses", options->uses, "For agents: so many nodes, and no more")->type_name("N");
+  create->add_flag("--approve", options->approve, "For agents: nodes wait until `assay token approve NODE`");
+  create->add_flag("--replace", options->replace, "With --nodes: take these names back from those who have them");
   create->add_option("-o,--out", options->file, "Write it to a new file that only you can read")->type_name("FILE");
   auto* list = command->add_subcommand("list", "Show tokens; the secrets themselves are not kept");
   list->add_flag("-a,--all", options->all, "Expired and revoked ones, too");
   auto* revoke = command->add_subcommand("revoke", "Make a token, or the key of a node, worthless");
   revoke->add_option("TOKEN", options->which, "An id or a name; node:NAME for the key of a node")->required();
+  revoke->add_flag("--with-nodes", options->with_nodes, "And the keys of all nodes that it let in");
+  auto* approve = command->add_subcommand("approve", "Let in a node that waits");
+  approve->add_option("NODE", options->which, "The name of the node")->required();
   command->footer(R"(
 Examples:
   assay token create --role agent --out join.token       for the agents; carries the leader's fingerprint
   assay token create --role viewer --name grafana --expires 365d
   assay token revoke grafana
-  assay token revoke node:gpu03                           the node stays out until it has a new join token)");
-  return [&context, options, create, list] {
+  assay token revoke node:gpu03                           the node stays out until it has a new join token
+  assay token revoke join-march --with-nodes              a join token was leaked: out with whoever came in with it
+  assay token create --role agent --nodes gpu03 --uses 1 --replace   a stranger took the name of gpu03)");
+  return [&context, options, create, list, approve] {
     if (create->parsed()) return create_token(context, *options);
+    if (approve->parsed()) return approve_node(context, *options);
     return list->parsed() ? list_tokens(context, *options) : revoke_token(context, *options);
   };
 }

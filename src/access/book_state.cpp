@@ -14,6 +14,22 @@ Error denied(std::string message, std::string hint = "") {
   return {.kind = ErrorKind::denied, .message = std::move(message), .hint = std::move(hint)};
 }
 
+/// Whether the terms of a token cover one more node: true, or why not.
+Result<bool> lets_in(const TokenInfo& token, std::string_view node) {
+  const JoinTerms& terms = token.terms;
+  if (!terms.nodes.empty() && !matches_node_pattern(terms.nodes, node)) {
+    return denied(fmt::format("the token '{}' ({}) is for nodes called {}, not for '{}'", token.name, token.id,
+                              terms.nodes, node),
+                  "Ask an administrator for a token that is for this node.");
+  }
+  if (terms.most_nodes && token.nodes_let_in >= *terms.most_nodes) {
+    return denied(fmt::format("the token '{}' ({}) has let in as many nodes as it may: {}", token.name, token.id,
+                              *terms.most_nodes),
+                  "Ask an administrator for a new token.");
+  }
+  return true;
+}
+
 Error misfit(std::string message) { return {.kind = ErrorKind::bad_file, .message = std::move(message)}; }
 
 }  // namespace
@@ -32,7 +48,8 @@ Result<void> BookState::add(const TokenMade& made) {
                      .role = made.role,
                      .created = made.time,
                      .expires = made.expires,
-                     .revoked = false});
+                     .revoked = false,
+                     .terms = made.terms});
   return {};
 }
 
@@ -40,6 +57,10 @@ Result<void> BookState::add(const TokenRevoked& revoked) {
   const auto place = by_id_.find(revoked.id);
   if (place == by_id_.end()) return misfit(fmt::format("a token '{}' that is not there is revoked", revoked.id));
   tokens_[place->second].revoked = true;
+  if (!revoked.with_nodes) return {};
+  for (auto& [name, key] : nodes_) {
+    if (key.info.by_token == revoked.id) revoke(key);
+  }
   return {};
 }
 
@@ -48,18 +69,31 @@ Result<void> BookState::add(const NodeJoined& joined) {
   const auto [place, is_new] = nodes_.try_emplace(joined.node);
   NodeKey& key = place->second;
   if (is_new || key.info.revoked) ++good_nodes_;
-  key.info = {.node = joined.node, .joined = joined.time, .by_token = joined.token, .revoked = false};
+  key.info = {
+      .node = joined.node, .joined = joined.time, .by_token = joined.token, .revoked = false, .waits = joined.waits};
   key.hash = joined.hash;
+  if (const auto token = by_id_.find(joined.token); token != by_id_.end()) ++tokens_[token->second].nodes_let_in;
   return {};
 }
 
 Result<void> BookState::add(const NodeRevoked& revoked) {
   const auto key = nodes_.find(revoked.node);
   if (key == nodes_.end()) return misfit(fmt::format("a node '{}' that is not there is revoked", revoked.node));
-  if (!key->second.info.revoked) --good_nodes_;
-  key->second.info.revoked = true;
-  key->second.revoked.push_back(key->second.hash);
-  key->second.older_tokens = tokens_.size();
+  revoke(key->second);
+  return {};
+}
+
+void BookState::revoke(NodeKey& key) {
+  if (!key.info.revoked) --good_nodes_;
+  key.info.revoked = true;
+  key.revoked.push_back(key.hash);
+  key.older_tokens = tokens_.size();
+}
+
+Result<void> BookState::add(const NodeApproved& approved) {
+  const auto key = nodes_.find(approved.node);
+  if (key == nodes_.end()) return misfit(fmt::format("a node '{}' that is not there is approved", approved.node));
+  key->second.info.waits = false;
   return {};
 }
 
@@ -103,7 +137,7 @@ Result<TokenInfo> BookState::check(std::string_view secret, WallTime now) const 
 
 Result<bool> BookState::may_join(const TokenInfo& token, std::string_view node, std::string_view key) const {
   const auto known = nodes_.find(node);
-  if (known == nodes_.end()) return true;
+  if (known == nodes_.end()) return lets_in(token, node);
   const std::string hash = sha256_hex(key);
   const auto& revoked = known->second.revoked;
   if (std::find(revoked.begin(), revoked.end(), hash) != revoked.end()) {
@@ -112,7 +146,7 @@ Result<bool> BookState::may_join(const TokenInfo& token, std::string_view node, 
   }
   if (known->second.info.revoked) {
     // By their order in the book: a clock may be set back.
-    if (by_id_.at(token.id) >= known->second.older_tokens) return true;
+    if (by_id_.at(token.id) >= known->second.older_tokens) return lets_in(token, node);
     return denied(
         fmt::format("the key of node '{}' was revoked after the token '{}' ({}) was made", node, token.name, token.id),
         "A node comes back with a new join token: assay token create --role agent");
@@ -138,6 +172,10 @@ Result<void> BookState::check_node(std::string_view node, std::string_view key) 
     return denied(fmt::format("this is not the key of node '{}'", node));
   }
   if (known->second.info.revoked) return denied(fmt::format("the key of node '{}' was revoked", node));
+  if (known->second.info.waits) {
+    return denied(fmt::format("the node '{}' waits until an administrator lets it in", node),
+                  fmt::format("assay token approve {}", node));
+  }
   return {};
 }
 

@@ -49,6 +49,8 @@ class BookState {
   Result<void> add(const TokenRevoked& revoked);
   Result<void> add(const NodeJoined& joined);
   Result<void> add(const NodeRevoked& revoked);
+  Result<void> add(const NodeApproved& approved);
+  void revoke(NodeKey& key);
 
   std::vector<TokenInfo> tokens_;
   ByText<std::size_t> by_id_;    ///< places in tokens_

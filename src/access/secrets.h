@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// A token, or an agent's key: 32 random bytes from the kernel as hexadecimal digits, behind a mark by which one is known
-/// wherever it should not be.
+/// A token, or an agent's key: 32 random bytes from the kernel as hexadecimal digits, behind a mark by which one is
+/// known wherever it should not be.
 std::string new_secret();
 
 /// What `new_secret` makes, or once made: without the mark.

@@ -192,7 +192,24 @@ Result<TokenBook> TokenBook::open(const fs::path& file, const Clock& clock, Toke
   return TokenBook(std::move(shared));
 }
 
-Result<TokenBook::NewToken> TokenBook::create(Role role, std::string name, std::optional<Nanos> lifetime) {
+namespace {
+
+Result<void> check_terms(Role role, const JoinTerms& terms) {
+  const auto bad = [](std::string message) { return Error{.kind = ErrorKind::usage, .message = std::move(message)}; };
+  if (role != Role::agent && terms != JoinTerms()) return bad("only a token for agents says which nodes it lets in");
+  if (!terms.nodes.empty() && !is_node_pattern(terms.nodes)) {
+    return bad(fmt::format("'{}' is no pattern of names of nodes: gpu*, gpu0[1-8], or several with commas",
+                           printable(terms.nodes.substr(0, 64))));
+  }
+  if (terms.most_nodes && *terms.most_nodes < 1) return bad("a join token must let in one node at least");
+  return {};
+}
+
+}  // namespace
+
+Result<TokenBook::NewToken> TokenBook::create(Role role, std::string name, std::optional<Nanos> lifetime,
+                                              JoinTerms terms) {
+  ASSAY_CHECK(check_terms(role, terms));
   const WallTime now = shared_->now();
   NewToken token{.info = {.id = new_id(), .role = role, .created = now}, .secret = new_secret()};
   token.info.name = name.empty() ? token.info.id : std::move(name);
@@ -208,6 +225,7 @@ Result<TokenBook::NewToken> TokenBook::create(Role role, std::string name, std::
                  .hint = "Leave the lifetime out for a token that is good until it is revoked."};
   }
   if (lifetime) token.info.expires = now + *lifetime;
+  token.info.terms = std::move(terms);
   ASSAY_CHECK(shared_->write([&](const BookState& state) -> Result<std::optional<TokenRecord>> {
     const TokenInfo* other = state.find(token.info.name);
     if (other != nullptr && !other->revoked && (!other->expires || now < *other->expires)) {
@@ -220,12 +238,13 @@ Result<TokenBook::NewToken> TokenBook::create(Role role, std::string name, std::
                                                 .role = role,
                                                 .hash = sha256_hex(token.secret),
                                                 .time = now,
-                                                .expires = token.info.expires});
+                                                .expires = token.info.expires,
+                                                .terms = token.info.terms});
   }));
   return token;
 }
 
-Result<TokenInfo> TokenBook::revoke(std::string_view id_or_name) {
+Result<TokenInfo> TokenBook::revoke(std::string_view id_or_name, bool with_nodes) {
   TokenInfo info;
   ASSAY_CHECK(shared_->write([&](const BookState& state) -> Result<std::optional<TokenRecord>> {
     const WallTime now = shared_->now();
@@ -238,8 +257,8 @@ Result<TokenInfo> TokenBook::revoke(std::string_view id_or_name) {
       }
     } else if (const TokenInfo* token = state.find(id_or_name)) {
       info = *token;
-      if (token->revoked) return std::optional<TokenRecord>();
-      return std::optional<TokenRecord>(TokenRevoked{.id = token->id, .time = now});
+      if (token->revoked && !with_nodes) return std::optional<TokenRecord>();
+      return std::optional<TokenRecord>(TokenRevoked{.id = token->id, .time = now, .with_nodes = with_nodes});
     }
     return Error{.kind = ErrorKind::not_found,
                  .message = fmt::format("there is no token '{}'", printable(id_or_name.substr(0, 80))),
@@ -247,6 +266,18 @@ Result<TokenInfo> TokenBook::revoke(std::string_view id_or_name) {
   }));
   info.revoked = true;
   return info;
+}
+
+Result<void> TokenBook::approve(std::string_view node) {
+  return shared_->write([&](const BookState& state) -> Result<std::optional<TokenRecord>> {
+    const NodeKeyInfo* key = state.find_node(node);
+    if (key == nullptr || key->revoked) {
+      return Error{.kind = ErrorKind::not_found,
+                   .message = fmt::format("no node '{}' has joined", printable(node.substr(0, 80)))};
+    }
+    if (!key->waits) return std::optional<TokenRecord>();
+    return std::optional<TokenRecord>(NodeApproved{.node = key->node, .time = shared_->now()});
+  });
 }
 
 std::vector<TokenInfo> TokenBook::tokens() {
@@ -262,7 +293,7 @@ Result<TokenInfo> TokenBook::check(std::string_view secret) {
   return shared_->with_state([&](const BookState& state) { return state.check(secret, now); });
 }
 
-Result<void> TokenBook::join(std::string_view join_secret, std::string_view node, std::string_view key) {
+Result<TokenBook::Joined> TokenBook::join(std::string_view join_secret, std::string_view node, std::string_view key) {
   // First, and without the file's lock: strangers must not make us write, nor wait.
   ASSAY_TRY(const TokenInfo token, check(join_secret));
   if (token.role != Role::agent) {
@@ -279,7 +310,7 @@ Result<void> TokenBook::join(std::string_view join_secret, std::string_view node
   }
   if (!is_secret(key)) {
     return Error{.kind = ErrorKind::usage,
-                 .message = fmt::format("the key of node '{}' is not 64 hexadecimal digits", node)};
+                 .message = fmt::format("the key of node '{}' is not a mark and 64 hexadecimal digits", node)};
   }
   const auto may_join = [&](const BookState& state) -> Result<bool> {
     // Asked every time: another process may have been faster, or the token was revoked meanwhile.
@@ -291,12 +322,20 @@ Result<void> TokenBook::join(std::string_view join_secret, std::string_view node
                  .hint = "An administrator makes room: assay token revoke node:NAME, for nodes that are gone."};
   };
   ASSAY_TRY(const bool is_new, shared_->with_state(may_join));
-  if (!is_new) return {};
-  return shared_->write([&](const BookState& state) -> Result<std::optional<TokenRecord>> {
-    ASSAY_TRY(const bool still_new, may_join(state));
-    if (!still_new) return std::optional<TokenRecord>();
-    return std::optional<TokenRecord>(
-        NodeJoined{.node = std::string(node), .hash = sha256_hex(key), .token = token.id, .time = shared_->now()});
+  if (is_new) {
+    ASSAY_CHECK(shared_->write([&](const BookState& state) -> Result<std::optional<TokenRecord>> {
+      ASSAY_TRY(const bool still_new, may_join(state));
+      if (!still_new) return std::optional<TokenRecord>();
+      return std::optional<TokenRecord>(NodeJoined{.node = std::string(node),
+                                                   .hash = sha256_hex(key),
+                                                   .token = token.id,
+                                                   .time = shared_->now(),
+                                                   .waits = token.terms.needs_approval});
+    }));
+  }
+  return shared_->with_state([&](const BookState& state) -> Result<Joined> {
+    const NodeKeyInfo* known = state.find_node(node);
+    return known != nullptr && known->waits ? Joined::waits : Joined::yes;
   });
 }
 

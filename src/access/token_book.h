@@ -21,6 +21,8 @@ struct TokenInfo {
   WallTime created;
   std::optional<WallTime> expires;
   bool revoked = false;
+  JoinTerms terms = {};
+  std::int64_t nodes_let_in = 0;  ///< ever: a node that joins with another key counts again
   bool operator==(const TokenInfo&) const = default;
 };
 
@@ -29,6 +31,7 @@ struct NodeKeyInfo {
   WallTime joined;
   std::string by_token;  ///< the id of the token that let it in
   bool revoked = false;
+  bool waits = false;  ///< for an administrator's approval
   bool operator==(const NodeKeyInfo&) const = default;
 };
 
@@ -59,12 +62,15 @@ class TokenBook {
   ~TokenBook();
 
   /// Without a name the token is called by its id, without a lifetime it is good until it is revoked. `usage`: a bad
-  /// name, the name of another token that is still good, a lifetime that is not above 0 or beyond a hundred years.
-  Result<NewToken> create(Role role, std::string name, std::optional<Nanos> lifetime);
-  /// A token by its id or name; `node:gpu03` revokes that node's key, and the node may join again with another one and
-  /// a token that was made after the revocation. Nodes that a token let in stay. Revoking twice is fine. `not_found`
-  /// otherwise.
-  Result<TokenInfo> revoke(std::string_view id_or_name);
+  /// name, the name of another token that is still good, a lifetime that is not above 0 or beyond a hundred years,
+  /// terms for a token that is not for agents or that let nobody in.
+  Result<NewToken> create(Role role, std::string name, std::optional<Nanos> lifetime, JoinTerms terms = {});
+  /// A token by its id or name, `with_nodes`: and the keys of all that it let in; else they stay. `node:gpu03` revokes
+  /// that node's key. A node whose key was revoked may join again with another one and a token that was made after
+  /// that. Revoking twice is fine. `not_found` otherwise.
+  Result<TokenInfo> revoke(std::string_view id_or_name, bool with_nodes = false);
+  /// Lets a node in that waits; one that does not wait stays as it is. `not_found`: none of that name has a good key.
+  Result<void> approve(std::string_view node);
 
   /// In the order in which they were made. What was known last, should the file have become unreadable.
   std::vector<TokenInfo> tokens();
@@ -73,10 +79,12 @@ class TokenBook {
 
   /// Whose secret this is. `denied`: unknown, expired or revoked; the message is for the log, not for the bearer.
   Result<TokenInfo> check(std::string_view secret);
-  /// Makes a key good for a node; again with the same key changes nothing. `denied`: the token is not good or not one
-  /// for agents, the key was revoked, or the node's last one was after the token was made. `usage`: no name of a node,
-  /// no key, too many nodes. `busy`: the node has another key.
-  Result<void> join(std::string_view join_secret, std::string_view node, std::string_view key);
+  enum class Joined { yes, waits };
+  /// Makes a key good for a node, or lets it wait for `approve`; again with the same key changes nothing. `denied`: the
+  /// token is not good, not one for agents or not for that node, has let in as many as it may, the key was revoked, or
+  /// the node's last one was after the token was made. `usage`: no name of a node, no key, too many nodes. `busy`: the
+  /// node has another key.
+  Result<Joined> join(std::string_view join_secret, std::string_view node, std::string_view key);
   /// `denied` unless this is the node's key.
   Result<void> check_node(std::string_view node, std::string_view key);
 

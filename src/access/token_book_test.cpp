@@ -413,5 +413,67 @@ TEST_F(TokenBookTest, OfTwoKeysForOneNodeAtOnceExactlyOneWins) {
   }
 }
 
+TEST_F(TokenBookTest, AJoinTokenLetsInOnlyWhomItIsFor) {
+  TokenBook book = open();
+  const auto token = book.create(Role::agent, "", std::nullopt, {.nodes = "gpu0[1-8],login*", .most_nodes = 2}).value();
+  EXPECT_EQ(kind_of(book.join(token.secret, "gpu09", new_secret())), ErrorKind::denied);
+  EXPECT_TRUE(book.join(token.secret, "gpu01", key_).ok());
+  EXPECT_TRUE(book.join(token.secret, "gpu01", key_).ok()) << "again with the same key takes no place";
+  EXPECT_TRUE(book.join(token.secret, "login-a", new_secret()).ok());
+  const auto third = book.join(token.secret, "gpu02", new_secret());
+  EXPECT_EQ(kind_of(third), ErrorKind::denied);
+  EXPECT_THAT(third.error().text(), HasSubstr("as many nodes as it may: 2"));
+  TokenBook again = open();
+  EXPECT_EQ(kind_of(again.join(token.secret, "gpu02", new_secret())), ErrorKind::denied) << "after a restart, too";
+  EXPECT_EQ(again.tokens().at(0).nodes_let_in, 2);
+  EXPECT_EQ(again.tokens().at(0).terms.nodes, "gpu0[1-8],login*");
+}
+
+TEST_F(TokenBookTest, TermsMustMakeSense) {
+  TokenBook book = open();
+  for (const auto& terms : {JoinTerms{.nodes = "gpu 1"}, JoinTerms{.nodes = "gpu1,"}, JoinTerms{.most_nodes = 0},
+                            JoinTerms{.nodes = std::string(300, 'a')}}) {
+    EXPECT_EQ(kind_of(book.create(Role::agent, "", std::nullopt, terms)), ErrorKind::usage);
+  }
+  EXPECT_EQ(kind_of(book.create(Role::viewer, "", std::nullopt, {.needs_approval = true})), ErrorKind::usage);
+}
+
+TEST_F(TokenBookTest, ANodeWaitsUntilItIsApproved) {
+  TokenBook book = open();
+  const auto token = book.create(Role::agent, "", std::nullopt, {.needs_approval = true}).value();
+  EXPECT_EQ(book.join(token.secret, "gpu01", key_).value(), TokenBook::Joined::waits);
+  EXPECT_EQ(book.join(token.secret, "gpu01", key_).value(), TokenBook::Joined::waits);
+  EXPECT_EQ(kind_of(book.check_node("gpu01", key_)), ErrorKind::denied);
+  EXPECT_EQ(kind_of(book.approve("gpu02")), ErrorKind::not_found);
+  ASSERT_TRUE(book.approve("gpu01").ok());
+  EXPECT_TRUE(book.approve("gpu01").ok()) << "twice is fine";
+  EXPECT_TRUE(open().check_node("gpu01", key_).ok());
+  EXPECT_EQ(book.join(token.secret, "gpu01", key_).value(), TokenBook::Joined::yes);
+}
+
+TEST_F(TokenBookTest, ALeakedJoinTokenTakesItsNodesWithIt) {
+  TokenBook book = open();
+  const auto honest = make(book, Role::agent, "honest");
+  const auto leaked = make(book, Role::agent, "leaked");
+  ASSERT_TRUE(book.join(honest, "gpu01", key_).ok());
+  std::vector<std::string> keys;
+  for (int i = 0; i < 100; ++i) {
+    keys.push_back(new_secret());
+    ASSERT_TRUE(book.join(leaked, "made-up-" + std::to_string(i), keys.back()).ok());
+  }
+  ASSERT_TRUE(book.revoke("leaked").ok());
+  EXPECT_TRUE(book.check_node("made-up-7", keys[7]).ok()) << "revoking a token alone lets nodes stay";
+  ASSERT_TRUE(book.revoke("leaked", true).ok());
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(kind_of(book.check_node("made-up-" + std::to_string(i), keys[static_cast<std::size_t>(i)])),
+              ErrorKind::denied);
+  }
+  EXPECT_TRUE(book.check_node("gpu01", key_).ok());
+  EXPECT_EQ(kind_of(book.join(honest, "made-up-7", new_secret())), ErrorKind::denied) << "made before the revocation";
+  const auto fresh = make(book, Role::agent, "fresh");
+  EXPECT_TRUE(book.join(fresh, "made-up-7", new_secret()).ok()) << "its name is free for who has a new token";
+  EXPECT_TRUE(open().check_node("gpu01", key_).ok());
+}
+
 }  // namespace
 }  // namespace assay

@@ -33,6 +33,15 @@ TEST(Names, OfNodesAndTokens) {
   EXPECT_FALSE(is_node_name("ann@example.org"));
 }
 
+TEST(Names, OfNodesByPatterns) {
+  EXPECT_TRUE(matches_node_pattern("gpu*", "gpu03"));
+  EXPECT_TRUE(matches_node_pattern("login,gpu0[1-3]", "gpu03"));
+  EXPECT_FALSE(matches_node_pattern("login,gpu0[1-3]", "gpu04"));
+  EXPECT_FALSE(matches_node_pattern("gpu?", "gpu03"));
+  EXPECT_TRUE(is_node_pattern("gpu*,login-a"));
+  for (const char* text : {"", "gpu*,", "a/b", "gpu 1", "ann@example.org"}) EXPECT_FALSE(is_node_pattern(text)) << text;
+}
+
 TEST(TokenRecords, ComeBackAsTheyWereWritten) {
   const std::string hash = sha256_hex("x");
   const std::vector<TokenRecord> records = {
@@ -41,6 +50,16 @@ TEST(TokenRecords, ComeBackAsTheyWereWritten) {
       TokenRevoked{.id = "t1", .time = kTime},
       NodeJoined{.node = "gpu03", .hash = hash, .token = "t2", .time = kTime},
       NodeRevoked{.node = "gpu03", .time = kTime},
+      TokenMade{.id = "t3",
+                .name = "join",
+                .role = Role::agent,
+                .hash = hash,
+                .time = kTime,
+                .expires = kTime + Nanos(1),
+                .terms = {.nodes = "gpu*,login[12]", .most_nodes = 8, .needs_approval = true}},
+      TokenRevoked{.id = "t1", .time = kTime, .with_nodes = true},
+      NodeJoined{.node = "gpu04", .hash = hash, .token = "t3", .time = kTime, .waits = true},
+      NodeApproved{.node = "gpu04", .time = kTime},
   };
   for (const TokenRecord& record : records) {
     const std::string line = line_of(record);
@@ -56,8 +75,9 @@ TEST(TokenRecords, LongestOnesFitTheirLine) {
   const WallTime late{Nanos::max()};
   const std::string name(64, 'x');
   const std::string hash = sha256_hex("x");
-  EXPECT_LE(line_of(TokenMade{name, name, Role::viewer, hash, late, late}).size(), kLongestTokenLine);
-  EXPECT_LE(line_of(NodeJoined{name, hash, name, late}).size(), kLongestTokenLine);
+  const JoinTerms terms{.nodes = std::string(256, 'x'), .most_nodes = INT64_MAX, .needs_approval = true};
+  EXPECT_LE(line_of(TokenMade{name, name, Role::viewer, hash, late, late, terms}).size(), kLongestTokenLine);
+  EXPECT_LE(line_of(NodeJoined{name, hash, name, late, true}).size(), kLongestTokenLine);
 }
 
 TEST(TokenRecords, WhatIsNotUnderstoodIsAnError) {

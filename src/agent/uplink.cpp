@@ -141,6 +141,13 @@ Nanos Uplink::join() {
     log_info("joined as '{}'", options_.access.node);
     return 0s;
   }
+  if (response->status == 202) {
+    // It has our key already, and says yes once an administrator did. Until then what is read waits here.
+    never_joined_ = false;
+    return on_failure({.kind = ErrorKind::denied,
+                       .message = fmt::format("'{}' waits until an administrator lets it in", options_.access.node),
+                       .hint = fmt::format("assay token approve {}", options_.access.node)});
+  }
   Error error = leader_error(*response);
   if (response->status == 401) {
     error.hint =

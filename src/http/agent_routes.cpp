@@ -33,8 +33,10 @@ HttpResponse answer_join(Gatekeeper& gatekeeper, const HttpRequest& request) {
   const std::string node = fields.text("node");
   const std::string key = fields.text("key");
   if (const auto good = fields.finish(); !good) return error_response(400, good.error());
-  if (const auto away = gatekeeper.join(request, node, key)) return error_response(away->status, away->error);
-  return json_response(json::object{{"node", node}});
+  const auto joined = gatekeeper.join(request, node, key);
+  if (const auto* away = std::get_if<TurnedAway>(&joined)) return error_response(away->status, away->error);
+  const bool waits = std::get<TokenBook::Joined>(joined) == TokenBook::Joined::waits;
+  return json_response(json::object{{"node", node}, {"waits", waits}}, waits ? 202 : 200);
 }
 
 HttpResponse answer_hello(Leader& leader, const Principal& node, const HttpRequest& request) {

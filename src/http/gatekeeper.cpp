@@ -76,13 +76,19 @@ std::variant<Principal, TurnedAway> Gatekeeper::admit(const Question& question, 
                             assay::join(roles, " or ")));
 }
 
-std::optional<TurnedAway> Gatekeeper::join(const HttpRequest& request, const std::string& node,
-                                           const std::string& key) {
+std::variant<TokenBook::Joined, TurnedAway> Gatekeeper::join(const HttpRequest& request, const std::string& node,
+                                                             const std::string& key) {
   const Question question = question_of(request);
+  // Strangers are turned away below, and must not take the places of those who may.
+  if (book_.check(question.claims.bearer) && !may_join_now()) {
+    log_refusal(fmt::format("Refused node {} from {}: too many join at once", printable(node), request.peer.host));
+    return TurnedAway{429, {.kind = ErrorKind::busy, .message = "too many nodes join at once"}};
+  }
   const auto joined = book_.join(question.claims.bearer, node, key);
   if (joined) {
-    log_info("Node {} has joined from {}.", node, request.peer.host);
-    return std::nullopt;
+    log_join(fmt::format("Node {} {} from {}.", node,
+                         *joined == TokenBook::Joined::yes ? "has joined" : "waits to be let in", request.peer.host));
+    return *joined;
   }
   const Error& error = joined.error();
   if (error.kind == ErrorKind::usage) return TurnedAway{400, error};
@@ -108,6 +114,21 @@ TurnedAway Gatekeeper::refuse(const Question& question, const Error& error) {
   if (error.kind == ErrorKind::denied) return refuse(question, 401, error.text());
   log_error("Nobody can be let in: {}", error.text());
   return {503, {.kind = ErrorKind::io, .message = "the leader cannot read its tokens"}};
+}
+
+bool Gatekeeper::may_join_now() {
+  const std::lock_guard lock(joins_mutex_);
+  return joins_.pass(SystemClock().now());
+}
+
+void Gatekeeper::log_join(const std::string& line) {
+  const std::lock_guard lock(joins_mutex_);
+  if (!logged_joins_.pass(SystemClock().now())) {
+    ++unlogged_joins_;
+    return;
+  }
+  if (unlogged_joins_ > 0) log_info("{} more nodes have joined meanwhile.", std::exchange(unlogged_joins_, 0));
+  log_info("{}", line);
 }
 
 void Gatekeeper::log_refusal(const std::string& line) {

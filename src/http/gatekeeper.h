@@ -11,6 +11,7 @@
 #include "access/authenticator.h"
 #include "access/token_book.h"
 #include "base/clock.h"
+#include "base/rate_limit.h"
 #include "base/result.h"
 #include "net/http_message.h"
 
@@ -34,8 +35,10 @@ class Gatekeeper {
   std::variant<Principal, TurnedAway> admit(const HttpRequest& request, Scope scope);
   /// Somebody of that kind, whatever they may do.
   std::variant<Principal, TurnedAway> identify(const HttpRequest& request, Principal::Kind kind);
-  /// Makes a key good for a node, for a caller with a join token. Nothing, or why not.
-  std::optional<TurnedAway> join(const HttpRequest& request, const std::string& node, const std::string& key);
+  /// Makes a key good for a node, for a caller with a join token, or lets it wait; or says why not. 429: too many join
+  /// at once, whoever they are.
+  std::variant<TokenBook::Joined, TurnedAway> join(const HttpRequest& request, const std::string& node,
+                                                   const std::string& key);
 
  private:
   /// The part of a request that is looked at, and what refusals call it.
@@ -54,6 +57,9 @@ class Gatekeeper {
   static constexpr std::size_t kLoggedPerPeriod = 100;
   static constexpr Nanos kLogPeriod = std::chrono::minutes(1);
   void log_refusal(const std::string& line);
+  bool may_join_now();
+  /// A line for each, but not for each of thousands.
+  void log_join(const std::string& line);
 
   TokenBook& book_;
   std::vector<std::unique_ptr<Authenticator>> authenticators_;
@@ -61,6 +67,14 @@ class Gatekeeper {
   SteadyTime logged_since_;
   std::size_t logged_ = 0;
   std::size_t unlogged_ = 0;
+
+  /// A rack that is switched on gets in at once; whoever has found a join token does not fill the cluster with names.
+  static constexpr double kJoinsAtOnce = 1024;
+  static constexpr double kJoinsPerSecond = 8;
+  std::mutex joins_mutex_;
+  RateLimit joins_{kJoinsAtOnce, kJoinsPerSecond};
+  RateLimit logged_joins_{20, 0.2};
+  std::size_t unlogged_joins_ = 0;
 };
 
 }  // namespace assay

@@ -65,7 +65,7 @@ class TestLeader {
   fs::path token_file(const std::string& role, const std::vector<std::string>& arguments = {});
   std::string secret_of(const fs::path& token_file) const;
   /// Agents that are started from now on join with another one.
-  void new_join_token() { join_token_ = token_file("agent"); }
+  void new_join_token(const std::vector<std::string>& arguments = {}) { join_token_ = token_file("agent", arguments); }
 
   /// An agent that reads this machine five times a second unless told otherwise: no second is without a value because
   /// one reading was late. Its state is in the folder `state`, or in one of the node's name.

@@ -1,0 +1,58 @@
+#include <gmock/gmock.h>
+
+#include "cluster_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+using ClusterTokens = ClusterTest;
+
+TEST_F(ClusterTokens, ANodeWaitsUntilAnAdministratorLetsItIn) {
+  leader_.start();
+  leader_.new_join_token({"--approve", "--nodes", "n*"});
+  const auto agent = leader_.start_agent("n1");
+  const auto waiting = [&] { return leader_.cli().run({"token", "list"}).out; };
+  EXPECT_TRUE(eventually([&] { return waiting().find("wait to be let in") != std::string::npos; })) << waiting();
+  EXPECT_EQ(leader_.state_of("n1"), "absent");
+  EXPECT_EQ(leader_.cli().run({"token", "approve", "n2"}).exit_code, 2);
+  EXPECT_EQ(leader_.cli().run({"token", "approve", "n1"}).exit_code, 0);
+  leader_.expect_state("n1", "online");
+}
+
+TEST_F(ClusterTokens, ANameThatAStrangerTookIsTakenBackWithOneCommand) {
+  leader_.start();
+  auto stranger = leader_.start_agent("n1", {}, "strangers");
+  leader_.expect_state("n1", "online");
+  auto turned_away = leader_.start_agent("n1", {}, "own");
+  EXPECT_NE(turned_away.wait(), 0) << "the name is taken";
+
+  leader_.new_join_token({"--nodes", "n1", "--uses", "1", "--replace"});
+  const auto own = leader_.start_agent("n1", {}, "own");
+  leader_.expect_state("n1", "online");
+  const auto keys = leader_.cli().json({"token", "list"}).at("result").as_object();
+  EXPECT_EQ(keys.at("nodes").as_array().size(), 1U);
+  EXPECT_TRUE(eventually([&] {
+    return stranger.said().find("does not know") != std::string::npos ||
+           stranger.said().find("revoked") != std::string::npos;
+  })) << stranger.said();
+}
+
+TEST_F(ClusterTokens, ALeakedJoinTokenGoesWithAllThatItLetIn) {
+  leader_.start();
+  auto fleet = leader_.start_fleet(5);
+  leader_.expect_state("sim003", "online");
+  const auto tokens = leader_.cli().json({"token", "list"}).at("result").at("tokens").as_array();
+  std::string leaked;
+  for (const auto& token : tokens) {
+    if (token.at("role").as_string() == "agent") leaked = token.at("id").as_string();
+  }
+  const auto revoked = leader_.cli().run({"token", "revoke", leaked, "--with-nodes"});
+  EXPECT_EQ(revoked.exit_code, 0) << revoked.error;
+  EXPECT_TRUE(leader_.cli().json({"token", "list"}).at("result").at("nodes").as_array().empty());
+  leader_.expect_state("sim003", "offline");
+}
+
+}  // namespace
+}  // namespace assay
