@@ -68,6 +68,13 @@ bool within(const Ranges& ranges, char32_t character) {
 
 bool is_control(char32_t character) { return character < 0x20 || (character >= 0x7F && character < 0xA0); }
 
+/// What ends a line or turns the direction of writing, so that what stands there reads as something else.
+bool disguises(char32_t character) {
+  return character == 0x061C || character == 0x200E || character == 0x200F || character == 0x2028 ||
+         character == 0x2029 || (character >= 0x202A && character <= 0x202E) ||
+         (character >= 0x2066 && character <= 0x2069);
+}
+
 /// Takes the rest of a control sequence: parameters, then one final byte. Stops before a byte that cannot be in one.
 void skip_control_sequence(std::string_view& bytes) {
   while (!bytes.empty() && bytes.front() >= 0x20 && bytes.front() <= 0x3F) bytes.remove_prefix(1);
@@ -232,7 +239,7 @@ std::string printable(std::string_view bytes) {
       skip_string_sequence(bytes);
     } else if (character == kReplacement) {
       clean += "\xEF\xBF\xBD";
-    } else if (!is_control(character) || character == '\t' || character == '\n') {
+    } else if (!disguises(character) && (!is_control(character) || character == '\t' || character == '\n')) {
       clean += from.substr(0, from.size() - bytes.size());
     }
   }

@@ -27,8 +27,8 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 std::size_t display_width(std::string_view utf8);
 
 /// Makes bytes from outside safe to print: invalid UTF-8 becomes U+FFFD; terminal escape sequences and control
-/// characters but tab and newline are dropped (a log must not move the reader's cursor). An escape sequence that
-/// does not end takes the rest of its line with it, never more.
+/// characters but tab and newline are dropped (a log must not move the reader's cursor), and so is what turns the
+/// direction of writing. An escape sequence that does not end takes the rest of its line with it, never more.
 std::string printable(std::string_view bytes);
 
 }  // namespace assay

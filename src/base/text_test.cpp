@@ -87,6 +87,7 @@ TEST(Printable, KeepsTextTabsAndNewlines) {
 TEST(Printable, DropsControlCharacters) {
   EXPECT_EQ(printable("10%\r20%\b\a\x7f"), "10%20%");
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "ab");
+  EXPECT_EQ(printable("a\u202Egpu01\u202C\u2066b\u2069\u200F\u2028c"), "agpu01bc");  // directions, line ends
   EXPECT_EQ(printable("a\xc2\x85z"), "az");  // U+0085, a control character above ASCII
 }
 

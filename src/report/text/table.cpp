@@ -44,6 +44,8 @@ std::string shorten(std::string_view text, std::size_t width, const TerminalStyl
 
 void Table::add(std::vector<Cell> row) {
   ASSAY_ASSERT(row.size() == columns_.size());
+  // A name with a newline in it must not pass for two rows.
+  for (Cell& cell : row) std::ranges::replace_if(cell.text, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   rows_.push_back(std::move(row));
 }
 

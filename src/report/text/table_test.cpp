@@ -36,6 +36,15 @@ TEST(Table, AlignsItsColumns) {
             " gpu01  NVIDIA H200 141GB HBM3e  ##########  98 %  12 %\n");
 }
 
+TEST(Table, KeepsARowInOneLine) {
+  Table table({{"Name"}, {"State"}});
+  table.add({"gpu01  good\ngpu02", "bad"});
+  EXPECT_EQ(table.render(style_of(100), 0),
+            "Name               State\n"
+            "-----------------  -----\n"
+            "gpu01  good gpu02  bad\n");
+}
+
 TEST(Table, ShrinksBeforeItLeavesColumnsOut) {
   const std::string text = wide_table().render(style_of(45), 0);
   EXPECT_LE(widest_line(text), 45U);
