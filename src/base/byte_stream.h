@@ -20,7 +20,8 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  /// The next piece, 64 to 256 KiB being a good size; nothing at the end. May block.
+  /// The next piece, 64 to 256 KiB being a good size; nothing at the end. May block. One that is empty says only that
+  /// there is more to come.
   virtual Result<std::optional<std::string>> next() = 0;
   /// How many bytes come all together, where that is known from the start. Then it is a promise.
   virtual std::optional<std::uint64_t> length() const { return std::nullopt; }

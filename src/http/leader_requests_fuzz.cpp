@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "access/secrets.h"
+#include "base/byte_stream.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "http/leader_router.h"
@@ -144,9 +145,17 @@ class Place {
     }
     const auto type = response.headers.find("Content-Type").value_or("");
     const bool text = response.status == 200 && !type.starts_with("application/json");
-    if (response.status < 500 && (text || parse_json(response.body))) return;
+    std::string body = response.body;
+    if (response.body_source) {
+      const auto made = pour(*response.body_source, [&](std::string_view piece) {
+        body += piece;
+        return Result<void>();
+      });
+      if (!made) std::abort();
+    }
+    if (response.status < 500 && (text || parse_json(body))) return;
     std::fprintf(stderr, "%s %s: %d %s\n", request.method.c_str(), request.target.c_str(), response.status,
-                 response.body.c_str());
+                 body.c_str());
     std::abort();
   }
 

@@ -18,7 +18,7 @@ constexpr std::int64_t kMilli = 1'000'000;
 constexpr std::int64_t kMostMilli = INT64_MAX / kMilli;
 constexpr std::array<std::string_view, 3> kTiers = {"raw", "minute", "hour"};
 
-void put_buckets(std::string& out, const std::vector<SeriesBucket>& buckets) {
+void put_buckets(std::string& out, std::span<const SeriesBucket> buckets) {
   bool first = true;
   for (const auto& bucket : buckets) {
     if (!first) out += ',';
@@ -83,23 +83,35 @@ Result<SeriesAnswer::Row> row_from(const json::value& value) {
 
 }  // namespace
 
-std::string answer_json(const SeriesAnswer& answer) {
-  std::string out =
-      fmt::format(R"({{"from_ms":{},"to_ms":{},"width_ms":{},"tier":"{}","series":[)", answer.range.from_ns / kMilli,
-                  answer.range.to_ns / kMilli, answer.width_ns / kMilli, kTiers[static_cast<std::size_t>(answer.tier)]);
-  bool first = true;
-  for (const auto& row : answer.rows) {
-    if (!first) out += ',';
-    first = false;
-    const json::value labels = json::value_from(row.series.key.labels);
-    fmt::format_to(std::back_inserter(out), R"({{"name":{},"labels":{},"unit":{},"buckets":[)",
-                   json::serialize(json::string(row.series.key.name)), json::serialize(labels),
-                   json::serialize(json::string(row.series.unit)));
-    put_buckets(out, row.buckets);
-    out += "]}";
+SeriesAnswerWriter::SeriesAnswerWriter(const SeriesAnswer& answer)
+    : text(fmt::format(R"({{"from_ms":{},"to_ms":{},"width_ms":{},"tier":"{}","series":[)",
+                       answer.range.from_ns / kMilli, answer.range.to_ns / kMilli, answer.width_ns / kMilli,
+                       kTiers[static_cast<std::size_t>(answer.tier)])) {}
+
+void SeriesAnswerWriter::add(const SeriesInfo& series, std::span<const SeriesBucket> buckets) {
+  if (open_ == series.key) {
+    if (!buckets.empty()) text += ',';
+  } else {
+    if (open_) text += "]},";
+    open_ = series.key;
+    const json::value labels = json::value_from(series.key.labels);
+    fmt::format_to(std::back_inserter(text), R"({{"name":{},"labels":{},"unit":{},"buckets":[)",
+                   json::serialize(json::string(series.key.name)), json::serialize(labels),
+                   json::serialize(json::string(series.unit)));
   }
-  out += "],\"problems\":" + json::serialize(json::value_from(answer.problems)) + "}\n";
-  return out;
+  put_buckets(text, buckets);
+}
+
+void SeriesAnswerWriter::finish(const std::vector<std::string>& problems) {
+  if (open_) text += "]}";
+  text += "],\"problems\":" + json::serialize(json::value_from(problems)) + "}\n";
+}
+
+std::string answer_json(const SeriesAnswer& answer) {
+  SeriesAnswerWriter writer(answer);
+  for (const auto& row : answer.rows) writer.add(row.series, row.buckets);
+  writer.finish(answer.problems);
+  return std::move(writer.text);
 }
 
 Result<SeriesAnswer> parse_answer_json(std::string_view text) {

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "http/api_routes.h"
-#include "http/series_answer.h"
+#include "http/series_stream.h"
 #include "store/series_question.h"
 
 namespace assay {
@@ -88,8 +88,7 @@ void add_series_endpoints(ApiTable& table, Leader& leader) {
                         {"problems", "array"}},
              .handle = [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
                ASSAY_TRY(const auto query, question_of(leader, request));
-               ASSAY_TRY(const auto answer, leader.series().query(query));
-               return HttpResponse::json(200, answer_json(answer));
+               return answer_query(leader.series(), query);
              }});
   ApiParameter needed_question = kQuestion;
   needed_question.required = true;

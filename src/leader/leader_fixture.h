@@ -33,8 +33,10 @@ inline std::string body_of(const std::vector<Batch>& batches) {
 
 /// What was sent on a stream since the last call.
 inline std::vector<ServerEvent> events_of(const EventStream& stream) {
+  std::vector<ResponseStream::Piece> pieces;
+  stream.stream()->take(pieces);
   std::string bytes;
-  stream.stream()->take(bytes);
+  for (const auto& piece : pieces) bytes += *piece;
   std::vector<ServerEvent> events;
   SseParser parser({.line_bytes = std::size_t{64} << 20, .event_bytes = std::size_t{64} << 20});
   for (std::string_view rest = bytes;;) {

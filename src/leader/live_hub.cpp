@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
+#include <utility>
 
 #include "base/json.h"
 
@@ -46,31 +48,77 @@ bool LiveFilter::wants_node(std::string_view name) const {
   return nodes.empty() || std::find(nodes.begin(), nodes.end(), name) != nodes.end();
 }
 
-Result<EventStream> LiveHub::subscribe(LiveFilter filter, LiveViewer viewer) {
-  auto client = std::make_unique<Client>(Client{.stream = EventStream(kQueueBytes),
-                                                .filter = std::move(filter),
-                                                .viewer = std::move(viewer),
-                                                .checked = clock_.now()});
-  const EventStream stream = client->stream;
-  const std::lock_guard lock(mutex_);
-  std::erase_if(clients_, [](const auto& known) { return !known->stream.open(); });
-  const auto of_viewer = std::count_if(clients_.begin(), clients_.end(),
-                                       [&](const auto& known) { return known->viewer.name == client->viewer.name; });
-  const bool is_full = clients_.size() >= kMaxClients;
-  if (is_full || static_cast<std::size_t>(of_viewer) >= kMaxOfViewer) {
-    return Error{
-        .kind = ErrorKind::busy,
-        .message = is_full ? fmt::format("{} clients watch already, and there is no room for more", clients_.size())
-                           : fmt::format("{} clients watch with this token already", of_viewer),
-        .hint = "Close one of them, or try again later."};
+/// The lists of one event, and what was sent of the tick before it.
+class LiveHub::Outgoing {
+ public:
+  Outgoing(std::vector<Client>& clients, const char* event, const Clock& clock)
+      : clients_(clients), event_(event), must_send_(std::string_view(event) == "snapshot"), clock_(clock) {}
+
+  std::string nodes, series, values, alerts;
+
+  bool tick_is_full() const { return sent_ + size() >= kTickBytes; }
+  void flush_if_large() {
+    if (size() >= kEventBytes) flush();
   }
-  if (clients_.empty()) {
+  /// Sends everything. Not before: nodes are locked while they are written down.
+  void finish() {
+    if (size() > 0 || must_send_) flush();
+    for (const auto& event : events_) {
+      for (auto& client : clients_) client.stream.send(event);
+    }
+  }
+
+ private:
+  std::size_t size() const { return nodes.size() + series.size() + values.size() + alerts.size(); }
+  void flush() {
+    sent_ += size();
+    events_.push_back(std::make_shared<const std::string>(format_event(
+        {.event = event_,
+         .data = fmt::format(R"({{"time_ms":{},"nodes":[{}],"series":[{}],"values":[{}],"alerts":[{}]}})",
+                             clock_.wall().time_since_epoch().count() / kMilli, nodes, series, values, alerts)})));
+    for (auto* list : {&nodes, &series, &values, &alerts}) list->clear();
+    event_ = "delta";
+    must_send_ = false;
+  }
+
+  std::vector<Client>& clients_;
+  const char* event_;
+  bool must_send_;
+  const Clock& clock_;
+  std::vector<ResponseStream::Piece> events_;
+  std::size_t sent_ = 0;
+};
+
+Result<EventStream> LiveHub::subscribe(LiveFilter filter, LiveViewer viewer) {
+  // Lists that say the same are the same.
+  for (auto* list : {&filter.metrics, &filter.nodes}) {
+    std::sort(list->begin(), list->end());
+    list->erase(std::unique(list->begin(), list->end()), list->end());
+  }
+  const std::lock_guard lock(mutex_);
+  drop_departed();
+  std::size_t all = 0, of_viewer = 0;
+  for (const auto& audience : audiences_) {
+    all += audience.clients.size();
+    for (const auto& client : audience.clients) of_viewer += client.viewer.name == viewer.name ? 1 : 0;
+  }
+  if (all >= kMaxClients || of_viewer >= kMaxOfViewer) {
+    return Error{.kind = ErrorKind::busy,
+                 .message = all >= kMaxClients
+                                ? fmt::format("{} clients watch already, and there is no room for more", all)
+                                : fmt::format("{} clients watch with this token already", of_viewer),
+                 .hint = "Close one of them, or try again later."};
+  }
+  if (audiences_.empty()) {
     // What was raised while nobody watched is no news.
     const std::lock_guard alerts_lock(alerts_mutex_);
     alerts_.clear();
   }
-  send(*client, "snapshot", {});
-  clients_.push_back(std::move(client));
+  const EventStream stream(kQueueBytes);
+  Audience& audience = audiences_.emplace_back(Audience{.filter = std::move(filter)});
+  audience.clients.push_back({.stream = stream, .viewer = std::move(viewer), .checked = clock_.now()});
+  Outgoing outgoing(audience.clients, "snapshot", clock_);
+  send(audience, outgoing, look());
   return stream;
 }
 
@@ -86,11 +134,25 @@ void LiveHub::tick() {
     const std::lock_guard alerts_lock(alerts_mutex_);
     alerts.swap(alerts_);
   }
-  std::erase_if(clients_, [&](const auto& client) {
-    if (still_allowed(*client)) return !send(*client, "delta", alerts);
-    client->stream.finish();
-    return true;
-  });
+  for (auto& audience : audiences_) {
+    for (auto& client : audience.clients) {
+      if (!still_allowed(client)) client.stream.finish();
+    }
+  }
+  drop_departed();
+  if (audiences_.empty()) return;
+  const auto sights = look();
+  for (auto& audience : audiences_) {
+    Outgoing outgoing(audience.clients, "delta", clock_);
+    for (const auto& alert : alerts) {
+      separate(outgoing.alerts);
+      outgoing.alerts += alert;
+      outgoing.flush_if_large();
+    }
+    send(audience, outgoing, sights);
+  }
+  drop_departed();
+  unite();
 }
 
 bool LiveHub::still_allowed(Client& client) const {
@@ -100,63 +162,65 @@ bool LiveHub::still_allowed(Client& client) const {
   return client.viewer.still_allowed();
 }
 
+/// Those who left, were too slow or are no longer allowed.
+void LiveHub::drop_departed() {
+  for (auto& audience : audiences_) {
+    std::erase_if(audience.clients, [](const Client& client) { return !client.stream.open(); });
+  }
+  std::erase_if(audiences_, [](const Audience& audience) { return audience.clients.empty(); });
+}
+
 std::size_t LiveHub::clients() const {
   const std::lock_guard lock(mutex_);
-  return clients_.size();
+  std::size_t all = 0;
+  for (const auto& audience : audiences_) all += audience.clients.size();
+  return all;
+}
+
+std::size_t LiveHub::audiences() const {
+  const std::lock_guard lock(mutex_);
+  return audiences_.size();
 }
 
 void LiveHub::finish() {
   const std::lock_guard lock(mutex_);
-  for (const auto& client : clients_) client->stream.finish();
-  clients_.clear();
+  for (auto& audience : audiences_) {
+    for (auto& client : audience.clients) client.stream.finish();
+  }
+  audiences_.clear();
 }
 
-/// The lists of one event, and what was sent of the tick before it.
-class LiveHub::Outgoing {
- public:
-  Outgoing(EventStream stream, const char* event, const Clock& clock)
-      : stream_(std::move(stream)), event_(event), must_send_(std::string_view(event) == "snapshot"), clock_(clock) {}
-
-  std::string nodes, series, values, alerts;
-
-  bool tick_is_full() const { return sent_ + size() >= kTickBytes; }
-  void flush_if_large() {
-    if (size() >= kEventBytes) flush();
+std::vector<LiveHub::Sight> LiveHub::look() const {
+  std::vector<Sight> sights;
+  for (auto& node : registry_.all()) {
+    Sight sight{.node = node, .name = node->name(), .outline = node->outline(clock_.now())};
+    sights.push_back(std::move(sight));
   }
-  /// Sends what there is. False: the client is gone.
-  bool finish() {
-    if (size() > 0 || must_send_) flush();
-    return open_;
+  return sights;
+}
+
+void LiveHub::unite() {
+  std::map<LiveFilter, Audience*> latest;
+  for (auto& audience : audiences_) {
+    if (!audience.resume.empty()) continue;
+    Audience*& before = latest[audience.filter];
+    // What was named to those who came last are the series that there are now; others have heard of more, and to hear
+    // a name once more does no harm.
+    if (before != nullptr) {
+      auto joining = std::exchange(before->clients, {});
+      std::move(joining.begin(), joining.end(), std::back_inserter(audience.clients));
+    }
+    before = &audience;
   }
+  std::erase_if(audiences_, [](const Audience& audience) { return audience.clients.empty(); });
+}
 
- private:
-  std::size_t size() const { return nodes.size() + series.size() + values.size() + alerts.size(); }
-  void flush() {
-    sent_ += size();
-    open_ = stream_.send(
-        {.event = event_,
-         .data = fmt::format(R"({{"time_ms":{},"nodes":[{}],"series":[{}],"values":[{}],"alerts":[{}]}})",
-                             clock_.wall().time_since_epoch().count() / kMilli, nodes, series, values, alerts)});
-    for (auto* list : {&nodes, &series, &values, &alerts}) list->clear();
-    event_ = "delta";
-    must_send_ = false;
-  }
-
-  EventStream stream_;
-  const char* event_;
-  bool must_send_;
-  const Clock& clock_;
-  std::size_t sent_ = 0;
-  bool open_ = true;
-};
-
-bool LiveHub::put_news(Client& client, const std::shared_ptr<Node>& node, Outgoing& outgoing) const {
-  const std::string name = node->name();
-  if (!client.filter.wants_node(name)) return true;
-  auto& seen = client.seen[name];
+bool LiveHub::put_news(Audience& audience, const Sight& sight, Outgoing& outgoing) {
+  const auto& [node, name, outline] = sight;
+  if (!audience.filter.wants_node(name)) return true;
+  auto& seen = audience.seen[name];
   const bool is_new = seen.node.lock() != node;
   if (is_new) seen = {.node = node};
-  const NodeOutline outline = node->outline(clock_.now());
   if (is_new || outline.state != seen.state || outline.gpus != seen.gpus) {
     separate(outgoing.nodes);
     fmt::format_to(std::back_inserter(outgoing.nodes), R"({{"name":{},"state":"{}","simulated":{},"gpus":{}}})",
@@ -165,9 +229,9 @@ bool LiveHub::put_news(Client& client, const std::shared_ptr<Node>& node, Outgoi
     seen.gpus = outline.gpus;
   }
   bool all = true;
-  const auto changes = node->for_each_value(seen.changes, [&](const LiveValue& live) {
-    if (!client.filter.wants_metric(live.series.key.name)) return;
-    const bool is_named = client.named.contains(live.series.id);
+  const auto put = [&](const LiveValue& live) {
+    if (!audience.filter.wants_metric(live.series.key.name)) return;
+    const bool is_named = audience.named.contains(live.series.id);
     if (is_named && live.changed <= seen.changes_of_named) return;
     // Names and labels are what can be long: those that do not fit come with the next tick, values and all.
     if (!is_named && outgoing.tick_is_full()) {
@@ -175,7 +239,7 @@ bool LiveHub::put_news(Client& client, const std::shared_ptr<Node>& node, Outgoi
       return;
     }
     if (!is_named) {
-      client.named.insert(live.series.id);
+      audience.named.insert(live.series.id);
       separate(outgoing.series);
       put_series(outgoing.series, name, live.series);
     }
@@ -184,35 +248,28 @@ bool LiveHub::put_news(Client& client, const std::shared_ptr<Node>& node, Outgoi
     put_json_number(outgoing.values, live.value);
     outgoing.values += ']';
     outgoing.flush_if_large();
-  });
-  seen.changes_of_named = changes;
-  if (all) seen.changes = changes;
+  };
+  node->for_each_value(seen.changes, put, outline.changes);
+  seen.changes_of_named = outline.changes;
+  if (all) seen.changes = outline.changes;
   return all;
 }
 
-bool LiveHub::send(Client& client, const char* event, const std::vector<std::string>& alerts) const {
-  if (!client.stream.open()) return false;
-  Outgoing outgoing(client.stream, event, clock_);
-  for (const auto& alert : alerts) {
-    separate(outgoing.alerts);
-    outgoing.alerts += alert;
-    outgoing.flush_if_large();
-  }
-  const auto nodes = registry_.all();
+void LiveHub::send(Audience& audience, Outgoing& outgoing, const std::vector<Sight>& sights) {
   // Who could not be told of all nodes the last time hears of the others first.
   const auto first =
-      std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node->name() >= client.resume; });
-  const auto start = static_cast<std::size_t>(first - nodes.begin());
-  client.resume.clear();
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const auto& node = nodes[(start + i) % nodes.size()];
-    if (outgoing.tick_is_full() || !put_news(client, node, outgoing)) {
-      client.resume = node->name();
+      std::find_if(sights.begin(), sights.end(), [&](const Sight& sight) { return sight.name >= audience.resume; });
+  const auto start = static_cast<std::size_t>(first - sights.begin());
+  audience.resume.clear();
+  for (std::size_t i = 0; i < sights.size(); ++i) {
+    const Sight& sight = sights[(start + i) % sights.size()];
+    if (outgoing.tick_is_full() || !put_news(audience, sight, outgoing)) {
+      audience.resume = sight.name;
       break;
     }
     outgoing.flush_if_large();
   }
-  return outgoing.finish();
+  outgoing.finish();
 }
 
 }  // namespace assay

@@ -21,6 +21,8 @@ struct LiveFilter {
   std::vector<std::string> metrics;  ///< names, or beginnings of names with a final '*'; empty: all
   std::vector<std::string> nodes;    ///< empty: all
 
+  bool operator==(const LiveFilter&) const = default;
+  auto operator<=>(const LiveFilter&) const = default;
   bool wants_metric(std::string_view name) const;
   bool wants_node(std::string_view name) const;
 };
@@ -35,7 +37,10 @@ struct LiveViewer {
 /// {"time_ms", "nodes": […], "series": […], "values": [[series, time_ms, value], …], "alerts": […]}: only what is new.
 /// Of a large cluster the snapshot has the first nodes, and deltas bring the others: no event is much larger than
 /// `kEventBytes`, no tick than `kTickBytes` and the values of one node. A client that does not keep up is cut off,
-/// since it holds what nobody else can use; so is one that is no longer allowed. Any thread.
+/// since it holds what nobody else can use; so is one that is no longer allowed.
+///
+/// Clients that have been told the same and want the same are one audience: what is new is written once for all of
+/// them. Who comes is told everything first, alone, and joins the others then. Any thread.
 class LiveHub {
  public:
   LiveHub(const NodeRegistry& registry, const Clock& clock) : registry_(registry), clock_(clock) {}
@@ -47,6 +52,8 @@ class LiveHub {
   /// Sends what is new since the last one.
   void tick();
   std::size_t clients() const;
+  /// For how many of them what is new is written.
+  std::size_t audiences() const;
   /// Ends every stream properly.
   void finish();
 
@@ -60,9 +67,12 @@ class LiveHub {
  private:
   struct Client {
     EventStream stream;
-    LiveFilter filter;
     LiveViewer viewer;
     SteadyTime checked;
+  };
+  struct Audience {
+    LiveFilter filter;
+    std::vector<Client> clients;
     struct Seen {
       std::uint64_t changes = 0;
       std::uint64_t changes_of_named = 0;  ///< further, where a tick had no room for the names of other series
@@ -74,19 +84,29 @@ class LiveHub {
     std::unordered_set<SeriesId> named;
     std::string resume;  ///< the node with which the next tick begins
   };
+  /// A node at the moment of a tick. What comes while audiences are being told is news of the next tick: after this
+  /// one, all that were told everything stand at the same place.
+  struct Sight {
+    std::shared_ptr<Node> node;
+    std::string name;
+    NodeOutline outline;
+  };
   class Outgoing;
 
+  std::vector<Sight> look() const;  ///< by name
   bool still_allowed(Client& client) const;
-  /// False: the client is gone.
-  bool send(Client& client, const char* event, const std::vector<std::string>& alerts) const;
+  void drop_departed();
+  static void send(Audience& audience, Outgoing& outgoing, const std::vector<Sight>& sights);
   /// False: not all of it, since the tick has become too large.
-  bool put_news(Client& client, const std::shared_ptr<Node>& node, Outgoing& outgoing) const;
+  static bool put_news(Audience& audience, const Sight& sight, Outgoing& outgoing);
+  /// Makes one of audiences that want the same and were told everything in this tick.
+  void unite();
 
   const NodeRegistry& registry_;
   const Clock& clock_;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Client>> clients_;
-  std::mutex alerts_mutex_;  ///< taken last. Its own: who raises an alert must not wait for a tick
+  std::vector<Audience> audiences_;  ///< none is empty; those that came last are behind
+  std::mutex alerts_mutex_;          ///< taken last. Its own: who raises an alert must not wait for a tick
   std::vector<std::string> alerts_;
 };
 

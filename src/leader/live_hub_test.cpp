@@ -1,7 +1,11 @@
 #include "leader/live_hub.h"
 
+#include <atomic>
 #include <limits>
+#include <map>
+#include <random>
 #include <set>
+#include <thread>
 
 #include "leader/leader_fixture.h"
 
@@ -291,6 +295,120 @@ TEST_F(LiveHubTest, OneNodeWithLongLabelsComesInBoundedTicksAndCompletely) {
   EXPECT_TRUE(stream.open());
   leader_->live().tick();
   EXPECT_THAT(events_of(stream), IsEmpty()) << "all of it was told";
+}
+
+TEST_F(LiveHubTest, WhoWantsTheSameIsToldWithTheSameWords) {
+  read({sample_of("host.load", 1), sample_of("gpu.util", 0.5, "GPU-1")});
+  std::vector<EventStream> streams;
+  for (int i = 0; i < 3; ++i) streams.push_back(subscribe());
+  for (int i = 0; i < 2; ++i) streams.push_back(subscribe({.metrics = {"gpu.*", "host.load"}}));
+  streams.push_back(subscribe({.metrics = {"host.load", "gpu.*", "gpu.*"}}));
+  for (const auto& stream : streams) EXPECT_EQ(events_of(stream).at(0).event, "snapshot");
+  read({sample_of("host.load", 2)});
+  leader_->live().tick();
+  EXPECT_EQ(leader_->live().audiences(), 2u);
+  EXPECT_EQ(leader_->live().clients(), 6u);
+  read({sample_of("host.load", 3), sample_of("host.new", 1)});
+  leader_->live().tick();
+  for (const auto& stream : streams) {
+    const auto events = events_of(stream);
+    ASSERT_THAT(events, SizeIs(2));
+    EXPECT_THAT(parsed(events[0].data).at("values").as_array(), SizeIs(1));
+    const bool is_choosy = &stream - streams.data() >= 3;
+    EXPECT_EQ(names_in(parsed(events[1].data)), is_choosy ? "" : "host.new ");
+  }
+  streams[0].stream()->detach();
+  leader_->live().tick();
+  EXPECT_EQ(leader_->live().audiences(), 2u) << "the others are still there";
+  EXPECT_EQ(leader_->live().clients(), 5u);
+}
+
+TEST_F(LargeLiveHub, WhoIsBehindJoinsOnceItHasHeardEverything) {
+  const auto early = subscribe();
+  const auto drain = [](const EventStream& stream) {
+    std::size_t values = 0;
+    for (const auto& event : events_of(stream)) values += parsed(event.data).at("values").as_array().size();
+    return values;
+  };
+  for (int i = 0; i < 20; ++i) leader_->live().tick();
+  EXPECT_EQ(drain(early), std::size_t{kNodes} * kSeries);
+  const auto late = subscribe();
+  EXPECT_EQ(leader_->live().audiences(), 2u);
+  const std::size_t at_once = drain(late);
+  ASSERT_LT(at_once, std::size_t{kNodes} * kSeries) << "or this test shows nothing";
+  for (int i = 0; i < 20; ++i) leader_->live().tick();
+  EXPECT_EQ(leader_->live().audiences(), 1u);
+  EXPECT_EQ(at_once + drain(late), std::size_t{kNodes} * kSeries);
+  EXPECT_EQ(drain(early), 0u) << "it knew all that";
+}
+
+/// What a dashboard makes of a stream.
+class Watcher {
+ public:
+  explicit Watcher(EventStream stream) : stream_(std::move(stream)) {}
+
+  void read() {
+    for (const auto& event : events_of(stream_)) {
+      const auto data = parsed(event.data);
+      for (const auto& series : data.at("series").as_array()) {
+        names_[series.at("id").to_number<std::int64_t>()] =
+            std::string(series.at("node").as_string()) + " " + std::string(series.at("name").as_string());
+      }
+      for (const auto& value : data.at("values").as_array()) {
+        const auto& row = value.as_array();
+        const auto name = names_.find(row[0].to_number<std::int64_t>());
+        ASSERT_NE(name, names_.end()) << "a value of a series without a name";
+        const auto time = row[1].to_number<std::int64_t>();
+        ASSERT_GT(time, times_[name->second]) << "told twice";
+        times_[name->second] = time;
+        values_[name->second] = row[2].to_number<double>();
+      }
+    }
+  }
+  const std::map<std::string, double>& values() const { return values_; }
+
+ private:
+  EventStream stream_;
+  std::map<std::int64_t, std::string> names_;
+  std::map<std::string, std::int64_t> times_;
+  std::map<std::string, double> values_;
+};
+
+TEST_F(LiveHubTest, WhoeverComesWheneverEndsUpKnowingTheSame) {
+  constexpr int kNodes = 5;
+  std::map<std::string, double> newest;
+  std::atomic<bool> done = false;
+  // Values come while clients are being told.
+  std::jthread feeder([&] {
+    std::mt19937 random(3);
+    std::vector<TestAgent> agents;
+    for (int i = 0; i < kNodes; ++i) hello(agents.emplace_back("node" + std::to_string(i), "s"));
+    for (int round = 1; round <= 400; ++round) {
+      TestAgent& agent = agents[random() % kNodes];
+      std::vector<Sample> samples;
+      for (int i = 0; i < 1 + round / 20; ++i) {
+        const std::string name = "m" + std::to_string(i);
+        if (random() % 2 == 0) samples.push_back(sample_of(name, round));
+        if (!samples.empty() && samples.back().key.name == name) newest[agent.node() + " " + name] = round;
+      }
+      taken(agent, {agent.batch(clock_.wall() + std::chrono::milliseconds(round), std::move(samples))});
+    }
+    done = true;
+  });
+  std::vector<Watcher> watchers;
+  std::mt19937 random(4);
+  for (int i = 0; !done; ++i) {
+    if (i % 4 == 0 && watchers.size() < 60) watchers.emplace_back(subscribe({}, {.name = std::to_string(i)}));
+    leader_->live().tick();
+    watchers[random() % watchers.size()].read();
+  }
+  feeder.join();
+  leader_->live().tick();
+  EXPECT_EQ(leader_->live().audiences(), 1u);
+  for (auto& watcher : watchers) {
+    watcher.read();
+    EXPECT_EQ(watcher.values(), newest);
+  }
 }
 
 TEST_F(LiveHubTest, FinishEndsEveryStream) {

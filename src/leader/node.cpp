@@ -321,7 +321,8 @@ std::string Node::name() const {
 
 NodeOutline Node::outline(SteadyTime now) const {
   const std::lock_guard lock(mutex_);
-  return {.state = state_locked(now), .simulated = record_.simulated, .gpus = record_.devices.size()};
+  return {
+      .state = state_locked(now), .simulated = record_.simulated, .gpus = record_.devices.size(), .changes = changes_};
 }
 
 NodeRecord Node::record() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -50,6 +51,7 @@ struct NodeOutline {
   NodeState state = NodeState::offline;
   bool simulated = false;
   std::size_t gpus = 0;
+  std::uint64_t changes = 0;  ///< the count of changes of its values
 };
 
 /// How often an agent must be heard of.
@@ -134,15 +136,14 @@ class Node {
   NodeOutline outline(SteadyTime now) const;
   NodeRecord record() const;
   void set_draining(bool draining, std::string reason);
-  /// Calls `take` for every value that changed after the given count, and returns the count now.
+  /// Calls `take` for every value whose last change was after the first of these counts, and not after the second.
   template <typename Take>
-  std::uint64_t for_each_value(std::uint64_t changed_after, Take&& take) const {
+  void for_each_value(std::uint64_t changed_after, Take&& take, std::uint64_t until = UINT64_MAX) const {
     const std::lock_guard lock(mutex_);
-    if (changes_ <= changed_after) return changes_;
+    if (std::min(changes_, until) <= changed_after) return;
     for (const auto& value : live_) {
-      if (value.time_ns != 0 && value.changed > changed_after) take(value);
+      if (value.time_ns != 0 && value.changed > changed_after && value.changed <= until) take(value);
     }
-    return changes_;
   }
 
  private:

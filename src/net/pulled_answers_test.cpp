@@ -142,7 +142,7 @@ TEST_P(PulledAnswers, StoppingDoesNotWaitForThem) {
                                })
                      .ok());
   });
-  ASSERT_TRUE(comes_true([&] { return last() && last()->given() > 0; }));
+  EXPECT_TRUE(comes_true([&] { return last() && last()->given() > 0; }));
   server().stop(milliseconds(20));
   EXPECT_EQ(server().connections(), 0U);
   wait = false;
@@ -175,8 +175,10 @@ TEST_P(PulledAnswers, WhoWaitsForItsTurnCanBeStopped) {
                      .ok());
   };
   std::jthread first(receive);
+  EXPECT_TRUE(comes_true([&] { return last() && last()->given() > 0; }));
+  const auto source_of_first = last();
   std::jthread second(receive);
-  ASSERT_TRUE(comes_true([&] { return server().connections() == 2 && last() && last()->given() > 0; }));
+  EXPECT_TRUE(comes_true([&] { return last() != source_of_first; }));
   server().stop(milliseconds(20));
   EXPECT_EQ(server().connections(), 0U);
   wait = false;

@@ -3,24 +3,54 @@
 #include <utility>
 
 namespace assay {
+namespace {
+
+/// What is written bit by bit is sent in pieces of up to so many bytes.
+constexpr std::size_t kGrowingBytes = std::size_t{64} << 10;
+
+}  // namespace
 
 bool ResponseStream::write(std::string_view bytes) {
+  return add(bytes.size(), [&] {
+    if (!growing_ || growing_->size() + bytes.size() > kGrowingBytes) {
+      growing_ = std::make_shared<std::string>();
+      queue_.push_back(growing_);
+    }
+    *growing_ += bytes;
+  });
+}
+
+bool ResponseStream::write(Piece piece) {
+  return add(piece->size(), [&] {
+    growing_.reset();
+    queue_.push_back(std::move(piece));
+  });
+}
+
+bool ResponseStream::add(std::size_t bytes, const std::function<void()>& put) {
   std::function<void()> ended;
   {
     const std::lock_guard lock(mutex_);
     if (state_ != State::feeding) return false;
-    if (bytes.empty()) return true;
+    if (bytes == 0) return true;
     const bool was_empty = queue_.empty();
-    if (queue_.size() + bytes.size() <= options_.queue_bytes) {
-      queue_ += bytes;
+    if (queued_bytes_ + bytes <= options_.queue_bytes) {
+      queued_bytes_ += bytes;
+      put();
       if (was_empty && wake_) wake_();
       return true;
     }
     ended = end_locked(State::cut_off);
-    queue_.clear();
+    drop_queue();
   }
   if (ended) ended();
   return false;
+}
+
+void ResponseStream::drop_queue() {
+  queue_.clear();
+  growing_.reset();
+  queued_bytes_ = 0;
 }
 
 void ResponseStream::finish() {
@@ -55,9 +85,10 @@ void ResponseStream::attach(std::function<void()> wake) {
   wake_ = std::move(wake);
 }
 
-ResponseStream::State ResponseStream::take(std::string& bytes) {
+ResponseStream::State ResponseStream::take(std::vector<Piece>& pieces) {
   const std::lock_guard lock(mutex_);
-  bytes = std::exchange(queue_, {});
+  pieces = std::exchange(queue_, {});
+  drop_queue();
   return state_;
 }
 
@@ -67,7 +98,7 @@ void ResponseStream::detach() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;
     ended = end_locked(State::gone);
-    queue_.clear();
+    drop_queue();
   }
   if (ended) ended();
 }

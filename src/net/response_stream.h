@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "net/sse.h"
@@ -26,8 +27,13 @@ class ResponseStream {
   explicit ResponseStream(Options options) : options_(std::move(options)) {}
   ResponseStream() : ResponseStream(Options{}) {}
 
+  /// Bytes that may wait for several clients at once.
+  using Piece = std::shared_ptr<const std::string>;
+
   /// Queues bytes. False: the client is gone, was cut off (now or earlier), or the stream was finished.
   bool write(std::string_view bytes);
+  /// The same without a copy.
+  bool write(Piece piece);
   /// The client gets what is queued and then a proper end.
   void finish();
   /// Still worth feeding.
@@ -47,19 +53,24 @@ class ResponseStream {
     gone,      ///< the client left
   };
   State state() const;
-  /// Moves everything that is queued into `bytes`.
-  State take(std::string& bytes);
+  /// Moves everything that is queued into `pieces`, none of them empty.
+  State take(std::vector<Piece>& pieces);
   /// The connection is over. `wake` is not called any more once this has returned.
   void detach();
 
  private:
+  /// Makes room for so many bytes and has `put` add them, or cuts the client off.
+  bool add(std::size_t bytes, const std::function<void()>& put);
+  void drop_queue();
   /// Ends the stream if it is open; the callbacks to run afterwards, without the lock.
   std::function<void()> end_locked(State state);
 
   const Options options_;
   mutable std::mutex mutex_;
   State state_ = State::feeding;
-  std::string queue_;
+  std::vector<Piece> queue_;
+  std::size_t queued_bytes_ = 0;
+  std::shared_ptr<std::string> growing_;  ///< the last of the queue, where short writes are put together
   std::function<void()> wake_;
   std::function<void()> on_end_;
 };
@@ -71,6 +82,8 @@ class EventStream {
                        Nanos heartbeat_period = std::chrono::seconds(15));
 
   bool send(const ServerEvent& event) { return stream_->write(format_event(event)); }
+  /// One that `format_event` has made, for several clients at once.
+  bool send(ResponseStream::Piece event) { return stream_->write(std::move(event)); }
   bool open() const { return stream_->open(); }
   void finish() { stream_->finish(); }
   void on_end(std::function<void()> callback) { stream_->on_end(std::move(callback)); }

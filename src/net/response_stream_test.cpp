@@ -21,6 +21,15 @@ using testing::Not;
 using testing::StartsWith;
 using State = ResponseStream::State;
 
+/// Everything that is queued.
+State take(ResponseStream& stream, std::string& bytes) {
+  std::vector<ResponseStream::Piece> pieces;
+  const State state = stream.take(pieces);
+  bytes.clear();
+  for (const auto& piece : pieces) bytes += *piece;
+  return state;
+}
+
 TEST(ResponseStream, HandsOverWhatWasWritten) {
   ResponseStream stream;
   int woken = 0;
@@ -29,14 +38,35 @@ TEST(ResponseStream, HandsOverWhatWasWritten) {
   EXPECT_TRUE(stream.write("b"));
   EXPECT_EQ(woken, 1) << "one wake-up is enough until it was taken";
   std::string bytes;
-  EXPECT_EQ(stream.take(bytes), State::feeding);
+  EXPECT_EQ(take(stream, bytes), State::feeding);
   EXPECT_EQ(bytes, "ab");
   EXPECT_TRUE(stream.write("c"));
   stream.finish();
   EXPECT_FALSE(stream.write("d"));
-  EXPECT_EQ(stream.take(bytes), State::finished);
+  EXPECT_EQ(take(stream, bytes), State::finished);
   EXPECT_EQ(bytes, "c");
   EXPECT_EQ(woken, 3);
+}
+
+TEST(ResponseStream, SeveralMayWaitForTheSameBytes) {
+  const auto shared = std::make_shared<const std::string>(1000, 's');
+  ResponseStream one({.queue_bytes = 1500}), other({.queue_bytes = 1500});
+  for (auto* stream : {&one, &other}) {
+    EXPECT_TRUE(stream->write("a"));
+    EXPECT_TRUE(stream->write(shared));
+    EXPECT_TRUE(stream->write("b"));
+    EXPECT_TRUE(stream->write("c"));
+  }
+  EXPECT_EQ(shared.use_count(), 3) << "there are no copies";
+  EXPECT_FALSE(other.write(shared)) << "for each it counts against its own limit";
+  EXPECT_EQ(shared.use_count(), 2);
+  std::vector<ResponseStream::Piece> pieces;
+  EXPECT_EQ(one.take(pieces), State::feeding);
+  ASSERT_EQ(pieces.size(), 3U) << "short writes go together";
+  EXPECT_EQ(*pieces[0] + *pieces[2], "abc");
+  EXPECT_EQ(pieces[1], shared);
+  EXPECT_TRUE(one.write("d"));
+  EXPECT_EQ(*pieces[2], "bc") << "what was taken stays as it was";
 }
 
 TEST(ResponseStream, CutsOffWhoDoesNotTake) {
@@ -48,7 +78,7 @@ TEST(ResponseStream, CutsOffWhoDoesNotTake) {
   EXPECT_FALSE(stream.open());
   EXPECT_EQ(ended, 1);
   std::string bytes;
-  EXPECT_EQ(stream.take(bytes), State::cut_off);
+  EXPECT_EQ(take(stream, bytes), State::cut_off);
   EXPECT_EQ(bytes, "");
   stream.detach();
   EXPECT_EQ(ended, 1);
@@ -90,6 +120,18 @@ TEST(Streaming, SendsEventsInChunksWhileTheyHappen) {
   EXPECT_THAT(client.read_all(), EndsWith("0\r\n\r\n"));
   EXPECT_TRUE(client.closed());
   EXPECT_TRUE(streaming.ended);
+}
+
+TEST(Streaming, LongPiecesAreChunksAsWell) {
+  StreamingServer streaming(std::size_t{1} << 20);
+  const auto piece = std::make_shared<const std::string>(std::size_t{200} << 10, 'x');
+  EXPECT_TRUE(streaming.events.send(piece));
+  EXPECT_TRUE(streaming.events.send({.data = "2"}));
+  EXPECT_TRUE(streaming.events.send(piece));
+  streaming.events.finish();
+  const std::string answer = answer_of(*streaming.server, kAsk);
+  const std::string chunk = "32000\r\n" + *piece + "\r\n";
+  EXPECT_EQ(answer.substr(answer.find("\r\n\r\n") + 4), chunk + "9\r\ndata: 2\n\n\r\n" + chunk + "0\r\n\r\n");
 }
 
 TEST(Streaming, OldClientsGetItWithoutChunks) {

@@ -138,20 +138,26 @@ IoTask<bool> ServerConnection::send_pulled(HttpResponse& response, const HttpReq
   framing.chunked = framing.chunked && !framing.length && !bodiless;
   const Maker maker{.caller = caller_of(request),
                     .workers = shared_.workers ? &shared_.workers->for_pieces(options) : nullptr};
-  const bool begun = co_await write(format_response_head(response, framing));
-  Result<void> sent = begun ? Result<void>() : client_gone();
-  if (begun && !bodiless && request.method != "HEAD") {
+  const std::string head = format_response_head(response, framing);
+  const bool begun = co_await write(head);
+  client_left_ = !begun;
+  Result<void> sent;
+  if (!client_left_ && !bodiless && request.method != "HEAD") {
     sent = co_await send_pieces(*response.body_source, maker, framing);
   }
-  // Closing what a source has open may take a while.
-  if (maker.workers) maker.workers->add(maker.caller, [gone = std::exchange(response.body_source, nullptr)] {});
-  if (sent) co_return true;
-  if (sent.error().kind == ErrorKind::lost_peer) {
-    log_debug("{} {}: {}", request.method, request.path, sent.error().text());
-  } else {
+  let_go(response, request, options);
+  if (sent && !client_left_) co_return true;
+  if (!client_left_) {
     log_error("{} {}: the answer was broken off: {}", request.method, request.path, sent.error().text());
   }
   co_return false;
+}
+
+/// Closing what a source has open may take a while.
+void ServerConnection::let_go(HttpResponse& response, const HttpRequest& request, const RouteOptions& options) {
+  if (!response.body_source || !shared_.workers) return;
+  shared_.workers->for_pieces(options).add(caller_of(request),
+                                           [gone = std::exchange(response.body_source, nullptr)] {});
 }
 
 IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, const Maker& maker,
@@ -179,7 +185,8 @@ IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, const Mak
     const std::string framed = std::move(piece).value_or("");
     turn.resize(framed.size());
     const bool written = co_await write_at_pace(framed, pace);
-    if (!written) co_return client_gone();
+    client_left_ = !written;
+    if (client_left_) co_return client_gone();
     if (last) co_return Result<void>();
   }
 }

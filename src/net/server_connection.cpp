@@ -199,6 +199,7 @@ IoTask<bool> ServerConnection::answer(RequestParser& parser, HttpRequest request
   HttpResponse& response = outcome.response;
   if (aborted_ || outcome.over) {
     if (response.stream) response.stream->detach();
+    let_go(response, request, match.options);
     co_return false;
   }
   const bool chunks_known = !parser.http_1_0();

@@ -145,6 +145,7 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   IoTask<bool> send(const HttpResponse& response, bool keep_alive, bool head_only);
   IoTask<bool> send_pulled(HttpResponse& response, const HttpRequest& request, const RouteOptions& options,
                            ResponseFraming framing);
+  void let_go(HttpResponse& response, const HttpRequest& request, const RouteOptions& options);
   IoTask<Result<void>> send_pieces(ByteSource& source, const Maker& maker, const ResponseFraming& framing);
   IoTask<Result<std::optional<std::string>>> pull(ByteSource& source, const Maker& maker);
   IoTask<bool> write_at_pace(std::string_view bytes, Pace& pace);
