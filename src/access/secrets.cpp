@@ -40,8 +40,15 @@ bool is_hexadecimal(char character) {
          (character >= 'A' && character <= 'F');
 }
 
+/// One or several of what a client may know a server by, as net/tls.h has it.
 bool is_fingerprint(std::string_view text) {
-  return text.starts_with(kFingerprintMark) && is_sha256(text.substr(kFingerprintMark.size()));
+  const auto all = split(text, ',');
+  return std::all_of(all.begin(), all.end(), [](std::string_view one) {
+    for (const std::string_view mark : {"key-", "ca-"}) {
+      if (one.starts_with(mark)) one.remove_prefix(mark.size());
+    }
+    return one.starts_with(kFingerprintMark) && is_sha256(one.substr(kFingerprintMark.size()));
+  });
 }
 
 /// The whole of a small file that is open already, so that what was checked is what is read.

@@ -28,7 +28,7 @@ bool equal_in_constant_time(std::string_view a, std::string_view b);
 /// What an administrator hands to a new agent.
 struct JoinToken {
   std::string secret;
-  std::optional<std::string> fingerprint;  ///< `sha256:…` of the leader's certificate; absent for one on loopback
+  std::optional<std::string> fingerprint;  ///< by what the leader is known, see net/tls.h; absent for one on loopback
   bool operator==(const JoinToken&) const = default;
 };
 

@@ -67,6 +67,9 @@ class HttpServer::Core {
     thread_ = std::thread([this] { run(); });
   }
 
+  void change_tls(std::shared_ptr<TlsContext> tls) {
+    asio::post(context_, [this, tls = std::move(tls)]() mutable { tls_ = std::move(tls); });
+  }
   void request_stop(Nanos grace) {
     asio::post(context_.get_executor(), [this, grace] { begin_stop(grace); });
   }
@@ -235,6 +238,12 @@ HttpServer::~HttpServer() { stop(Nanos(0)); }
 const std::vector<ListenAddress>& HttpServer::addresses() const { return core_->addresses(); }
 
 std::size_t HttpServer::connections() const { return core_->connections(); }
+
+Result<void> HttpServer::change_certificate(const TlsFiles& files) {
+  ASSAY_TRY(auto tls, make_server_tls(files));
+  core_->change_tls(std::move(tls));
+  return {};
+}
 
 void HttpServer::request_stop(Nanos grace) { core_->request_stop(grace); }
 

@@ -64,6 +64,10 @@ class HttpServer {
   const std::vector<ListenAddress>& addresses() const;
   std::size_t connections() const;
 
+  /// Shows another certificate from now on; connections that there are go on with the old one. Any thread. Errors are
+  /// those of the TLS files, and then nothing changes.
+  Result<void> change_certificate(const TlsFiles& files);
+
   /// Stops accepting, lets requests in flight finish for at most `grace`, ends streams properly, then closes what is
   /// left. Returns at once. Any thread, also a handler's. Only the first call counts.
   void request_stop(Nanos grace);

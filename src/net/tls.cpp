@@ -13,6 +13,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <ctime>
+#include <span>
+#include <vector>
 
 #include "base/ids.h"
 #include "base/text.h"
@@ -22,6 +25,9 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kFingerprintPrefix = "sha256:";
+constexpr std::string_view kKeyPrefix = "key-sha256:";
+constexpr std::string_view kAuthorityMark = "ca-";
+constexpr std::string_view kAuthorityPrefix = "ca-sha256:";
 constexpr long kDay = 24L * 60 * 60;
 constexpr long kTenYears = 3652 * kDay;
 
@@ -126,17 +132,33 @@ Result<void> write_secret_once(const fs::path& path, std::string_view content) {
   return std::move(result).within(fmt::format("writing '{}'", path.string()));
 }
 
-Result<OpensslPointer<X509>> read_certificate(const fs::path& path) {
+/// The certificates in a PEM file, in their order: one at least.
+Result<std::vector<OpensslPointer<X509>>> read_chain(const fs::path& path) {
   ASSAY_TRY(const auto text, read_file(path, std::size_t{1} << 20));
   const OpensslPointer<BIO> bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  OpensslPointer<X509> certificate(bio ? PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr) : nullptr);
-  if (!certificate) {
-    ERR_clear_error();
-    return Error{.kind = ErrorKind::bad_file,
-                 .message = fmt::format("'{}' holds no certificate", path.string()),
-                 .hint = "It must be a PEM file with a '-----BEGIN CERTIFICATE-----' line."};
+  std::vector<OpensslPointer<X509>> chain;
+  while (bio) {
+    OpensslPointer<X509> certificate(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+    if (!certificate) break;
+    chain.push_back(std::move(certificate));
   }
-  return certificate;
+  // At its end, too.
+  ERR_clear_error();
+  if (!chain.empty()) return chain;
+  return Error{.kind = ErrorKind::bad_file,
+               .message = fmt::format("'{}' holds no certificate", path.string()),
+               .hint = "It must be a PEM file with a '-----BEGIN CERTIFICATE-----' line."};
+}
+
+Result<OpensslPointer<X509>> read_certificate(const fs::path& path) {
+  ASSAY_TRY(auto chain, read_chain(path));
+  return std::move(chain.front());
+}
+
+std::string hexadecimal(std::span<const unsigned char> bytes) {
+  std::string text;
+  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+  return text;
 }
 
 }  // namespace
@@ -152,14 +174,43 @@ std::string fingerprint_of(const X509& certificate) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;
   ASSAY_ASSERT(X509_digest(&certificate, EVP_sha256(), digest.data(), &size) == 1);
-  std::string text(kFingerprintPrefix);
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  return std::string(kFingerprintPrefix) + hexadecimal(std::span(digest).first(size));
 }
 
-Result<std::string> certificate_fingerprint(const fs::path& certificate) {
-  ASSAY_TRY(const auto read, read_certificate(certificate));
-  return fingerprint_of(*read);
+std::string key_fingerprint_of(const X509& certificate) {
+  unsigned char* encoded = nullptr;
+  const int length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(&certificate), &encoded);
+  ASSAY_ASSERT(length > 0);
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned size = 0;
+  const int digested =
+      EVP_Digest(encoded, static_cast<std::size_t>(length), digest.data(), &size, EVP_sha256(), nullptr);
+  OPENSSL_free(encoded);
+  ASSAY_ASSERT(digested == 1);
+  return std::string(kKeyPrefix) + hexadecimal(std::span(digest).first(size));
+}
+
+Result<std::string> certificate_fingerprint(const fs::path& certificate, Pinned what) {
+  ASSAY_TRY(const auto chain, read_chain(certificate));
+  if (what == Pinned::certificate) return fingerprint_of(*chain.front());
+  if (what == Pinned::key) return key_fingerprint_of(*chain.front());
+  if (chain.size() == 1) {
+    return Error{
+        .kind = ErrorKind::usage,
+        .message =
+            fmt::format("'{}' holds a certificate alone, and not the authority that it is from", certificate.string()),
+        .hint = "Append the authority's certificate to the file: the server shows it then, and clients pin it."};
+  }
+  return std::string(kAuthorityMark) + fingerprint_of(*chain.back());
+}
+
+Result<WallTime> certificate_end(const fs::path& certificate) {
+  ASSAY_TRY(const auto chain, read_chain(certificate));
+  std::tm time{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(chain.front().get()), &time) != 1) {
+    return openssl_error(fmt::format("'{}' does not say until when it is good", certificate.string()));
+  }
+  return WallTime(std::chrono::seconds(::timegm(&time)));
 }
 
 Result<std::vector<std::string>> names_not_covered(const fs::path& certificate, const std::vector<std::string>& names) {
@@ -173,17 +224,39 @@ Result<std::vector<std::string>> names_not_covered(const fs::path& certificate, 
   return missing;
 }
 
-Result<std::string> parse_fingerprint(std::string_view text) {
+namespace {
+
+Result<std::string> parse_one_fingerprint(std::string_view text) {
   std::string digits = lower_case(trim(text));
-  if (digits.starts_with(kFingerprintPrefix)) digits.erase(0, kFingerprintPrefix.size());
+  std::string_view prefix = kFingerprintPrefix;
+  for (const std::string_view known : {kFingerprintPrefix, kKeyPrefix, kAuthorityPrefix}) {
+    if (!digits.starts_with(known)) continue;
+    prefix = known;
+    digits.erase(0, known.size());
+    break;
+  }
   std::erase(digits, ':');
   const bool valid = digits.size() == 64 && digits.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (!valid) {
     return Error{.kind = ErrorKind::usage,
                  .message = fmt::format("'{}' is no fingerprint of a certificate", printable(text)),
-                 .hint = "It is 'sha256:' and 64 hexadecimal digits; the server prints it when it starts."};
+                 .hint =
+                     "It is 'sha256:', 'key-sha256:' or 'ca-sha256:' and 64 hexadecimal digits; the server prints it "
+                     "when it starts."};
   }
-  return std::string(kFingerprintPrefix) + digits;
+  return std::string(prefix) + digits;
+}
+
+}  // namespace
+
+Result<std::string> parse_fingerprint(std::string_view text) {
+  std::string all;
+  for (const auto one : split(text, ',')) {
+    ASSAY_TRY(const auto fingerprint, parse_one_fingerprint(one));
+    if (!all.empty()) all += ',';
+    all += fingerprint;
+  }
+  return all;
 }
 
 Result<TlsFiles> keep_self_made_certificate(const fs::path& folder, const std::vector<std::string>& names) {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
 
@@ -15,10 +16,12 @@ struct TlsFiles {
   fs::path key;
 };
 
-/// What a TLS client believes. A fingerprint pins one certificate and asks for nothing else (no name, no authority);
-/// else the chain must end at the CA file or, without one, at the system's store, and the name must match.
+/// What a TLS client believes. A fingerprint pins the server, and nothing else is asked: its certificate or its key,
+/// whatever the name; or an authority of the chain that it shows, from which the certificate must come for the name
+/// that was asked for. Without one the chain must end at the CA file or else at the system's store, and the name must
+/// match.
 struct TlsTrust {
-  std::string fingerprint;  ///< as `certificate_fingerprint` gives it
+  std::string fingerprint;  ///< as `parse_fingerprint` gives it; of several, one must fit
   fs::path ca_file;
 };
 
@@ -30,10 +33,19 @@ Result<TlsFiles> keep_self_made_certificate(const fs::path& folder, const std::v
 /// Those of the host names and addresses that the first certificate in a PEM file is not good for.
 Result<std::vector<std::string>> names_not_covered(const fs::path& certificate, const std::vector<std::string>& names);
 
-/// SHA-256 of the first certificate in a PEM file: `sha256:` and 64 hexadecimal digits.
-Result<std::string> certificate_fingerprint(const fs::path& certificate);
+/// What a client may pin: the certificate itself (`sha256:` and 64 hexadecimal digits), its public key
+/// (`key-sha256:…`), which a renewed certificate may keep, or the authority at the end of the chain in the file
+/// (`ca-sha256:…`).
+enum class Pinned { certificate, key, authority };
 
-/// Brings what people paste (`AB:CD…`, with or without `sha256:`) into the form above. Else an error of kind usage.
+/// Of the certificate, or chain, in a PEM file. `usage` for the authority where the file has the certificate alone.
+Result<std::string> certificate_fingerprint(const fs::path& certificate, Pinned what = Pinned::certificate);
+
+/// Brings what people paste (`AB:CD…`, with or without `sha256:`) into the form above; several have commas between
+/// them. Else an error of kind usage.
 Result<std::string> parse_fingerprint(std::string_view text);
+
+/// When the first certificate in a PEM file ceases to be good.
+Result<WallTime> certificate_end(const fs::path& certificate);
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
@@ -9,7 +10,9 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/error.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <boost/asio/write.hpp>
 
+#include "base/text.h"
 #include "net/openssl.h"
 #include "net/socket_stream.h"
 
@@ -44,13 +47,24 @@ class TlsStream : public Stream {
   asio::ssl::stream<IoSocket> stream_;
 };
 
+constexpr std::string_view kSpeaksTls =
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 106\r\n\r\n"
+    R"({"error":{"kind":"usage","message":"this server speaks TLS","hint":"Write https:// instead of http://."}})"
+    "\n";
+static_assert(kSpeaksTls.size() - kSpeaksTls.find("\r\n\r\n") - 4 == 106);
+
 class TlsServerStream final : public TlsStream {
  public:
   using TlsStream::TlsStream;
   IoTask<Result<void>> open() override {
     const auto [error] = co_await stream_.async_handshake(asio::ssl::stream_base::server, kAsTask);
-    if (error) co_return Error{.kind = ErrorKind::lost_peer, .message = "TLS handshake: " + error.message()};
-    co_return Result<void>();
+    if (!error) co_return Result<void>();
+    if (error.category() == asio::error::get_ssl_category() &&
+        ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_HTTP_REQUEST) {
+      // Somebody has written http:// for https://, and would see nothing but a closed connection.
+      co_await asio::async_write(stream_.next_layer(), asio::buffer(kSpeaksTls), kAsTask);
+    }
+    co_return Error{.kind = ErrorKind::lost_peer, .message = "TLS handshake: " + error.message()};
   }
 };
 
@@ -82,9 +96,9 @@ class TlsClientStream final : public TlsStream {
   void expect_host() {
     SSL* ssl = stream_.native_handle();
     std::array<unsigned char, 16> address{};
-    const bool is_address = ::inet_pton(AF_INET, host_.c_str(), address.data()) == 1 ||
-                            ::inet_pton(AF_INET6, host_.c_str(), address.data()) == 1;
-    if (is_address) {
+    is_address_ = ::inet_pton(AF_INET, host_.c_str(), address.data()) == 1 ||
+                  ::inet_pton(AF_INET6, host_.c_str(), address.data()) == 1;
+    if (is_address_) {
       X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host_.c_str());
     } else {
       // What SSL_set_tlsext_host_name does, which is a macro with an old-style cast.
@@ -112,8 +126,10 @@ class TlsClientStream final : public TlsStream {
   Result<void> check_pin() {
     if (context_->pinned.empty()) return {};
     const OpensslPointer<X509> certificate(SSL_get1_peer_certificate(stream_.native_handle()));
+    for (const auto pin : split(context_->pinned, ',')) {
+      if (certificate && fits(*certificate, pin)) return {};
+    }
     const std::string actual = certificate ? fingerprint_of(*certificate) : "none";
-    if (actual == context_->pinned) return {};
     return Error{.kind = ErrorKind::denied,
                  .message = fmt::format("{} shows another certificate than expected: {} instead of {}", host_, actual,
                                         context_->pinned),
@@ -122,7 +138,37 @@ class TlsClientStream final : public TlsStream {
                      "If not, somebody may be listening in."};
   }
 
+  bool fits(X509& certificate, std::string_view pin) {
+    if (pin == fingerprint_of(certificate) || pin == key_fingerprint_of(certificate)) return true;
+    constexpr std::string_view kAuthority = "ca-";
+    if (!pin.starts_with(kAuthority)) return false;
+    STACK_OF(X509)* chain = SSL_get_peer_cert_chain(stream_.native_handle());
+    for (int i = 0; chain && i < sk_X509_num(chain); ++i) {
+      X509* authority = sk_X509_value(chain, i);
+      if (pin.substr(kAuthority.size()) == fingerprint_of(*authority))
+        return comes_from(certificate, *authority, chain);
+    }
+    return false;
+  }
+
+  /// Whether the certificate is one for this host, and the authority vouches for it over the others in the chain.
+  bool comes_from(X509& certificate, X509& authority, STACK_OF(X509) * chain) {
+    const OpensslPointer<X509_STORE> store(X509_STORE_new());
+    const OpensslPointer<X509_STORE_CTX> check(X509_STORE_CTX_new());
+    if (!store || !check || X509_STORE_add_cert(store.get(), &authority) != 1 ||
+        X509_STORE_CTX_init(check.get(), store.get(), &certificate, chain) != 1) {
+      return false;
+    }
+    X509_VERIFY_PARAM* expected = X509_STORE_CTX_get0_param(check.get());
+    X509_VERIFY_PARAM_set_flags(expected, X509_V_FLAG_PARTIAL_CHAIN);
+    X509_VERIFY_PARAM_set_purpose(expected, X509_PURPOSE_SSL_SERVER);
+    const bool asked = is_address_ ? X509_VERIFY_PARAM_set1_ip_asc(expected, host_.c_str()) == 1
+                                   : X509_VERIFY_PARAM_set1_host(expected, host_.data(), host_.size()) == 1;
+    return asked && X509_verify_cert(check.get()) == 1;
+  }
+
   std::string host_;
+  bool is_address_ = false;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "net/authority_fixture.h"
 #include "net/http_client.h"
 #include "net/own_names.h"
 #include "net/server_fixture.h"
@@ -104,7 +105,10 @@ TEST(Fingerprint, TakesWhatPeoplePaste) {
   std::string colons;
   for (int i = 0; i < 32; ++i) colons += i ? ":AA" : "AA";
   EXPECT_EQ(*parse_fingerprint(colons), "sha256:" + digits);
-  for (const std::string& text : {std::string(), std::string("sha256:"), digits + "a", std::string(64, 'g')}) {
+  EXPECT_EQ(*parse_fingerprint("key-sha256:" + digits + ", CA-SHA256:" + digits),
+            "key-sha256:" + digits + ",ca-sha256:" + digits);
+  for (const std::string& text :
+       {std::string(), digits + ",", std::string("sha256:"), digits + "a", std::string(64, 'g')}) {
     EXPECT_EQ(parse_fingerprint(text).error().kind, ErrorKind::usage) << text;
   }
 }
@@ -124,6 +128,68 @@ TEST_F(TlsTest, AWrongFingerprintIsRefused) {
   EXPECT_EQ(answer.error().kind, ErrorKind::denied);
   EXPECT_THAT(answer.error().message, HasSubstr("another certificate"));
   EXPECT_FALSE(answer.error().hint.empty());
+}
+
+TEST_F(TlsTest, AKeyIsTrustedWhateverTheCertificate) {
+  const TestAuthority authority;
+  const auto before = authority.issue(folder_.path() / "before.pem", "localhost");
+  const auto server = serve(before);
+  const auto key = *certificate_fingerprint(before.certificate, Pinned::key);
+  EXPECT_TRUE(get(*server, {.fingerprint = key}).ok());
+  // A renewed certificate for the same key; then one for another key.
+  const auto renewed = authority.issue(folder_.path() / "renewed.pem", "localhost", before.key);
+  EXPECT_NE(*certificate_fingerprint(renewed.certificate), *certificate_fingerprint(before.certificate));
+  ASSERT_TRUE(server->change_certificate(renewed).ok());
+  EXPECT_TRUE(get(*server, {.fingerprint = key}).ok());
+  EXPECT_FALSE(get(*server, {.fingerprint = *certificate_fingerprint(before.certificate)}).ok()) << "it has changed";
+  const auto other = authority.issue(folder_.path() / "other.pem", "localhost");
+  ASSERT_TRUE(server->change_certificate(other).ok());
+  EXPECT_FALSE(get(*server, {.fingerprint = key}).ok());
+  const auto both = key + "," + *certificate_fingerprint(other.certificate, Pinned::key);
+  EXPECT_TRUE(get(*server, {.fingerprint = both}).ok()) << "one of several is enough";
+}
+
+TEST_F(TlsTest, AnAuthorityIsTrustedForTheNameThatWasAskedFor) {
+  const TestAuthority authority, stranger;
+  const auto files = authority.issue(folder_.path() / "a.pem", "127.0.0.1");
+  const auto server = serve(files);
+  const auto pin = *certificate_fingerprint(files.certificate, Pinned::authority);
+  EXPECT_EQ(pin.substr(0, 10), "ca-sha256:");
+  const auto answer = get(*server, {.fingerprint = pin});
+  EXPECT_TRUE(answer.ok()) << answer.error().text();
+  ASSERT_TRUE(server->change_certificate(authority.issue(folder_.path() / "b.pem", "127.0.0.1")).ok());
+  EXPECT_TRUE(get(*server, {.fingerprint = pin}).ok()) << "renewed, with another key";
+  ASSERT_TRUE(server->change_certificate(authority.issue(folder_.path() / "c.pem", "10.0.0.1")).ok());
+  EXPECT_FALSE(get(*server, {.fingerprint = pin}).ok()) << "for another machine";
+  ASSERT_TRUE(server->change_certificate(stranger.issue(folder_.path() / "d.pem", "127.0.0.1")).ok());
+  EXPECT_FALSE(get(*server, {.fingerprint = pin}).ok());
+  // One that only shows the authority's certificate, which is no secret, beside its own.
+  ASSERT_TRUE(server->change_certificate(stranger.issue(folder_.path() / "e.pem", "127.0.0.1", {}, &authority)).ok());
+  EXPECT_FALSE(get(*server, {.fingerprint = pin}).ok());
+  EXPECT_EQ(certificate_fingerprint(make("alone").certificate, Pinned::authority).error().kind, ErrorKind::usage);
+}
+
+TEST_F(TlsTest, AFileThatIsNoCertificateChangesNothing) {
+  const auto files = make("a");
+  const auto server = serve(files);
+  EXPECT_FALSE(server->change_certificate({.certificate = folder_.path() / "none", .key = files.key}).ok());
+  EXPECT_TRUE(get(*server, {.fingerprint = *certificate_fingerprint(files.certificate)}).ok());
+}
+
+TEST_F(TlsTest, TellsWhenACertificateEnds) {
+  const auto left = *certificate_end(make("a").certificate) - SystemClock().wall();
+  EXPECT_GT(left, std::chrono::hours(24 * 3600));
+  EXPECT_LT(left, std::chrono::hours(24 * 3700));
+}
+
+TEST_F(TlsTest, WhoWritesHttpIsToldToWriteHttps) {
+  const auto server = serve(make("a"));
+  auto client = HttpClient::create(
+      {.scheme = Url::Scheme::http, .host = "127.0.0.1", .port = port_of(*server), .target = "/"}, {});
+  const auto answer = client.value()->send({});
+  ASSERT_TRUE(answer.ok()) << answer.error().text();
+  EXPECT_EQ(answer->status, 400);
+  EXPECT_THAT(answer->body, HasSubstr("https://"));
 }
 
 TEST_F(TlsTest, NothingIsTrustedByDefault) {
