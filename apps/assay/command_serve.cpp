@@ -22,7 +22,7 @@
 #include "net/listener.h"
 #include "net/own_names.h"
 #include "net/tls.h"
-#include "outlets/command/command.h"
+#include "outlets/command/command_outlet.h"
 #include "outlets/webhook/webhook.h"
 #include "stop_signals.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "leader/hello.h"
-#include "model/node.h"
+#include "model/node_record.h"
 #include "store/cluster_store.h"
 #include "store/series_types.h"
 #include "telemetry/codec/batch.h"

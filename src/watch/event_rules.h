@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "telemetry/reading.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
 

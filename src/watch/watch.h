@@ -10,7 +10,7 @@
 #include "telemetry/reading.h"
 #include "watch/alert_change.h"
 #include "watch/rule_view.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "model/node.h"
+#include "model/node_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
