@@ -12,6 +12,7 @@
 #include "runs/study.h"
 #include "store/local/local_store.h"
 #include "store/memory/run_memory.h"
+#include "store/run_query.h"
 #include "store/run_writer.h"
 
 namespace assay {

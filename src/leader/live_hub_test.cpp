@@ -4,6 +4,7 @@
 #include <set>
 
 #include "leader/leader_fixture.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,7 @@
 #include "model/node_record.h"
 
+#include "model/node_state.h"
+
 namespace assay {
 
 std::string_view name_of(NodeState state) {

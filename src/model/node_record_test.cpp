@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/node_state.h"
+
 namespace assay {
 namespace {
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "watch/rules_reader.h"
 #include "watch/watch_rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "support/generated_page.h"
+#include "watch/rules_reader.h"
 
 namespace assay {
 namespace {
