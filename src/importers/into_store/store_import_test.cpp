@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "model/run.h"
 #include "model/study.h"
 #include "store/memory/run_memory.h"
@@ -27,6 +31,12 @@ ImportedStudy two_runs() {
     imported.study.plan.push_back({.variant = name});
   }
   return imported;
+}
+
+/// Whether a run of that id and name could be added.
+bool add(RunStore& store, const std::string& id) {
+  Run run{.id = id, .name = id};
+  return store.add_run(run).ok();
 }
 
 class StoreImport : public testing::Test {
@@ -58,10 +68,9 @@ TEST_F(StoreImport, RunsAndTheirStudyKnowEachOther) {
 }
 
 TEST_F(StoreImport, WhatFailsHalfWayLeavesNothingOfItselfAndTheRestAsItWas) {
-  Run own{.id = "mine", .name = "mine"};
-  ASSERT_TRUE(store_->add_run(own).ok());
+  ASSERT_TRUE(add(*store_, "mine"));
   auto imported = two_runs();
-  imported.runs[1].run.id = own.id;
+  imported.runs[1].run.id = "mine";
   const auto stored = store_import(*store_, imported);
   ASSERT_FALSE(stored.ok());
   EXPECT_EQ(stored.error().kind, ErrorKind::busy);
