@@ -14,7 +14,9 @@
 #include "base/files.h"
 #include "base/random.h"
 #include "base/units.h"
+#include "model/run.h"
 #include "store/local/local_store.h"
+#include "store/run_query.h"
 #include "store/run_writer.h"
 
 namespace {

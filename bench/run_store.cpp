@@ -12,8 +12,11 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "model/run.h"
+#include "model/study.h"
 #include "store/journal/journal_encoder.h"
 #include "store/local/local_store.h"
+#include "store/run_curves.h"
 
 namespace {
 

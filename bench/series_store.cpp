@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "bytes/chunk.h"
+#include "bytes/point_chunk.h"
 #include "net/url.h"
 #include "recorded_fleet.h"
 #include "store/series/embedded_series_store.h"

@@ -1,10 +1,7 @@
 # Flags shared by every target of the main project, kept in one interface target.
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers need these sloppiness settings to be cached at all. Paths count relative to the checkout, so that a
-  # second checkout finds what the first has compiled.
-  set(launcher ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
-    CCACHE_NOHASHDIR=1 ${CCACHE})
+  set(launcher ${CMAKE_SOURCE_DIR}/scripts/cached_compiler.sh ${CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
 endif()
@@ -50,6 +47,6 @@ endif()
 # Test programs are many and large, and lld links each several times faster.
 include(CheckLinkerFlag)
 check_linker_flag(CXX -fuse-ld=lld ASSAY_HAS_LLD)
-if(ASSAY_SANITIZE AND ASSAY_HAS_LLD)
+if(CMAKE_BUILD_TYPE STREQUAL Debug AND ASSAY_HAS_LLD)
   target_link_options(assay_options INTERFACE -fuse-ld=lld)
 endif()

@@ -2,9 +2,11 @@
 
 #include <memory>
 
+#include "backup/data_folder_copy.h"
 #include "commands.h"
-#include "leader_backup.h"
 #include "leader_place.h"
+#include "leader_stores.h"
+#include "store/local/local_store.h"
 
 namespace assay {
 namespace {
@@ -38,6 +40,13 @@ int run_backup(const Context& context, const BackupOptions& options) {
   }
   if (!context.json && !context.quiet) print(fmt::format("Everything was copied to {}\n", folder.string()));
   return context.succeed({{"folder", folder.string()}});
+}
+
+Result<void> restore(const fs::path& backup, const fs::path& data) {
+  ASSAY_CHECK(restore_data_folder(backup, data));
+  ASSAY_TRY(const auto store, open_local_store(data));
+  const auto indexed = store->reindex();
+  return indexed ? Result<void>{} : Result<void>(indexed.error());
 }
 
 int run_restore(const Context& context, const std::string& backup) {

@@ -13,6 +13,7 @@
 #include "machine/doctor.h"
 #include "run_services.h"
 #include "telemetry/procfs/procfs_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -7,6 +7,7 @@
 #include "leader_place.h"
 #include "net/url.h"
 #include "node_show.h"
+#include "report/text/style.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,9 @@
 #include "base/files.h"
 #include "commands.h"
 #include "exchange/run_series.h"
+#include "store/journal/journal.h"
 #include "store/resolve.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

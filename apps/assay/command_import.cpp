@@ -8,8 +8,9 @@
 #include "base/text.h"
 #include "commands.h"
 #include "import_view.h"
+#include "importers/into_store/store_import.h"
 #include "report/render.h"
-#include "store_import.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

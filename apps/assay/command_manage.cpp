@@ -8,7 +8,10 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "commands.h"
+#include "model/run.h"
 #include "store/resolve.h"
+#include "store/run_query.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

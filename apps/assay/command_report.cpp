@@ -13,6 +13,7 @@
 #include "report/chart/svg.h"
 #include "report/chart/text_chart.h"
 #include "report_output.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -11,6 +11,7 @@
 #include "report/text/table.h"
 #include "run_view.h"
 #include "store/resolve.h"
+#include "store/run_query.h"
 
 namespace assay {
 namespace {

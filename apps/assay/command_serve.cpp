@@ -15,16 +15,17 @@
 #include "commands.h"
 #include "http/leader_router.h"
 #include "leader/leader.h"
-#include "leader_backup.h"
 #include "leader_place.h"
 #include "leader_stores.h"
 #include "net/http_server.h"
 #include "net/listener.h"
 #include "net/own_names.h"
 #include "net/tls.h"
-#include "outlets/command/command.h"
+#include "outlets/command/command_outlet.h"
 #include "outlets/webhook/webhook.h"
+#include "report/text/style.h"
 #include "stop_signals.h"
+#include "watch/rules_reader.h"
 
 namespace assay {
 namespace {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "report/text/style.h"
 #include "run_services.h"
 #include "spec/spec.h"
 

@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "client/leader_runs.h"
 #include "leader_place.h"
+#include "report/text/style.h"
 #include "runs/judge.h"
 #include "store/local/local_store.h"
 

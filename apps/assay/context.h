@@ -9,10 +9,11 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "report/text/style.h"
-#include "store/run_store.h"
 
 namespace assay {
+
+class RunStore;
+struct TerminalStyle;
 
 /// Which leader the user means, and how to be believed there.
 struct LeaderChoice {

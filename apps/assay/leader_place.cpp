@@ -5,6 +5,7 @@
 #include "access/secrets.h"
 #include "base/text.h"
 #include "net/url.h"
+#include "report/text/style.h"
 
 namespace assay {
 namespace {

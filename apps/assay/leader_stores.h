@@ -24,4 +24,7 @@ class LeaderData {
   std::unique_ptr<RunStore> runs_;
 };
 
+/// Copies a data folder, with what its leader keeps, into a new or empty folder; see `copy_data_folder`.
+Result<void> back_up(const fs::path& data, LeaderData& leader, const fs::path& folder);
+
 }  // namespace assay

@@ -1,6 +1,6 @@
 #include "data/cifar10.h"
 
-#include "data/test_support.h"
+#include "data/dataset_fixture.h"
 
 namespace assay::engine {
 namespace {

@@ -1,10 +1,10 @@
 #include "data/dataset.h"
 
+#include "data/dataset_fixture.h"
 #include "data/describe.h"
 #include "data/spiral.h"
 #include "data/synthetic_images.h"
 #include "data/synthetic_tokens.h"
-#include "data/test_support.h"
 
 namespace assay::engine {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
+#include "data/dataset_fixture.h"
 #include "data/spiral.h"
 #include "data/synthetic_tokens.h"
-#include "data/test_support.h"
 
 namespace assay::engine {
 namespace {

@@ -7,9 +7,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "data/dataset_fixture.h"
 #include "data/markov_text.h"
 #include "data/synthetic_images.h"
-#include "data/test_support.h"
 
 namespace assay::engine {
 namespace {

@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "data/dataset.h"
-#include "data/test_support.h"
+#include "data/dataset_fixture.h"
 #include "formats/train_spec.h"
 
 namespace assay::engine {

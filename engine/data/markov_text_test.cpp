@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "data/test_support.h"
+#include "data/dataset_fixture.h"
 
 namespace assay::engine {
 namespace {

@@ -1,8 +1,8 @@
 #include "data/masked_tokens.h"
 
+#include "data/dataset_fixture.h"
 #include "data/markov_text.h"
 #include "data/synthetic_tokens.h"
-#include "data/test_support.h"
 
 namespace assay::engine {
 namespace {

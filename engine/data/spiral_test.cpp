@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "data/test_support.h"
+#include "data/dataset_fixture.h"
 
 namespace assay::engine {
 namespace {

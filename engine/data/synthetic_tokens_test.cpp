@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/test_support.h"
+#include "data/dataset_fixture.h"
 
 namespace assay::engine {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "data/test_support.h"
+#include "data/dataset_fixture.h"
 
 namespace assay::engine {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "formats/test_support.h"
+#include "formats/scratch_fixture.h"
 #include "support/source_tree.h"
 
 namespace assay::engine {

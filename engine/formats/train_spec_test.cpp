@@ -6,7 +6,7 @@
 #include <boost/json/parse.hpp>
 #include <string>
 
-#include "formats/test_support.h"
+#include "formats/scratch_fixture.h"
 
 namespace assay::engine {
 namespace {

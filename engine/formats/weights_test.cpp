@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/test_support.h"
+#include "formats/scratch_fixture.h"
 
 namespace assay::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-#include "agent/leader_fixture.h"
+#include "agent/fake_leader_fixture.h"
 #include "launch/local/local_launcher.h"
 #include "store/memory/run_memory.h"
 #include "telemetry/replay/recording.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "agent/leader_fixture.h"
+#include "agent/fake_leader_fixture.h"
 #include "base/files.h"
 
 namespace assay {

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "net/url.h"
+#include "store/run_query.h"
 
 namespace assay {
 

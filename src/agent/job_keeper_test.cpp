@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/leader_fixture.h"
+#include "agent/fake_leader_fixture.h"
 #include "agent/troubled_store_fixture.h"
 #include "api/run_json.h"
 #include "base/files.h"
@@ -12,6 +12,7 @@
 #include "runs/study.h"
 #include "store/local/local_store.h"
 #include "store/memory/run_memory.h"
+#include "store/run_query.h"
 #include "store/run_writer.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 
 #include "access/secrets.h"
-#include "agent/leader_fixture.h"
+#include "agent/fake_leader_fixture.h"
 
 namespace assay {
 namespace {

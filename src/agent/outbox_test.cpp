@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "agent/leader_fixture.h"
+#include "agent/fake_leader_fixture.h"
 
 namespace assay {
 namespace {

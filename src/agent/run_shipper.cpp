@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/byte_stream.h"
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/log.h"
 #include "bytes/frame.h"
+#include "model/run.h"
 #include "store/journal/journal_reader.h"
 
 namespace assay {

@@ -11,6 +11,7 @@
 #include "agent/pauses.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "model/run.h"
 #include "store/run_store.h"
 
 namespace assay {

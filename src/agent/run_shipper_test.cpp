@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "agent/troubled_store_fixture.h"
+#include "model/run.h"
 #include "net/raw_connection.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"

@@ -5,6 +5,11 @@
 #include <mutex>
 #include <string>
 
+#include "base/byte_stream.h"
+#include "model/run.h"
+#include "model/study.h"
+#include "store/run_curves.h"
+#include "store/run_query.h"
 #include "store/run_store.h"
 
 namespace assay {

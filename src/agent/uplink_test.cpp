@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/leader_fixture.h"
+#include "agent/fake_leader_fixture.h"
 #include "base/ids.h"
 
 namespace assay {

@@ -7,6 +7,7 @@
 
 #include "analysis/intervals.h"
 #include "analysis/recommendation.h"
+#include "analysis/statistics.h"
 #include "base/assert.h"
 
 namespace assay {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "analysis/statistics.h"
 #include "base/portable_math.h"
 
 namespace assay {

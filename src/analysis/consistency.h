@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/causes.h"
-#include "analysis/statistics.h"
+#include "analysis/interval.h"
 
 namespace assay {
 

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include "analysis/statistics.h"
+
 namespace assay {
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/statistics.h"
+#include "analysis/summary.h"
 
 namespace assay {
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analysis/distributions.h"
+#include "analysis/statistics.h"
 #include "base/portable_math.h"
 
 namespace assay {

@@ -4,6 +4,7 @@
 
 #include "analysis/ablation.h"
 #include "analysis/intervals.h"
+#include "analysis/statistics.h"
 
 namespace assay {
 namespace {

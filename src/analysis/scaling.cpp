@@ -8,6 +8,7 @@
 
 #include "analysis/intervals.h"
 #include "analysis/scaling_checks.h"
+#include "analysis/statistics.h"
 
 namespace assay {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/interval.h"
 #include "analysis/scaling_fit.h"
-#include "analysis/statistics.h"
 
 namespace assay {
 

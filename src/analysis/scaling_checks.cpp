@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/significance.h"
+#include "analysis/statistics.h"
 
 namespace assay {
 namespace {

@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "analysis/statistics.h"
 #include "base/portable_math.h"
 #include "base/random.h"
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "analysis/statistics.h"
+#include "analysis/interval.h"
 
 namespace assay {
 

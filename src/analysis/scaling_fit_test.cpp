@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/statistics.h"
 #include "base/random.h"
 
 namespace assay {

@@ -8,6 +8,7 @@
 #include "analysis/distributions.h"
 #include "analysis/intervals.h"
 #include "analysis/nan.h"
+#include "analysis/statistics.h"
 #include "base/portable_math.h"
 
 namespace assay {

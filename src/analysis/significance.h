@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/statistics.h"
+#include "analysis/interval.h"
+#include "analysis/summary.h"
 
 namespace assay {
 

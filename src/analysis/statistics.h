@@ -4,20 +4,13 @@
 #include <span>
 #include <vector>
 
+#include "analysis/summary.h"
+
 namespace assay {
 
 // Figures that describe one set of numbers. Pure functions of finite numbers, in any order; the same numbers in the
 // same order give the same bits. What is not defined (the mean of nothing, the variance of one number) is NaN, and so
 // is the result wherever an input is NaN.
-
-/// A range that holds the true value with probability `confidence`.
-struct Interval {
-  double low = 0;
-  double high = 0;
-  double confidence = 0.95;
-  bool contains(double value) const { return low <= value && value <= high; }
-  bool operator==(const Interval&) const = default;
-};
 
 /// Turns the median absolute deviation of normal numbers into their standard deviation.
 constexpr double kMadToSigma = 1.4826;
@@ -43,21 +36,7 @@ double percentile_interpolated(std::span<const double> values, double p);
 /// The values that are neither NaN nor infinite, in their order.
 std::vector<double> finite_values(std::span<const double> values);
 
-/// The usual figures at once. Non-finite values are counted and left out.
-struct Summary {
-  std::size_t count = 0;  ///< of finite values
-  std::size_t non_finite = 0;
-  double mean = 0;
-  double standard_deviation = 0;
-  double coefficient_of_variation = 0;
-  double min = 0;
-  double p50 = 0;  ///< as by percentiles_nearest; so are the others
-  double p90 = 0;
-  double p95 = 0;
-  double p99 = 0;
-  double p999 = 0;
-  double max = 0;
-};
+/// Non-finite values are counted and left out.
 Summary summarise(std::span<const double> values);
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/intervals.h"
+#include "analysis/statistics.h"
 
 namespace assay {
 namespace {

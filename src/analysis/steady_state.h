@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "analysis/statistics.h"
+#include "analysis/interval.h"
 
 namespace assay {
 

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "analysis/statistics.h"
 #include "base/random.h"
 
 namespace assay {

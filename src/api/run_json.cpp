@@ -3,6 +3,10 @@
 #include <array>
 #include <limits>
 
+#include "model/run_state.h"
+#include "store/run_curves.h"
+#include "store/run_query.h"
+
 namespace assay {
 namespace {
 

@@ -6,6 +6,8 @@
 
 namespace assay {
 
+struct RunRow;
+
 // Values of the API about runs. `…_from_json` reads what `to_json` wrote; errors are `bad_file` and name the field.
 // Times that programs compare are nanoseconds since the Unix epoch.
 

@@ -154,15 +154,6 @@ bool contains(std::span<const std::string_view> list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-std::string join(std::span<const std::string> parts, std::string_view separator) {
-  std::string text;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i) text += separator;
-    text += parts[i];
-  }
-  return text;
-}
-
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& character : lower) {

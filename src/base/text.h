@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -13,7 +14,17 @@ namespace assay {
 std::string_view trim(std::string_view text);
 /// Every part, empty ones included: n separators give n + 1 parts. The parts point into `text`.
 std::vector<std::string_view> split(std::string_view text, char separator);
-std::string join(std::span<const std::string> parts, std::string_view separator);
+/// Of a list, a set or an array of texts: "a, b, c".
+template <typename Texts>
+std::string join(const Texts& parts, std::string_view separator) {
+  std::string text;
+  bool first = true;
+  for (const std::string_view part : parts) {
+    if (!std::exchange(first, false)) text += separator;
+    text += part;
+  }
+  return text;
+}
 bool contains(std::span<const std::string_view> list, std::string_view word);
 /// ASCII letters only.
 std::string lower_case(std::string_view text);

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string>
+#include <vector>
+
 namespace assay {
 namespace {
 
@@ -23,9 +27,9 @@ TEST(Text, SplitKeepsEmptyParts) {
 }
 
 TEST(Text, JoinPutsTheSeparatorBetween) {
-  const std::vector<std::string> parts = {"a", "", "c"};
-  EXPECT_EQ(join(parts, ", "), "a, , c");
-  EXPECT_EQ(join({}, ", "), "");
+  EXPECT_EQ(join(std::vector<std::string>{"a", "", "c"}, ", "), "a, , c");
+  EXPECT_EQ(join(std::set<std::string_view>{"b", "a"}, " | "), "a | b");
+  EXPECT_EQ(join(std::vector<std::string>{}, ", "), "");
 }
 
 TEST(Text, LowerCaseLeavesOtherAlphabetsAlone) { EXPECT_EQ(lower_case("GPUh Ä_9"), "gpuh Ä_9"); }

@@ -8,6 +8,10 @@
 
 #include "api/run_json.h"
 #include "base/hash.h"
+#include "model/run.h"
+#include "model/study.h"
+#include "store/run_curves.h"
+#include "store/run_query.h"
 
 namespace assay {
 namespace {

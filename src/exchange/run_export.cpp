@@ -78,7 +78,8 @@ Result<SeriesWithPoints> series_from(const json::value& value) {
 }
 
 void append_list(std::string& out, std::string_view key, const std::vector<std::size_t>& places) {
-  if (!places.empty()) fmt::format_to(std::back_inserter(out), ",\"{}\":[{}]", key, fmt::join(places, ","));
+  if (!places.empty())
+    fmt::format_to(std::back_inserter(out), ",\"{}\":{}", key, json::serialize(json::value_from(places)));
 }
 
 void append_series_json(std::string& out, const SeriesWithPoints& series) {

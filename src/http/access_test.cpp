@@ -1,6 +1,7 @@
 #include <fstream>
 
 #include "http/http_fixture.h"
+#include "model/run.h"
 
 namespace assay {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "http/http_fixture.h"
 #include "model/run.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,7 @@
 #include "http/api_check.h"
 #include "http/api_routes.h"
 #include "leader/readable.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,8 @@
 #include "http/http_fixture.h"
 #include "http/series_answer.h"
 
+#include "telemetry/reading.h"
+
 namespace assay {
 namespace {
 

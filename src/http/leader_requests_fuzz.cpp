@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "http/leader_router.h"
 #include "leader/hello.h"
+#include "model/run.h"
 #include "net/response_stream.h"
 #include "store/memory/cluster_memory.h"
 #include "store/memory/run_memory.h"

@@ -3,10 +3,15 @@
 #include <charconv>
 
 #include "api/run_json.h"
+#include "base/byte_stream.h"
 #include "base/hash.h"
 #include "bytes/frame.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"
+#include "model/run.h"
+#include "model/study.h"
+#include "store/run_curves.h"
+#include "store/run_query.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "http/api_routes.h"
+#include "model/study.h"
 #include "redact/redact.h"
 #include "spec/spec.h"
 

@@ -16,10 +16,11 @@
 #include "leader/outlets.h"
 #include "model/alert.h"
 #include "store/cluster_store.h"
-#include "telemetry/reading.h"
 #include "watch/watch.h"
 
 namespace assay {
+
+struct TelemetryEvent;
 
 /// Looks at the cluster by the rules, keeps the alerts that come of it, and tells the outside. Any thread.
 class AlertDesk {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "leader/leader_fixture.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

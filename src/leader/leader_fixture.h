@@ -14,6 +14,7 @@
 #include "store/memory/run_memory.h"
 #include "store/memory/series_memory.h"
 #include "telemetry/codec/batch.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "leader/leader_fixture.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

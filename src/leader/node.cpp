@@ -7,6 +7,9 @@
 #include <limits>
 #include <set>
 
+#include "store/cluster_store.h"
+#include "telemetry/codec/batch.h"
+
 namespace assay {
 namespace {
 

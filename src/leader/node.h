@@ -14,13 +14,17 @@
 
 #include "base/clock.h"
 #include "leader/hello.h"
-#include "model/node.h"
-#include "store/cluster_store.h"
+#include "model/node_record.h"
+#include "model/node_state.h"
 #include "store/series_types.h"
-#include "telemetry/codec/batch.h"
+#include "telemetry/devices.h"
 #include "watch/rule_view.h"
 
 namespace assay {
+
+struct Batch;
+struct ClusterEvent;
+struct SeriesName;
 
 /// The newest value of one series of a node.
 struct LiveValue {

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "telemetry/codec/batch.h"
 
 namespace assay {
 namespace {

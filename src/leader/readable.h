@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
-#include "telemetry/codec/batch.h"
-
 namespace assay {
+
+struct Batch;
 
 /// At most `limit` bytes from the start of UTF-8 text, cut between two characters: half a character would make
 /// everything unreadable that it is written into.

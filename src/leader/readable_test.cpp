@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "telemetry/codec/batch.h"
+
 namespace assay {
 namespace {
 

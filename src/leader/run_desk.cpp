@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "runs/study.h"
 #include "spec/spec.h"
+#include "store/run_query.h"
 
 namespace assay {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "leader/node_registry.h"
+#include "model/run.h"
 #include "model/study.h"
 #include "net/response_stream.h"
 #include "store/cluster_store.h"

@@ -1,7 +1,11 @@
 #include "leader/run_desk.h"
 
 #include "leader/leader_fixture.h"
+#include "model/run.h"
+#include "model/study.h"
 #include "store/journal/journal_encoder.h"
+#include "store/run_query.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

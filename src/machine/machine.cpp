@@ -32,7 +32,7 @@ void inspect_system(const MachineView& view, Provenance& provenance) {
   provenance.memory_bytes = memory_from(view.text("/proc/meminfo")).total.value_or(0);
   const auto found = governors(view);
   const std::set<std::string> distinct(found.begin(), found.end());
-  provenance.cpu_governor = join(std::vector<std::string>(distinct.begin(), distinct.end()), ", ");
+  provenance.cpu_governor = join(distinct, ", ");
 }
 
 void inspect_gpus(const MachineView& view, Provenance& provenance) {

@@ -7,12 +7,9 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/alert_severity.h"
 
 namespace assay {
-
-enum class AlertSeverity { info, warning, critical };
-std::string_view name_of(AlertSeverity severity);
-std::optional<AlertSeverity> severity_from(std::string_view name);
 
 enum class AlertState { open, resolved };
 std::string_view name_of(AlertState state);

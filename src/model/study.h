@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "model/run.h"
+#include "model/flag.h"
 
 namespace assay {
 

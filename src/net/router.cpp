@@ -108,7 +108,7 @@ std::string Router::allowed_methods(const std::vector<std::string>& segments) co
   }
   if (methods.empty()) return "";
   methods.insert("OPTIONS");
-  return join(std::vector<std::string>(methods.begin(), methods.end()), ", ");
+  return join(methods, ", ");
 }
 
 Router::Match Router::match(std::string_view method, const RequestTarget& target) const {

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "report/chart/chart.h"
-#include "report/text/table.h"
+#include "report/text/align.h"
 
 namespace assay {
 

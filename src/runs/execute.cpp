@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "base/byte_stream.h"
 #include "base/files.h"
 #include "base/ids.h"
 #include "base/log.h"

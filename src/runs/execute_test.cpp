@@ -10,6 +10,7 @@
 #include "launch/fake_launcher.h"
 #include "launch/local/local_launcher.h"
 #include "store/local/local_store.h"
+#include "store/run_query.h"
 
 namespace assay {
 namespace {

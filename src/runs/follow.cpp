@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

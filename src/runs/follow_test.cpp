@@ -7,6 +7,7 @@
 #include "base/spawn.h"
 #include "launch/fake_launcher.h"
 #include "support/collecting_writer.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/metric.h"
 #include "redact/redact.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

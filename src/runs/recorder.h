@@ -16,9 +16,10 @@
 #include "runs/text_metrics.h"
 #include "runs/text_steps.h"
 #include "store/run_writer.h"
-#include "telemetry/reading.h"
 
 namespace assay {
+
+struct Reading;
 
 /// More metrics than this are surely a mistake (a step number in the name), and each costs memory.
 inline constexpr std::size_t kMostMetrics = 2000;

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "model/study.h"
 #include "runs/null_workload.h"
 #include "spec/spec.h"
 

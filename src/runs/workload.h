@@ -6,10 +6,11 @@
 
 #include "base/result.h"
 #include "launch/launcher.h"
-#include "model/study.h"
 #include "runs/text_metrics.h"
 
 namespace assay {
+
+struct PlannedRun;
 
 /// The programs that workloads are made of.
 struct Programs {

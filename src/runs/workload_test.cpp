@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/files.h"
+#include "model/study.h"
 
 namespace assay {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "model/study.h"
 #include "spec/complete.h"
 #include "spec/configurations.h"
 #include "spec/placeholders.h"

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "model/study.h"
 #include "spec/placeholders.h"
 #include "spec/spec.h"
 

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "model/study.h"
 #include "spec/setting.h"
 #include "spec/spec.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "model/study.h"
 #include "spec/numbers.h"
 #include "spec/setting.h"
 #include "spec/spec.h"

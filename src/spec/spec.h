@@ -9,10 +9,11 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "model/study.h"
 #include "spec/diagnostic.h"
 
 namespace assay {
+
+struct PlannedRun;
 
 enum class SpecKind { train, serve, node, command, null };
 std::string_view name_of(SpecKind kind);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "model/study.h"
 #include "spec/spec.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "model/alert.h"
-#include "model/node.h"
+#include "model/node_record.h"
 
 namespace assay {
 

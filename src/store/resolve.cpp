@@ -7,6 +7,10 @@
 #include <optional>
 
 #include "base/text.h"
+#include "model/run.h"
+#include "model/study.h"
+#include "store/run_query.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

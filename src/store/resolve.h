@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/run_store.h"
 
 namespace assay {
+
+class RunStore;
+struct Condition;
 
 // How people name runs and studies on the command line:
 //

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "model/run.h"
+#include "model/study.h"
 #include "store/local/local_store.h"
 #include "store/run_writer.h"
 

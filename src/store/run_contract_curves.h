@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "store/run_contract_fixture.h"
+#include "store/run_curves.h"
 
 namespace assay {
 

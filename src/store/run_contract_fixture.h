@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/run.h"
+#include "model/study.h"
 #include "store/journal/journal_recording.h"
+#include "store/run_query.h"
 #include "store/run_store.h"
 #include "store/run_writer.h"
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "store/journal/journal.h"
+
 namespace assay {
 namespace {
 

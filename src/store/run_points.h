@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/journal/journal.h"
 #include "store/run_curves.h"
 #include "store/run_store.h"
 

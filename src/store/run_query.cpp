@@ -9,6 +9,7 @@
 #include "base/age.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "model/run.h"
 
 namespace assay {
 namespace {

@@ -9,9 +9,11 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "model/run.h"
+#include "model/run_state.h"
 
 namespace assay {
+
+struct Run;
 
 /// What a field of a run is compared by.
 enum class RunFieldKind {

@@ -1,5 +1,7 @@
 #include "store/run_store.h"
 
+#include "base/byte_stream.h"
+#include "store/journal/journal_reader.h"
 #include "store/journal/salvage.h"
 
 namespace assay {

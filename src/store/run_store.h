@@ -9,17 +9,22 @@
 #include <string_view>
 #include <vector>
 
-#include "base/byte_stream.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "model/run.h"
-#include "model/study.h"
-#include "store/journal/journal.h"
-#include "store/journal/journal_reader.h"
-#include "store/run_curves.h"
-#include "store/run_query.h"
+#include "store/journal/journal_owner.h"
 
 namespace assay {
+
+// Whoever only hands a store on need not be compiled again when one of these changes; whoever calls it includes what it
+// asks for.
+class ByteSource;
+class JournalVisitor;
+struct CurveQuestion;
+struct Run;
+struct RunCurve;
+struct RunPage;
+struct RunQuery;
+struct Study;
 
 /// The right to record a run and to change its state. Whoever takes a run after somebody else has a higher epoch, and
 /// from then on the earlier owner is refused, whatever it still believes.

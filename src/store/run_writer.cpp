@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "model/run.h"
+#include "store/journal/journal_encoder.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -6,10 +6,16 @@
 #include <string_view>
 #include <vector>
 
-#include "store/journal/journal_encoder.h"
-#include "store/run_store.h"
+#include "base/clock.h"
+#include "base/result.h"
+#include "store/journal/journal.h"
 
 namespace assay {
+
+class RunStore;
+struct Lease;
+struct Run;
+struct SeriesSummary;
 
 /// Records one run while it happens. One thread at a time.
 ///

@@ -4,9 +4,10 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "telemetry/reading.h"
 
 namespace assay {
+
+struct Reading;
 
 /// Where telemetry comes from: /proc, NVML, a recording. New sources go into a folder of their own beside this file.
 class MetricSource {
@@ -19,7 +20,7 @@ class MetricSource {
   virtual Result<Reading> read(SteadyTime deadline) = 0;
   /// Like `read`, with the fields that are too costly for every reading (total energy, throttle time): for the edges
   /// of a run, whose difference they are.
-  virtual Result<Reading> read_everything(SteadyTime deadline) { return read(deadline); }
+  virtual Result<Reading> read_everything(SteadyTime deadline);
 };
 
 }  // namespace assay

@@ -8,7 +8,9 @@
 #include <set>
 #include <string>
 
+#include "model/series.h"
 #include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "model/series.h"
+#include "telemetry/devices.h"
+#include "telemetry/telemetry_event.h"
 
 namespace assay {
 
@@ -18,31 +17,6 @@ struct Sample {
   SeriesKey key;  ///< "host.cpu_util"; labels tell several devices apart: {"device": "nvme0n1"}
   std::string unit;
   double value = 0;
-};
-
-/// Something that happened, as opposed to a value that is. The kinds are listed in src/telemetry/README.md.
-struct TelemetryEvent {
-  WallTime time;
-  std::string kind;                      ///< "xid", "ecc", "throttle", "gpu_lost", "source_failing", …
-  std::string about;                     ///< a GPU's UUID, a source's name
-  std::string message;                   ///< for people, without a final full stop
-  std::map<std::string, double> values;  ///< {"xid": 79}
-  bool operator==(const TelemetryEvent&) const = default;
-};
-
-/// A device that samples are about, and what does not change while it runs.
-struct DeviceFacts {
-  std::string id;                            ///< the UUID of a GPU: the value of the label `gpu`
-  std::map<std::string, std::string> facts;  ///< {"name": "NVIDIA H200", "driver": "570.124.06"}
-  bool operator==(const DeviceFacts&) const = default;
-};
-
-/// A process that uses a GPU.
-struct GpuProcess {
-  std::string gpu;                           ///< UUID
-  std::int64_t pid = 0;                      ///< in the sensor's PID namespace
-  std::optional<std::int64_t> memory_bytes;  ///< absent where the driver does not say
-  bool operator==(const GpuProcess&) const = default;
 };
 
 struct Reading {

@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "telemetry/reading.h"
+
 namespace assay {
 namespace {
 

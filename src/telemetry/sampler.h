@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "telemetry/metric_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 

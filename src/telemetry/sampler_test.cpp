@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "telemetry/reading.h"
+
 namespace assay {
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include "model/alert.h"
 #include "watch/alert_change.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
 

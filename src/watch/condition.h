@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/clock.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
 

@@ -1,5 +1,6 @@
 #include "watch/event_rules.h"
 
+#include "telemetry/telemetry_event.h"
 #include "watch/xid_catalogue.h"
 
 namespace assay {

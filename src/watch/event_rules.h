@@ -2,10 +2,11 @@
 
 #include <optional>
 
-#include "telemetry/reading.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
+
+struct TelemetryEvent;
 
 /// What an event means for the alerts: which rule, and whether it raises or ends one.
 struct EventMeaning {

@@ -8,8 +8,8 @@
 #include "watch/condition.h"
 #include "watch/gpu_track.h"
 #include "watch/rule_view.h"
-#include "watch/rules.h"
 #include "watch/steady_rise.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "model/node.h"
+#include "model/node_state.h"
 
 namespace assay {
 

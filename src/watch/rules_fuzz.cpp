@@ -4,7 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "watch/rules.h"
+#include "watch/rules_reader.h"
+#include "watch/watch_rules.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -7,7 +7,8 @@
 #include "spec/numbers.h"
 #include "spec/value.h"
 #include "spec/yaml_tree.h"
-#include "watch/rules.h"
+#include "watch/rules_reader.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/units.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 #include "watch/xid_catalogue.h"
 
 namespace assay {
@@ -25,7 +25,7 @@ std::string standard_row(const RuleInfo& info) {
 constexpr std::string_view kHead = R"(# Rules of the watch
 
 What the leader watches for, and when it raises and resolves an alert. This page is made from the table of rules in
-src/watch/rules.cpp.
+src/watch/watch_rules.cpp.
 
 A value must be beyond its level for the whole of *for* before an alert is raised, and on the good side of *clear* for
 the whole of *clear for* before it is resolved; after that the rule is silent about the same thing for another *clear

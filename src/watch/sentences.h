@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "watch/rule_view.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
 

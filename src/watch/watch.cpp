@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "telemetry/telemetry_event.h"
 #include "watch/alert_board.h"
 #include "watch/event_rules.h"
 #include "watch/node_track.h"

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "model/alert.h"
-#include "telemetry/reading.h"
 #include "watch/alert_change.h"
 #include "watch/rule_view.h"
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 namespace assay {
+
+struct TelemetryEvent;
 
 /// Applies the rules to a cluster, look after look, some seconds apart. Pure logic: no clock, no files, no threads;
 /// one caller at a time. A look at a thousand nodes of eight GPUs takes a few milliseconds; about 1 KiB is kept of

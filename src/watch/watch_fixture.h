@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "telemetry/telemetry_event.h"
 #include "watch/watch.h"
 
 namespace assay {

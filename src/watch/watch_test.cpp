@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "telemetry/telemetry_event.h"
 #include "watch/watch_fixture.h"
 
 namespace assay {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "model/run.h"
+#include "model/series_summary.h"
 #include "store/run_writer.h"
 
 namespace assay {

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "importers/text/named_text.h"
-#include "model/run.h"
+#include "model/flag.h"
 
 namespace assay {
 

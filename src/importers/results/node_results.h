@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "importers/text/figure.h"
 #include "importers/text/named_text.h"
-#include "model/run.h"
+#include "model/flag.h"
 
 namespace assay {
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "importers/text/figure.h"
-#include "model/run.h"
+#include "model/flag.h"
 
 namespace assay {
 

@@ -71,8 +71,7 @@ void add_if_different(FigureTable& table, const std::string& name, const std::ve
   if (std::all_of(values.begin(), values.end(), [&](const auto& set) { return set == values.front(); })) return;
   std::vector<Figure> row = {Figure(name)};
   for (const auto& set : values)
-    row.emplace_back(set.empty() ? "unset" : fmt::format("{}", fmt::join(set, " | ")),
-                     set == values.front() ? Tone::plain : Tone::strong);
+    row.emplace_back(set.empty() ? "unset" : join(set, " | "), set == values.front() ? Tone::plain : Tone::strong);
   table.rows.push_back(std::move(row));
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/inference.h"
 #include "analysis/scaling_checks.h"
+#include "analysis/statistics.h"
 #include "base/text.h"
 #include "model/metric.h"
 #include "report/build/figures.h"

@@ -5,6 +5,7 @@
 
 #include "analysis/cost.h"
 #include "analysis/statistics.h"
+#include "base/text.h"
 #include "report/build/baseline.h"
 #include "report/build/figures.h"
 #include "report/build/sections.h"
@@ -107,7 +108,7 @@ FigureTable money_table(const std::vector<ArmCost>& costs, const ArmCost& baseli
   table.notes.push_back(
       fmt::format("Price: {}. A run is paid for from its start to its end, start-up and evaluations "
                   "included; samples and tokens are priced at their steady rate.",
-                  fmt::join(prices, ", ")));
+                  join(prices, ", ")));
   if (options.production_samples) {
     table.notes.push_back(fmt::format("Production job: {:.0f} samples on {} node{}.", *options.production_samples,
                                       options.production_nodes, options.production_nodes == 1 ? "" : "s"));

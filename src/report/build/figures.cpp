@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 

@@ -7,7 +7,7 @@
 
 #include "analysis/cost.h"
 #include "analysis/significance.h"
-#include "model/run.h"
+#include "model/run_state.h"
 #include "report/document.h"
 
 namespace assay {

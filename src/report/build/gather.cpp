@@ -10,7 +10,9 @@
 #include "base/text.h"
 #include "report/build/baseline.h"
 #include "report/build/goals.h"
+#include "store/journal/journal.h"
 #include "store/resolve.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -8,9 +8,10 @@
 
 #include "base/result.h"
 #include "report/build/recorded.h"
-#include "store/run_store.h"
 
 namespace assay {
+
+class RunStore;
 
 /// What a reference on the command line stands for: a study (`study:REF`, its id or its name) or runs (see
 /// store/resolve.h).

@@ -285,8 +285,7 @@ void look_at_environments(const Answers& answers, Issues& issues) {
       if (auto value = fact.of(one.run.provenance); !value.empty()) values.insert(std::move(value));
     }
     if (values.size() > 1)
-      issues.add("mixed_environment", "", fmt::format("Runs differ in their {}.", fact.name),
-                 fmt::format("{}", fmt::join(values, " | ")));
+      issues.add("mixed_environment", "", fmt::format("Runs differ in their {}.", fact.name), join(values, " | "));
   }
 }
 

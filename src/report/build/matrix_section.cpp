@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/scaling_checks.h"
+#include "analysis/statistics.h"
 #include "base/text.h"
 #include "model/metric.h"
 #include "report/build/figures.h"

@@ -85,7 +85,7 @@ std::optional<Section> method_section(const Answers& answers) {
   for (const auto& one : input.runs) {
     if (!one.run.provenance.assay_version.empty()) versions.insert(one.run.provenance.assay_version);
   }
-  add("Recorded by", versions.empty() ? "imported" : fmt::format("assay {}", fmt::join(versions, ", ")));
+  add("Recorded by", versions.empty() ? "imported" : "assay " + join(versions, ", "));
   return Section{.blocks = {std::move(facts)}, .in_terminal = false};
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "analysis/recommendation.h"
+#include "analysis/statistics.h"
 #include "base/text.h"
 #include "model/metric.h"
 #include "report/build/baseline.h"

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/statistics.h"
 #include "base/json.h"
 #include "base/text.h"
 

@@ -65,7 +65,7 @@ std::string subtitle_of(const ReportInput& input) {
   std::vector<std::string> parts;
   if (input.study) parts.push_back("study " + input.study->id);
   parts.push_back(
-      fmt::format("{} run{} of kind {}", input.runs.size(), input.runs.size() == 1 ? "" : "s", fmt::join(kinds, ", ")));
+      fmt::format("{} run{} of kind {}", input.runs.size(), input.runs.size() == 1 ? "" : "s", join(kinds, ", ")));
   if (!where.empty()) parts.push_back(where);
   if (last != WallTime{}) parts.push_back("last data of " + iso8601(last));
   return join(parts, " · ");

@@ -3,11 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "report/text/align.h"
 #include "report/text/style.h"
 
 namespace assay {
-
-enum class Align { left, right };
 
 struct Column {
   std::string title;

@@ -1,7 +1,8 @@
 #include "store/cluster/rows.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "base/text.h"
 
 namespace assay {
 
@@ -21,7 +22,7 @@ std::map<std::string, double> values_in(std::string_view text) {
   return values;
 }
 
-std::string selected(const RowTable& table) { return fmt::format("{}, revision", fmt::join(table.columns, ", ")); }
+std::string selected(const RowTable& table) { return join(table.columns, ", ") + ", revision"; }
 
 Result<Statement> prepare_put(Database& database, const RowTable& table, Revision expected) {
   std::string places;

@@ -11,6 +11,9 @@ namespace assay {
 
 enum class OutputStream : std::uint8_t { out, error };
 
+/// Names a series inside one journal.
+using SeriesHandle = std::uint32_t;
+
 /// Receives the content of a journal in the order in which it was written.
 class JournalVisitor {
  public:

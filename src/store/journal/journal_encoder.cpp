@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bytes/chunk.h"
+#include "bytes/point_chunk.h"
 #include "bytes/varint.h"
 #include "store/journal/journal_frames.h"
 

@@ -9,14 +9,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/run.h"
+#include "model/series_summary.h"
 #include "store/journal/journal.h"
 #include "store/journal/series_tally.h"
 
 namespace assay {
-
-/// Names a series inside one journal.
-using SeriesHandle = std::uint32_t;
 
 /// Turns what a run records into the frames of a journal (journal_frames.h). It writes nothing anywhere: whoever has it
 /// takes the frames from time to time. One thread.

@@ -6,10 +6,12 @@
 #include <unordered_map>
 
 #include "base/result.h"
-#include "bytes/frame.h"
 #include "store/journal/journal.h"
+#include "store/journal/journal_owner.h"
 
 namespace assay {
+
+struct FrameView;
 
 /// The bytes of one journal, wherever they are.
 class JournalBytes {
@@ -33,13 +35,6 @@ class JournalInMemory final : public JournalBytes {
 
  private:
   const std::string& bytes_;
-};
-
-/// What is known of the process that writes a journal; decides what an unfinished end means.
-enum class JournalOwner {
-  live,      ///< a frame that is not whole is not written yet: left for the next reading, without a word
-  gone,      ///< such a frame is damage
-  finished,  ///< and so is a missing end mark
 };
 
 /// Reads one journal, also while somebody appends to it. The bytes may come from anywhere.

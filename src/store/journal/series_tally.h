@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "model/run.h"
 #include "model/series.h"
+#include "model/series_summary.h"
 
 namespace assay {
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/byte_stream.h"
 #include "base/ids.h"
 #include "base/log.h"
 #include "store/local/reindex.h"

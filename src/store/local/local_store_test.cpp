@@ -1,5 +1,6 @@
 #include "store/local/local_store.h"
 
+#include "model/study.h"
 #include "store/local/local_store_fixture.h"
 #include "store/run_contract.h"
 #include "store/sqlite/sqlite.h"

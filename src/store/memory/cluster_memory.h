@@ -7,8 +7,8 @@
 
 namespace assay {
 
-/// The tables of a cluster in memory, for tests: what is written is gone with it. Keeps the contract of ClusterStore,
-/// except that there is nothing to back up.
+/// The tables of a cluster in memory: what is written is gone with it. Called by tests alone. Keeps the contract of
+/// ClusterStore, except that there is nothing to back up.
 class ClusterMemory final : public ClusterStore {
  public:
   ClusterMemory();

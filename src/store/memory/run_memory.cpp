@@ -6,7 +6,10 @@
 #include <map>
 #include <mutex>
 
+#include "base/byte_stream.h"
 #include "base/ids.h"
+#include "model/study.h"
+#include "store/journal/journal_reader.h"
 #include "store/journal/salvage.h"
 #include "store/memory/row_filter.h"
 #include "store/run_points.h"

@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// What several opened stores share.
+/// What several opened stores share. Called by tests alone, as all of this is.
 struct RunMemory;
 std::shared_ptr<RunMemory> make_run_memory();
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bytes/chunk.h"
+#include "bytes/point_chunk.h"
 #include "store/series/bucket_codec.h"
 #include "store/series_bucket.h"
 #include "store/series_types.h"

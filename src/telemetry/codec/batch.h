@@ -10,9 +10,14 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "telemetry/reading.h"
+#include "model/series.h"
+#include "telemetry/devices.h"
+#include "telemetry/telemetry_event.h"
 
 namespace assay {
+
+struct Reading;
+struct Sample;
 
 // What agents send to their leader (docs/reference/agent-protocol.md). A series is named once and numbered from then
 // on, within a *stream*: the life of one agent process.

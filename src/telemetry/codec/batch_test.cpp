@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/random.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -9,6 +9,7 @@
 #include "support/source_tree.h"
 #include "telemetry/nvml/fake_driver.h"
 #include "telemetry/nvml/gpu_fields.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

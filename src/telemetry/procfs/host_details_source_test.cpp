@@ -8,6 +8,7 @@
 #include "model/metric.h"
 #include "support/source_tree.h"
 #include "telemetry/procfs/procfs_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

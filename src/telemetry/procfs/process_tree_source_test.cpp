@@ -9,6 +9,7 @@
 #include "base/guard.h"
 #include "model/metric.h"
 #include "telemetry/procfs/procfs_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -9,6 +9,7 @@
 #include "model/metric.h"
 #include "support/source_tree.h"
 #include "telemetry/procfs/device_traffic.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "base/files.h"
-#include "bytes/chunk.h"
 #include "bytes/frame.h"
+#include "bytes/point_chunk.h"
 #include "telemetry/codec/reading_codec.h"
 #include "telemetry/replay/recording_frames.h"
 

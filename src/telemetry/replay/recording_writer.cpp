@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "bytes/chunk.h"
 #include "bytes/frame.h"
+#include "bytes/point_chunk.h"
 #include "bytes/varint.h"
 #include "telemetry/codec/reading_codec.h"
 #include "telemetry/replay/recording.h"

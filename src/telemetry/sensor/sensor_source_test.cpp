@@ -10,6 +10,7 @@
 
 #include "support/source_tree.h"
 #include "telemetry/nvml/fake_driver.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

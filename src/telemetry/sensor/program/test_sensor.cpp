@@ -8,6 +8,7 @@
 #include <string>
 
 #include "telemetry/nvml/nvml_source.h"
+#include "telemetry/reading.h"
 #include "telemetry/sensor/sensor.h"
 
 namespace {

@@ -6,9 +6,10 @@
 
 #include "base/result.h"
 #include "importers/imported_study.h"
-#include "store/run_writer.h"
 
 namespace assay {
+
+class RunStore;
 
 /// Stores the runs with their points, then the study, and gives all of them their ids. If something fails, what was
 /// stored until then is removed again. Blocks on the store.

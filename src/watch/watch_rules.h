@@ -10,10 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/files.h"
-#include "base/result.h"
-#include "model/alert.h"
-#include "spec/diagnostic.h"
+#include "model/alert_severity.h"
 
 namespace assay {
 
@@ -98,18 +95,6 @@ class WatchRules {
  private:
   std::array<Rule, kRules> rules_;
 };
-
-/// The rules of a text, or every mistake in it; never both.
-struct RulesReading {
-  std::optional<WatchRules> rules;
-  std::vector<Diagnostic> diagnostics;
-};
-
-/// Reads YAML such as `overheating: {above: 87, clear: 82, for: 60s, severity: critical}`. What is not mentioned keeps
-/// its standard; an empty text is fine. `file` is for messages.
-RulesReading read_rules(std::string_view text, std::string_view file);
-/// The same from a file; all mistakes in one error of kind `bad_spec`.
-Result<WatchRules> load_rules(const fs::path& path);
 
 /// docs/reference/watch-rules.md, made from the table of rules.
 std::string rules_reference();

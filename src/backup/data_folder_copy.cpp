@@ -1,16 +1,15 @@
-#include "leader_backup.h"
+#include "backup/data_folder_copy.h"
 
 #include <fmt/format.h>
 
 #include "base/json.h"
 #include "base/version.h"
-#include "leader_place.h"
-#include "store/local/local_store.h"
 
 namespace assay {
 namespace {
 
 constexpr const char* kLabel = "assay-backup.json";
+constexpr const char* kLeader = "leader";
 
 Result<void> check_empty(const fs::path& folder) {
   std::error_code code;
@@ -25,7 +24,7 @@ Result<void> check_empty(const fs::path& folder) {
 
 /// What is made again from the rest, or belongs to processes.
 bool is_derived(const std::string& name) {
-  return name.starts_with("index.db") || name.ends_with(".lock") || name == "leader" || name == "agent" ||
+  return name.starts_with("index.db") || name.ends_with(".lock") || name == kLeader || name == "agent" ||
          name == kLabel;
 }
 
@@ -69,7 +68,7 @@ Result<void> copy_runs(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-Result<void> back_up(const fs::path& data, LeaderData& leader, const fs::path& folder) {
+Result<void> copy_data_folder(const fs::path& data, const LeaderParts& leader, const fs::path& folder) {
   ASSAY_CHECK(check_empty(folder));
   std::error_code code;
   const auto inside = fs::weakly_canonical(folder, code).lexically_relative(fs::weakly_canonical(data, code));
@@ -77,20 +76,18 @@ Result<void> back_up(const fs::path& data, LeaderData& leader, const fs::path& f
   if (!inside.empty() && *inside.begin() != "..") {
     return Error{.kind = ErrorKind::usage, .message = fmt::format("'{}' lies inside the data folder", folder.string())};
   }
-  const LeaderPlace from(data);
-  const LeaderPlace to(folder);
-  ASSAY_CHECK(make_folders(to.folder));
+  ASSAY_CHECK(make_folders(folder / kLeader));
+  // There are keys in it.
   fs::permissions(folder, fs::perms::owner_all, code);
   if (code) return cannot("protect", folder, code);
-  ASSAY_CHECK(leader.backup_to(to));
-  ASSAY_CHECK(copy_tree(from.tokens(), to.tokens()));
-  ASSAY_CHECK(copy_tree(from.tls(), to.tls()));
+  ASSAY_CHECK(leader.copy_open(folder));
+  for (const auto& file : leader.files) ASSAY_CHECK(copy_tree(data / file, folder / file));
   ASSAY_CHECK(copy_runs(data, folder));
   // Written last: a backup that was broken off is told by its absence.
   return write_file_atomically(folder / kLabel, pretty_json(json::object{{"schema", 1}, {"assay", version()}}));
 }
 
-Result<void> restore(const fs::path& backup, const fs::path& data) {
+Result<void> restore_data_folder(const fs::path& backup, const fs::path& data) {
   const auto label = read_file(backup / kLabel, 1 << 16);
   if (!label) {
     return Error{.kind = ErrorKind::bad_file,
@@ -101,11 +98,8 @@ Result<void> restore(const fs::path& backup, const fs::path& data) {
   ASSAY_CHECK(check_schema(value, 1, kLabel));
   ASSAY_CHECK(check_empty(data));
   ASSAY_CHECK(make_folders(data));
-  ASSAY_CHECK(copy_tree(LeaderPlace(backup).folder, LeaderPlace(data).folder));
-  ASSAY_CHECK(copy_runs(backup, data));
-  ASSAY_TRY(const auto store, open_local_store(data));
-  const auto indexed = store->reindex();
-  return indexed ? Result<void>{} : Result<void>(indexed.error());
+  ASSAY_CHECK(copy_tree(backup / kLeader, data / kLeader));
+  return copy_runs(backup, data);
 }
 
 }  // namespace assay

@@ -1,17 +1,20 @@
-#include "store_import.h"
+#include "importers/into_store/store_import.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/ids.h"
+#include "store/run_store.h"
+#include "store/run_writer.h"
 
 namespace assay {
 namespace {
 
-Result<void> store_run(RunStore& store, RunWithSeries& recorded) {
+Result<void> store_run(RunStore& store, RunWithSeries& recorded, std::vector<std::string>& begun) {
   Run& run = recorded.run;
   ASSAY_TRY(const auto writer, begin_run(store, run));
+  begun.push_back(run.id);
   for (const auto& series : recorded.series) {
     const SeriesHandle handle = writer->open_series(series.key, series.unit);
     ASSAY_CHECK(writer->append_points(handle, series.points));
@@ -21,11 +24,11 @@ Result<void> store_run(RunStore& store, RunWithSeries& recorded) {
   return writer->finish(run);
 }
 
-Result<void> store_all(RunStore& store, ImportedStudy& imported) {
+Result<void> store_all(RunStore& store, ImportedStudy& imported, std::vector<std::string>& begun) {
   for (std::size_t i = 0; i < imported.runs.size(); ++i) {
     Run& run = imported.runs[i].run;
     run.study = imported.study.id;
-    ASSAY_CHECK(store_run(store, imported.runs[i]).within(fmt::format("storing '{}'", run.name)));
+    ASSAY_CHECK(store_run(store, imported.runs[i], begun).within(fmt::format("storing '{}'", run.name)));
     imported.study.plan[i].run = run.id;
   }
   return store.create_study(imported.study);
@@ -35,12 +38,11 @@ Result<void> store_all(RunStore& store, ImportedStudy& imported) {
 
 Result<void> store_import(RunStore& store, ImportedStudy& imported) {
   imported.study.id = new_id();
-  auto stored = store_all(store, imported);
+  std::vector<std::string> begun;
+  auto stored = store_all(store, imported, begun);
   if (stored) return stored;
-  for (const auto& one : imported.runs) {
-    // The first error is the one to report.
-    if (!one.run.id.empty()) (void)store.remove_run(one.run.id).ok();
-  }
+  // The first error is the one to report.
+  for (const auto& id : begun) (void)store.remove_run(id).ok();
   return stored;
 }
 

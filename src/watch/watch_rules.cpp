@@ -1,4 +1,4 @@
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 #include "base/assert.h"
 

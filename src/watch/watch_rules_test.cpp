@@ -1,4 +1,4 @@
-#include "watch/rules.h"
+#include "watch/watch_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "support/generated_page.h"
+#include "watch/rules_reader.h"
 
 namespace assay {
 namespace {

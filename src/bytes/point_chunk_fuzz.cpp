@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bytes/chunk.h"
+#include "bytes/point_chunk.h"
 
 // Any bytes: decode must neither crash nor read beyond them, and what it accepts must survive a round trip.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

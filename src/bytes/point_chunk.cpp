@@ -1,4 +1,4 @@
-#include "bytes/chunk.h"
+#include "bytes/point_chunk.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,6 @@
-#include "model/node.h"
+#include "model/node_record.h"
+
+#include "model/node_state.h"
 
 namespace assay {
 

@@ -12,14 +12,6 @@
 
 namespace assay {
 
-enum class NodeState {
-  online,
-  late,      ///< a heartbeat is overdue
-  offline,   ///< silent for three heartbeats
-  draining,  ///< online, but gets no new work: an administrator said so
-};
-std::string_view name_of(NodeState state);
-
 /// What is kept of a node for as long as it is known.
 struct NodeRecord {
   std::string name;

@@ -1,4 +1,4 @@
-#include "outlets/command/command.h"
+#include "outlets/command/command_outlet.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "bytes/chunk.h"
+#include "bytes/point_chunk.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,9 @@
-#include "model/node.h"
+#include "model/node_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "model/node_state.h"
 
 namespace assay {
 namespace {
