@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "api/cluster_types.h"
+#include "api/run_types.h"
 #include "base/text.h"
+#include "client/ask.h"
 #include "client/leader_runs.h"
 #include "leader_place.h"
 #include "live_view.h"
@@ -45,29 +48,29 @@ class ClusterRuns {
       : context_(context), wanted_(wanted), leader_(std::move(leader)), store_(open_leader_runs(leader_)) {}
 
   int run(const std::string& file) {
-    const auto accepted = ask(file);
+    const auto accepted = order(file);
     if (!accepted) return context_.fail(accepted.error());
-    JsonFields fields(*accepted, "answer");
-    const auto study = fields.text_or("study", "");
-    const auto run = fields.text("run");
+    const auto& [run, study] = *accepted;
     if (wanted_.no_wait) {
       if (!context_.json && !context_.quiet) print((study.empty() ? run : "study:" + study) + "\n");
-      return context_.succeed(accepted->as_object());
+      return context_.succeed(write_api(*accepted));
     }
     return study.empty() ? follow_run(run) : follow_study(study);
   }
   bool stopped() const { return signals_.requested(); }
 
  private:
-  Result<json::value> ask(const std::string& file) const {
-    ASSAY_TRY(const auto text, read_file(file == "-" ? "/dev/stdin" : file, kMaxSpec));
-    json::object body{{"spec", text}, {"file", file}};
-    if (!wanted_.name.empty()) body["name"] = wanted_.name;
-    if (!wanted_.node.empty()) body["node"] = wanted_.node;
-    if (!wanted_.tags.empty()) body["tags"] = json::value_from(wanted_.tags);
-    if (!wanted_.gpus.empty()) body["gpus"] = json::value_from(wanted_.gpus);
-    if (!wanted_.assignments.empty()) body["set"] = json::value_from(wanted_.assignments);
-    return leader_->send_json("POST", "/api/v1/runs", body);
+  Result<OrderedRun> order(const std::string& file) const {
+    ASSAY_TRY(auto text, read_file(file == "-" ? "/dev/stdin" : file, kMaxSpec));
+    RunOrder wanted{.spec = std::move(text),
+                    .file = file,
+                    .name = wanted_.name,
+                    .tags = wanted_.tags,
+                    .set = wanted_.assignments,
+                    .node = wanted_.node,
+                    .gpus = {}};
+    if (!wanted_.gpus.empty()) wanted.gpus = wanted_.gpus;
+    return tell<OrderedRun>(*leader_, "POST", "/api/v1/runs", wanted);
   }
 
   /// The run once it has ended; nothing if nobody waits any more.
@@ -96,13 +99,13 @@ class ClusterRuns {
   void say_that_it_waits(const Run& run) const {
     if (context_.json || context_.quiet) return;
     std::string why = "for its turn";
-    const auto node = leader_->get("/api/v1/nodes/" + percent_encode(run.placement.node));
+    const auto node = ask<NodeAnswer>(*leader_, "/api/v1/nodes/" + percent_encode(run.placement.node));
     if (node) {
-      JsonFields fields(*node, "node");
-      const auto state = fields.text_or("state", "");
-      const auto reason = printable(fields.text_or("drain_reason", ""));
-      if (state == "draining") why = "until that is no longer draining" + (reason.empty() ? "" : ": " + reason);
-      if (state == "offline") why = "until that is heard of again";
+      const auto reason = printable(node->record.drain_reason);
+      if (node->state == NodeState::draining) {
+        why = "until that is no longer draining" + (reason.empty() ? "" : ": " + reason);
+      }
+      if (node->state == NodeState::offline) why = "until that is heard of again";
     }
     print_error(fmt::format("{} waits on {} {}\n", run.id, run.placement.node, why));
   }

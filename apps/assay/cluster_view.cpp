@@ -19,13 +19,10 @@ double find_value(const std::map<std::string, double>& values, const std::string
   return found == values.end() ? kUnknown : found->second;
 }
 
-std::map<std::string, double> numbers_of(const json::value& object) {
-  std::map<std::string, double> numbers;
-  if (!object.is_object()) return numbers;
-  for (const auto& [name, value] : object.as_object()) {
-    if (value.is_number()) numbers[name] = value.to_number<double>();
-  }
-  return numbers;
+/// What was no number is not known.
+std::map<std::string, double> known_values(std::map<std::string, double> values) {
+  std::erase_if(values, [](const auto& entry) { return std::isnan(entry.second); });
+  return values;
 }
 
 }  // namespace
@@ -60,7 +57,7 @@ double NodeLine::highest(const std::string& metric) const {
 }
 
 std::string NodeLine::state_text() const {
-  std::string text = state;
+  std::string text(name_of(state));
   if (!drain_reason.empty()) text += fmt::format(", {}: {}", offline() ? "drained" : "because", drain_reason);
   if (simulated) text += ", simulated";
   return text;
@@ -85,41 +82,37 @@ std::string NodeLine::gpu_text() const {
   return text.empty() ? "-" : text;
 }
 
-Result<NodeLine> node_line_from(const json::value& value) {
-  JsonFields fields(value, "node");
-  NodeLine line{.name = printable(fields.text("name")),
-                .state = fields.text("state"),
-                .simulated = fields.boolean_or("simulated", false),
-                .last_seen = fields.text_or("last_seen", ""),
-                .drain_reason = printable(fields.text_or("drain_reason", ""))};
-  const auto& values = fields.object_or_empty("values");
-  if (const auto* host = values.if_contains("host")) line.host = numbers_of(*host);
-  const auto* gpus = values.if_contains("gpus");
-  for (const auto& entry : fields.array_or_empty("devices")) {
-    JsonFields device(entry, "node: device");
-    GpuLine gpu{.uuid = device.text("id")};
-    auto facts = device.text_map_or_empty("facts");
-    ASSAY_CHECK(device.finish());
-    gpu.index = printable(facts["index"]);
-    gpu.model = printable(facts["name"]);
-    const auto* known = gpus != nullptr && gpus->is_object() ? gpus->as_object().if_contains(gpu.uuid) : nullptr;
-    if (known != nullptr) gpu.values = numbers_of(*known);
+NodeLine line_of(const NodeAnswer& node) {
+  NodeLine line{.name = printable(node.record.name),
+                .state = node.state,
+                .simulated = node.record.simulated,
+                .last_seen = node.record.last_seen,
+                .drain_reason = printable(node.record.drain_reason)};
+  const NodeValues values = node.values.value_or(NodeValues{});
+  line.host = known_values(values.host);
+  for (const auto& device : node.record.devices) {
+    const auto fact = [&](const char* name) {
+      const auto found = device.facts.find(name);
+      return found == device.facts.end() ? std::string() : printable(found->second);
+    };
+    GpuLine gpu{.uuid = device.id, .index = fact("index"), .model = fact("name")};
+    if (const auto known = values.gpus.find(device.id); known != values.gpus.end()) {
+      gpu.values = known_values(known->second);
+    }
     line.gpus.push_back(std::move(gpu));
   }
-  ASSAY_CHECK(fields.finish());
   return line;
 }
 
-Colour colour_of_severity(std::string_view severity) {
-  return severity == "critical" ? Colour::red : severity == "warning" ? Colour::yellow : Colour::dim;
+Colour colour_of(AlertSeverity severity) {
+  return severity == AlertSeverity::critical  ? Colour::red
+         : severity == AlertSeverity::warning ? Colour::yellow
+                                              : Colour::dim;
 }
 
-int rank_of_severity(std::string_view severity) { return severity == "critical" ? 0 : severity == "warning" ? 1 : 2; }
-
-Colour colour_of_state(std::string_view state) {
-  if (state == "online") return Colour::green;
-  if (state == "offline") return Colour::red;
-  return Colour::yellow;
+Colour colour_of(NodeState state) {
+  if (state == NodeState::online) return Colour::green;
+  return state == NodeState::offline ? Colour::red : Colour::yellow;
 }
 
 Colour colour_of_use(double ratio) {

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "base/result.h"
+#include "api/cluster_types.h"
 #include "report/text/style.h"
 
 namespace assay {
@@ -28,15 +27,15 @@ struct GpuLine {
 
 struct NodeLine {
   std::string name;
-  std::string state;
+  NodeState state = NodeState::offline;
   bool simulated = false;
-  std::string last_seen;
+  WallTime last_seen;
   std::string drain_reason;
   std::map<std::string, double> host;  ///< by metric
   std::vector<GpuLine> gpus;
   std::size_t alerts = 0;
 
-  bool offline() const { return state == "offline"; }
+  bool offline() const { return state == NodeState::offline; }
   /// "online, simulated", "offline, drained: new board".
   std::string state_text() const;
   /// Drops the values of GPUs that went silent, and all of a node that is offline: nothing old is shown as new.
@@ -50,16 +49,14 @@ struct NodeLine {
   std::string gpu_text() const;
 };
 
-/// From an entry of GET /api/v1/nodes?values=true.
-Result<NodeLine> node_line_from(const json::value& value);
+/// What stands in it was said by agents; here it is fit for a terminal.
+NodeLine line_of(const NodeAnswer& node);
 
 /// A GPU is silent when its node has newer values by more than this.
 inline constexpr std::int64_t kGpuSilenceMs = 10'000;
 
-Colour colour_of_severity(std::string_view severity);
-/// "critical" first.
-int rank_of_severity(std::string_view severity);
-Colour colour_of_state(std::string_view state);
+Colour colour_of(AlertSeverity severity);
+Colour colour_of(NodeState state);
 /// Green when busy, dim when idle.
 Colour colour_of_use(double ratio);
 Colour colour_of_temperature(double celsius);

@@ -1,11 +1,12 @@
 #include <fmt/format.h>
 
+#include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "client/ask.h"
 #include "cluster_view.h"
 #include "commands.h"
 #include "leader_place.h"
@@ -29,75 +30,60 @@ struct AlertOptions {
   std::string reason;
 };
 
-/// What is shown of an alert, whichever way.
-struct AlertView {
-  std::string id, severity, node, rule, what, remedy, note, taken_by;
-  WallTime since;
-  std::optional<WallTime> resolved;
-  bool silenced = false;
-
-  static AlertView from(const json::value& value) {
-    JsonFields fields(value, "alert");
-    AlertView view{.id = printable(fields.text("id")),
-                   .severity = fields.text("severity"),
-                   .node = printable(fields.text("node")),
-                   .rule = fields.text("rule"),
-                   .what = printable(fields.text("what")),
-                   .remedy = printable(fields.text_or("remedy", "")),
-                   .note = printable(fields.text_or("note", "")),
-                   .taken_by = printable(fields.text_or("acknowledged_by", "")),
-                   .since = WallTime(Nanos(fields.integer_or("since_ns", 0)))};
-    view.silenced = fields.boolean_or("silenced", false);
-    if (fields.text("state") != "open") view.resolved = WallTime(Nanos(fields.integer_or("resolved_at_ns", 0)));
-    return view;
-  }
-
-  Colour colour() const { return resolved ? Colour::dim : colour_of_severity(severity); }
-  std::string times(WallTime now) const {
-    const std::string length = format_duration(resolved.value_or(now) - since);
-    return fmt::format("since {}{}{}", local_time(since), resolved ? ", resolved after " : ", for ", length);
-  }
-};
-
-void print_alert(const AlertView& alert, const TerminalStyle& style, WallTime now) {
-  std::string marks;
-  if (!alert.taken_by.empty()) marks += "  taken by " + alert.taken_by;
-  if (alert.silenced) marks += "  silenced";
-  print(fmt::format("{} {}  {}  {}{}\n", style.paint(alert.colour(), fmt::format("{:<8}", alert.severity)),
-                    style.paint(Colour::bold, alert.node), alert.rule, style.paint(Colour::dim, alert.times(now)),
-                    style.paint(Colour::cyan, marks)));
-  print(fmt::format("  {}\n", alert.what));
-  if (!alert.remedy.empty() && !alert.resolved) print(fmt::format("  {}\n", alert.remedy));
-  if (!alert.note.empty()) print(fmt::format("  {}: \"{}\"\n", alert.taken_by, alert.note));
-  print(fmt::format("  {}\n", style.paint(Colour::dim, alert.id)));
+Colour colour_of_alert(const Alert& alert) {
+  return alert.state == AlertState::resolved ? Colour::dim : colour_of(alert.severity);
 }
 
-std::string brief_table(const std::vector<AlertView>& alerts, const TerminalStyle& style) {
+std::string times_of(const Alert& alert, WallTime now) {
+  const std::string length = format_duration(alert.resolved_at.value_or(now) - alert.since);
+  return fmt::format("since {}{}{}", local_time(alert.since), alert.resolved_at ? ", resolved after " : ", for ",
+                     length);
+}
+
+void print_alert(const AlertRecord& record, const TerminalStyle& style, WallTime now) {
+  const Alert& alert = record.alert;
+  std::string marks;
+  if (!record.acknowledged_by.empty()) marks += "  taken by " + printable(record.acknowledged_by);
+  if (record.silenced) marks += "  silenced";
+  print(fmt::format("{} {}  {}  {}{}\n",
+                    style.paint(colour_of_alert(alert), fmt::format("{:<8}", name_of(alert.severity))),
+                    style.paint(Colour::bold, printable(alert.node)), printable(alert.rule),
+                    style.paint(Colour::dim, times_of(alert, now)), style.paint(Colour::cyan, marks)));
+  print(fmt::format("  {}\n", printable(alert.what)));
+  if (!alert.remedy.empty() && !alert.resolved_at) print(fmt::format("  {}\n", printable(alert.remedy)));
+  if (!record.note.empty()) {
+    print(fmt::format("  {}: \"{}\"\n", printable(record.acknowledged_by), printable(record.note)));
+  }
+  print(fmt::format("  {}\n", style.paint(Colour::dim, printable(alert.id))));
+}
+
+std::string brief_table(const std::vector<AlertRecord>& alerts, const TerminalStyle& style) {
   Table table(
       {{"Alert"}, {"Severity"}, {"Node"}, {"Rule", Align::left, false, 1}, {"Since"}, {"What", Align::left, true}});
-  for (const auto& alert : alerts) {
-    table.add({alert.id, Cell(alert.resolved ? "resolved" : alert.severity, alert.colour()),
-               Cell(alert.node, Colour::bold), alert.rule, local_time(alert.since), alert.what});
+  for (const auto& record : alerts) {
+    const Alert& alert = record.alert;
+    const std::string_view state = alert.resolved_at ? "resolved" : name_of(alert.severity);
+    table.add({printable(alert.id), Cell(std::string(state), colour_of_alert(alert)),
+               Cell(printable(alert.node), Colour::bold), printable(alert.rule), local_time(alert.since),
+               printable(alert.what)});
   }
   return table.render(style, 0);
 }
 
 /// "3 critical, 1 warning; 2 taken, 1 silenced".
-std::string summary_of(const std::vector<AlertView>& alerts) {
-  std::map<int, std::pair<std::string, int>> open;
+std::string summary_of(const std::vector<AlertRecord>& alerts) {
+  std::map<AlertSeverity, int, std::greater<>> open;
   int taken = 0;
   int silenced = 0;
-  for (const auto& alert : alerts) {
-    if (alert.resolved) continue;
-    auto& [severity, count] = open[rank_of_severity(alert.severity)];
-    severity = alert.severity;
-    ++count;
-    taken += alert.taken_by.empty() ? 0 : 1;
-    silenced += alert.silenced ? 1 : 0;
+  for (const auto& record : alerts) {
+    if (record.alert.resolved_at) continue;
+    ++open[record.alert.severity];
+    taken += record.acknowledged_by.empty() ? 0 : 1;
+    silenced += record.silenced ? 1 : 0;
   }
   std::string text;
-  for (const auto& [rank, entry] : open) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", entry.second, entry.first);
+  for (const auto& [severity, count] : open) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name_of(severity));
   }
   if (taken > 0) text += fmt::format("; {} taken", taken);
   if (silenced > 0) text += fmt::format("{} {} silenced", taken > 0 ? "," : ";", silenced);
@@ -110,21 +96,15 @@ int list_alerts(const Context& context, Connection& client, const AlertOptions& 
     if (const auto node = client.get("/api/v1/nodes/" + percent_encode(options.node)); !node)
       return context.fail(node.error());
   }
-  const auto value =
-      client.get(fmt::format("/api/v1/alerts?all={}&node={}", options.all, percent_encode(options.node)));
-  if (!value) return context.fail(value.error());
-  json::array wanted;
-  JsonFields fields(*value, "alerts");
-  for (const auto& entry : fields.array_or_empty("alerts")) {
-    JsonFields alert(entry, "alert");
-    if (!options.severity.empty() && alert.text_or("severity", "") != options.severity) continue;
-    if (!options.rule.empty() && alert.text_or("rule", "") != options.rule) continue;
-    wanted.push_back(entry);
-  }
-  if (context.json) return context.succeed({{"alerts", std::move(wanted)}});
-  std::vector<AlertView> alerts;
-  alerts.reserve(wanted.size());
-  for (const auto& alert : wanted) alerts.push_back(AlertView::from(alert));
+  auto list =
+      ask<AlertList>(client, fmt::format("/api/v1/alerts?all={}&node={}", options.all, percent_encode(options.node)));
+  if (!list) return context.fail(list.error());
+  auto& alerts = list->alerts;
+  std::erase_if(alerts, [&](const AlertRecord& record) {
+    return (!options.severity.empty() && name_of(record.alert.severity) != options.severity) ||
+           (!options.rule.empty() && record.alert.rule != options.rule);
+  });
+  if (context.json) return context.succeed(write_api(*list));
   const TerminalStyle style = context.out_style();
   if (alerts.empty()) print("Nothing needs attention.\n");
   if (options.brief && !alerts.empty()) print(brief_table(alerts, style));
@@ -137,55 +117,44 @@ int list_alerts(const Context& context, Connection& client, const AlertOptions& 
 }
 
 int acknowledge_alert(const Context& context, Connection& client, const AlertOptions& options) {
-  json::object body;
   // Taking it without a word keeps what was said before.
-  if (!options.note.empty()) body["note"] = options.note;
-  const auto value =
-      client.send_json("POST", fmt::format("/api/v1/alerts/{}/acknowledge", percent_encode(options.id)), body);
-  if (!value) return context.fail(value.error());
-  if (context.json) return context.succeed(value->as_object());
-  const auto alert = AlertView::from(*value);
-  print(fmt::format("{} has it: {}\n", alert.taken_by, alert.what));
+  const auto taken =
+      tell<AlertRecord>(client, "POST", fmt::format("/api/v1/alerts/{}/acknowledge", percent_encode(options.id)),
+                        AlertNote{.note = options.note});
+  if (!taken) return context.fail(taken.error());
+  if (context.json) return context.succeed(write_api(*taken));
+  print(fmt::format("{} has it: {}\n", printable(taken->acknowledged_by), printable(taken->alert.what)));
   return 0;
 }
 
 int add_silence(const Context& context, Connection& client, const AlertOptions& options) {
-  const auto value = client.send_json("POST", "/api/v1/silences",
-                                      {{"rule", options.rule},
-                                       {"node", options.node},
-                                       {"about", options.about},
-                                       {"everything", options.everything},
-                                       {"for", options.length},
-                                       {"reason", options.reason}});
-  if (!value) return context.fail(value.error());
-  if (context.json) return context.succeed(value->as_object());
-  JsonFields fields(*value, "silence");
-  const auto until = parse_iso8601(fields.text("until"));
+  const auto made = tell<Silence>(client, "POST", "/api/v1/silences",
+                                  SilenceRequest{.rule = options.rule,
+                                                 .node = options.node,
+                                                 .about = options.about,
+                                                 .everything = options.everything,
+                                                 .length = options.length,
+                                                 .reason = options.reason});
+  if (!made) return context.fail(made.error());
+  if (context.json) return context.succeed(write_api(*made));
   const auto part = [](std::string_view label, const std::string& text) {
     return text.empty() ? std::string() : fmt::format(" {} {}", label, text);
   };
-  print(fmt::format("Silent until {}:{}{}{}{}. `assay alerts unsilence {}` ends it.\n",
-                    until ? local_time(*until) : "-", options.everything ? " every alert" : "",
-                    part("rule", options.rule), part("node", options.node), part("about", options.about),
-                    fields.text("id")));
+  print(fmt::format("Silent until {}:{}{}{}{}. `assay alerts unsilence {}` ends it.\n", local_time(made->until),
+                    options.everything ? " every alert" : "", part("rule", options.rule), part("node", options.node),
+                    part("about", options.about), made->id));
   return 0;
 }
 
 int list_silences(const Context& context, Connection& client) {
-  const auto value = client.get("/api/v1/silences");
-  if (!value) return context.fail(value.error());
-  if (context.json) return context.succeed(value->as_object());
+  const auto list = ask<SilenceList>(client, "/api/v1/silences");
+  if (!list) return context.fail(list.error());
+  if (context.json) return context.succeed(write_api(*list));
   Table table({{"Silence"}, {"Rule"}, {"Node"}, {"About"}, {"Until"}, {"By"}, {"Reason", Align::left, true}});
-  JsonFields fields(*value, "silences");
-  for (const auto& entry : fields.array_or_empty("silences")) {
-    JsonFields silence(entry, "silence");
-    const auto text = [&](const char* name) {
-      const std::string given = silence.text_or(name, "");
-      return printable(given.empty() ? "any" : given);
-    };
-    const auto until = parse_iso8601(silence.text("until"));
-    table.add({silence.text("id"), text("rule"), text("node"), text("about"), until ? local_time(*until) : "-",
-               text("by"), printable(silence.text_or("reason", ""))});
+  const auto or_any = [](const std::string& text) { return printable(text.empty() ? "any" : text); };
+  for (const auto& silence : list->silences) {
+    table.add({silence.id, or_any(silence.rule), or_any(silence.node), or_any(silence.about), local_time(silence.until),
+               or_any(silence.by), printable(silence.reason)});
   }
   print(table.empty() ? "Nothing is silenced.\n" : table.render(context.out_style(), 0));
   return 0;

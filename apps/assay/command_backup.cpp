@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "api/cluster_types.h"
 #include "backup/data_folder_copy.h"
 #include "commands.h"
 #include "leader_place.h"
@@ -23,7 +24,8 @@ Result<void> make_backup(const Context& context, const fs::path& folder) {
   const LeaderPlace place(context.data_folder());
   if (!context.leader.url.empty() || read_endpoint(place).ok()) {
     ASSAY_TRY(auto client, connect_to_leader(context));
-    auto answer = client->send_json("POST", "/api/v1/backup", {{"folder", folder.string()}}, kLongestBackup);
+    auto answer =
+        client->send_json("POST", "/api/v1/backup", write_api(BackupFolder{.folder = folder.string()}), kLongestBackup);
     // One that was killed has left its address behind.
     if (answer || answer.error().kind != ErrorKind::unreachable || !context.leader.url.empty()) {
       return answer ? Result<void>{} : Result<void>(answer.error());

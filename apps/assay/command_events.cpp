@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/units.h"
+#include "client/ask.h"
 #include "commands.h"
 #include "leader_place.h"
 #include "net/url.h"
@@ -20,19 +22,15 @@ struct EventOptions {
 };
 
 /// Page after page, since an answer may end before it has found as many as were asked for.
-Result<json::object> get_events(Connection& client, const std::string& target, std::size_t limit) {
-  json::array events;
-  std::string next;
+Result<EventList> get_events(Connection& client, const std::string& target, std::size_t limit) {
+  EventList all;
   do {
-    ASSAY_TRY(const auto page, client.get(next.empty() ? target : target + "&before=" + next));
-    JsonFields fields(page, "events");
-    for (const auto& event : fields.array_or_empty("events")) {
-      if (events.size() < limit) events.push_back(event);
-    }
-    next = fields.text_or("next", "");
-    ASSAY_CHECK(fields.finish());
-  } while (!next.empty() && events.size() < limit);
-  return json::object{{"events", std::move(events)}, {"next", next}};
+    ASSAY_TRY(auto page, ask<EventList>(client, all.next.empty() ? target : target + "&before=" + all.next));
+    const std::size_t wanted = std::min(limit - all.events.size(), page.events.size());
+    all.events.insert(all.events.end(), page.events.begin(), page.events.begin() + static_cast<std::ptrdiff_t>(wanted));
+    all.next = std::move(page.next);
+  } while (!all.next.empty() && all.events.size() < limit);
+  return all;
 }
 
 int list_events(const Context& context, const EventOptions& options) {
@@ -52,8 +50,8 @@ int list_events(const Context& context, const EventOptions& options) {
   if (!client) return context.fail(client.error());
   const auto events = get_events(**client, target, static_cast<std::size_t>(options.limit));
   if (!events) return context.fail(events.error());
-  if (context.json) return context.succeed(*events);
-  const std::string table = events_table(*events, true, context.out_style());
+  if (context.json) return context.succeed(write_api(*events));
+  const std::string table = events_table(events->events, true, context.out_style());
   print(table.empty() ? "Nothing happened in that time.\n" : table);
   return 0;
 }

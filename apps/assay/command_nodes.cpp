@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "client/ask.h"
 #include "cluster_view.h"
 #include "commands.h"
 #include "leader_place.h"
@@ -29,12 +30,10 @@ std::string path_of(const std::string& node, std::string_view rest = "") {
 }
 
 Result<std::map<std::string, std::size_t>> alerts_by_node(Connection& client) {
-  ASSAY_TRY(const auto value, client.get("/api/v1/alerts"));
-  JsonFields fields(value, "alerts");
+  ASSAY_TRY(const auto list, ask<AlertList>(client, "/api/v1/alerts"));
   std::map<std::string, std::size_t> counts;
-  for (const auto& entry : fields.array_or_empty("alerts")) {
-    JsonFields alert(entry, "alert");
-    if (alert.text_or("severity", "") != "info") ++counts[alert.text_or("node", "")];
+  for (const auto& record : list.alerts) {
+    if (record.alert.severity != AlertSeverity::info) ++counts[record.alert.node];
   }
   return counts;
 }
@@ -56,7 +55,7 @@ Table table_of(const std::vector<NodeLine>& lines) {
     const double hottest = line.highest("gpu.temperature_c");
     const double ram = line.host_value("host.memory_used_bytes");
     const double share = ram / (ram + line.host_value("host.memory_available_bytes"));
-    table.add({Cell(line.name, Colour::bold), Cell(line.state_text(), colour_of_state(line.state)), line.gpu_text(),
+    table.add({Cell(line.name, Colour::bold), Cell(line.state_text(), colour_of(line.state)), line.gpu_text(),
                Cell(value_or_dash(use, "ratio"), colour_of_use(use)), value_or_dash(memory, "ratio"),
                Cell(value_or_dash(hottest, "°C"), colour_of_temperature(hottest)),
                value_or_dash(line.sum("gpu.power_w"), "W"), value_or_dash(line.host_value("host.cpu_util"), "ratio"),
@@ -69,18 +68,19 @@ int list_nodes(const Context& context, Connection& client, const std::string& st
   const auto value = client.get("/api/v1/nodes?values=true");
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
+  const auto list = read_api<NodeList>(*value);
+  if (!list) return context.fail(list.error());
   auto alerts = alerts_by_node(client);
   if (!alerts) return context.fail(alerts.error());
   std::vector<NodeLine> lines;
-  JsonFields fields(*value, "nodes");
   std::map<std::string, int> states;
-  for (const auto& entry : fields.array_or_empty("nodes")) {
-    auto line = node_line_from(entry);
-    if (!line) return context.fail(line.error());
-    line->drop_old_values();
-    line->alerts = (*alerts)[line->name];
-    ++states[line->state];
-    if (state.empty() || line->state == state) lines.push_back(std::move(*line));
+  for (const auto& node : list->nodes) {
+    NodeLine line = line_of(node);
+    line.drop_old_values();
+    line.alerts = (*alerts)[node.record.name];
+    const std::string name(name_of(line.state));
+    ++states[name];
+    if (state.empty() || name == state) lines.push_back(std::move(line));
   }
   const TerminalStyle style = context.out_style();
   if (states.empty()) {
@@ -100,6 +100,8 @@ int show_trend(const Context& context, Connection& client, const std::string& no
   const auto value = client.get(path_of(node, "/trend"));
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
+  const auto trends = read_api<NodeTrends>(*value);
+  if (!trends) return context.fail(trends.error());
   const TerminalStyle style = context.out_style();
   Table table({{"GPU", Align::left, true},
                {"Verdict"},
@@ -108,22 +110,19 @@ int show_trend(const Context& context, Connection& client, const std::string& no
                {"Weekly temperature"},
                {"Throttled, last week", Align::right}});
   std::string reasons;
-  JsonFields fields(*value, "trend");
-  for (const auto& [gpu, entry] : fields.object_or_empty("gpus")) {
-    JsonFields trend(entry, "trend");
+  for (const auto& [gpu, trend] : trends->gpus) {
     std::vector<double> weeks;
     double throttled = std::nan("");
-    for (const auto& week : trend.array_or_empty("weeks")) {
-      JsonFields of_week(week, "week");
-      weeks.push_back(of_week.number("temperature_c"));
-      throttled = of_week.number("throttled_minutes");
+    for (const auto& week : trend.weeks) {
+      weeks.push_back(week.temperature_c);
+      throttled = week.throttled_minutes;
     }
-    const std::string verdict = trend.text("verdict");
-    const Colour colour = verdict == "hotter" ? Colour::red : verdict == "steady" ? Colour::green : Colour::dim;
-    table.add({printable(gpu), Cell(verdict, colour), value_or_dash(trend.number("power_w"), "W"),
-               value_or_dash(trend.number("change_c"), "°C"), sparkline(weeks, 24, style),
-               value_or_dash(throttled, "min")});
-    reasons += fmt::format("  {}: {}\n", printable(gpu), printable(trend.text("why")));
+    const Colour colour = trend.verdict == "hotter"   ? Colour::red
+                          : trend.verdict == "steady" ? Colour::green
+                                                      : Colour::dim;
+    table.add({printable(gpu), Cell(trend.verdict, colour), value_or_dash(trend.power_w, "W"),
+               value_or_dash(trend.change_c, "°C"), sparkline(weeks, 24, style), value_or_dash(throttled, "min")});
+    reasons += fmt::format("  {}: {}\n", printable(gpu), printable(trend.why));
   }
   print(table.empty() ? "There is no telemetry of its GPUs.\n"
                       : table.render(style, 0) + style.paint(Colour::dim, reasons));
@@ -177,8 +176,8 @@ Examples:
     if (chosen.show->parsed()) return show_node(context, **client, node);
     if (chosen.trend->parsed()) return show_trend(context, **client, node);
     if (chosen.drain->parsed()) {
-      return change_at_leader(context, **client, "POST", path_of(node, "/drain"), {{"reason", options->reason}},
-                              node + " gets no new work.");
+      return change_at_leader(context, **client, "POST", path_of(node, "/drain"),
+                              write_api(DrainRequest{.reason = options->reason}), node + " gets no new work.");
     }
     if (chosen.resume->parsed()) {
       return change_at_leader(context, **client, "POST", path_of(node, "/resume"), {}, node + " gets work again.");

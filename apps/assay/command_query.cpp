@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "client/ask.h"
 #include "cluster_view.h"
 #include "commands.h"
 #include "exchange/csv_cell.h"
@@ -37,7 +38,7 @@ class Telemetry {
     const LeaderPlace place(context.data_folder());
     if (!context.leader.url.empty() || read_endpoint(place).ok()) {
       ASSAY_TRY(auto client, connect_to_leader(context));
-      auto nodes = client->get("/api/v1/nodes");
+      auto nodes = ask<NodeList>(*client, "/api/v1/nodes");
       if (nodes) {
         telemetry.nodes_ = std::move(*nodes);
         telemetry.client_ = std::move(client);
@@ -71,13 +72,8 @@ class Telemetry {
       for (const auto& series : found) labels.push_back(series.key.labels);
       return labels;
     }
-    ASSAY_TRY(const auto found, client_->get("/api/v1/series?q=" + percent_encode(metric)));
-    JsonFields fields(found, "series");
-    for (const auto& entry : fields.array_or_empty("series")) {
-      JsonFields series(entry, "series");
-      labels.push_back(series.text_map_or_empty("labels"));
-    }
-    ASSAY_CHECK(fields.finish());
+    ASSAY_TRY(auto found, ask<SeriesList>(*client_, "/api/v1/series?q=" + percent_encode(metric)));
+    for (auto& series : found.series) labels.push_back(std::move(series.labels));
     return labels;
   }
 
@@ -89,18 +85,16 @@ class Telemetry {
   std::map<std::string, Gpu> gpus() const {
     std::map<std::string, Gpu> gpus;
     if (!client_) return gpus;
-    JsonFields fields(nodes_, "nodes");
-    for (const auto& entry : fields.array_or_empty("nodes")) {
-      const auto node = node_line_from(entry);
-      if (!node) continue;
-      for (const auto& gpu : node->gpus) gpus[gpu.uuid] = {.node = node->name, .index = gpu.index};
+    for (const auto& node : nodes_.nodes) {
+      const NodeLine line = line_of(node);
+      for (const auto& gpu : line.gpus) gpus[gpu.uuid] = {.node = line.name, .index = gpu.index};
     }
     return gpus;
   }
 
  private:
   std::unique_ptr<Connection> client_;
-  json::value nodes_;
+  NodeList nodes_;
   std::unique_ptr<SeriesStore> store_;
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <thread>
 
+#include "client/ask.h"
 #include "commands.h"
 #include "full_screen.h"
 #include "leader_place.h"
@@ -28,9 +29,9 @@ struct TopOptions {
 };
 
 Result<void> load(Connection& client, TopModel& model) {
-  ASSAY_TRY(const auto nodes, client.get("/api/v1/nodes?values=true"));
-  ASSAY_CHECK(model.set_nodes(nodes));
-  ASSAY_TRY(const auto alerts, client.get("/api/v1/alerts"));
+  ASSAY_TRY(const auto nodes, ask<NodeList>(client, "/api/v1/nodes?values=true"));
+  model.set_nodes(nodes);
+  ASSAY_TRY(const auto alerts, ask<AlertList>(client, "/api/v1/alerts"));
   model.set_open_alerts(alerts);
   return {};
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include "access/secrets.h"
+#include "api/cluster_types.h"
 #include "base/text.h"
+#include "client/ask.h"
 #include "net/url.h"
 #include "report/text/style.h"
 
@@ -109,12 +111,9 @@ int change_at_leader(const Context& context, Connection& leader, const std::stri
 }
 
 Result<void> print_problems(const Context& context, Connection& leader) {
-  ASSAY_TRY(const auto status, leader.get("/api/v1/status"));
-  JsonFields fields(status, "status");
-  for (const auto& problem : fields.array_or_empty("problems")) {
-    if (!problem.is_string()) continue;
-    print_error(
-        fmt::format("{} {}\n", context.error_style().paint(Colour::red, "leader:"), printable(problem.as_string())));
+  ASSAY_TRY(const auto status, ask<LeaderStatus>(leader, "/api/v1/status"));
+  for (const auto& problem : status.problems) {
+    print_error(fmt::format("{} {}\n", context.error_style().paint(Colour::red, "leader:"), printable(problem)));
   }
   return {};
 }

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "api/cluster_types.h"
 #include "base/text.h"
+#include "client/ask.h"
 #include "doctor_view.h"
 #include "net/url.h"
 #include "run_services.h"
@@ -38,33 +40,34 @@ void print_answer(const Context& context, const std::string& output) {
   }
 }
 
-Error explain(const std::string& node, const std::string& state, const std::string& message) {
-  if (state == "refused" && message.starts_with("busy")) {
+Error explain(const std::string& node, CommandView::State state, const std::string& message) {
+  if (state == CommandView::State::refused && message.starts_with("busy")) {
     return {.kind = ErrorKind::busy,
             .message = fmt::format("{}: {}", node, message),
             .hint = fmt::format("`assay nodes show {}` says what it does.", node)};
   }
-  if (state == "refused") return {.kind = ErrorKind::denied, .message = fmt::format("{}: {}", node, message)};
-  return {.kind = ErrorKind::crash, .message = fmt::format("{}: {}", node, message.empty() ? state : message)};
+  if (state == CommandView::State::refused)
+    return {.kind = ErrorKind::denied, .message = fmt::format("{}: {}", node, message)};
+  return {.kind = ErrorKind::crash, .message = fmt::format("{}: {}", node, message.empty() ? name_of(state) : message)};
 }
 
-int finish(const Context& context, const std::string& node, const json::value& command) {
-  JsonFields fields(command, "command");
-  const std::string state = fields.text("state");
-  const std::string output = fields.text_or("output", "");
-  const std::string message = printable(fields.text_or("message", ""));
-  const auto code = static_cast<int>(fields.integer_or("exit_code", 0));
-  if (state == "refused" || state == "expired" || (state == "failed" && output.empty())) {
-    return context.fail(explain(node, state, message));
+int finish(const Context& context, const std::string& node, CommandView command) {
+  using State = CommandView::State;
+  const std::string output = command.output.value_or("");
+  const std::string message = printable(command.message);
+  const bool failed = command.state == State::failed;
+  if (command.state == State::refused || command.state == State::expired || (failed && output.empty())) {
+    return context.fail(explain(node, command.state, message));
   }
-  const int exit_code = state == "failed" && code == 0 ? 1 : code;
+  const int code = command.exit_code.value_or(0);
+  const int exit_code = failed && code == 0 ? 1 : code;
   if (context.json) {
-    json::object result = command.as_object();
     // An object rather than a text with an object in it.
-    if (auto answer = parse_json(output); answer && answer->is_object()) {
-      result.erase("output");
-      result["answer"] = std::move(*answer);
-    }
+    auto answer = parse_json(output);
+    const bool is_object = answer && answer->is_object();
+    if (is_object) command.output.reset();
+    json::object result = write_api(command);
+    if (is_object) result["answer"] = std::move(*answer);
     return context.answer(exit_code, std::move(result), nullptr);
   }
   print_answer(context, output);
@@ -78,17 +81,15 @@ class Follower {
       : context_(context), client_(client), node_(node), id_(std::move(id)), heard_(context.clock.now()) {}
 
   int follow() {
-    std::string last;
+    std::optional<CommandView::State> last;
     while (true) {
-      const auto command = client_.get("/api/v1/commands/" + percent_encode(id_));
+      auto command = ask<CommandView>(client_, "/api/v1/commands/" + percent_encode(id_));
       if (!command) return context_.fail(command.error());
-      JsonFields fields(*command, "command");
-      const std::string state = fields.text("state");
-      if (state != "waiting" && state != "running") return finish(context_, node_, *command);
-      if (!context_.json && !context_.quiet && state != last) {
-        print_error(fmt::format("{} on {}: {}\n", id_, node_, state));
+      if (command->is_over()) return finish(context_, node_, std::move(*command));
+      if (!context_.json && !context_.quiet && command->state != last) {
+        print_error(fmt::format("{} on {}: {}\n", id_, node_, name_of(command->state)));
       }
-      last = state;
+      last = command->state;
       if (const auto error = lost_node()) return context_.fail(*error);
       if (stopped()) return context_.fail(interrupted());
     }
@@ -96,10 +97,9 @@ class Follower {
 
  private:
   std::optional<Error> lost_node() {
-    const auto node = client_.get("/api/v1/nodes/" + percent_encode(node_));
+    const auto node = ask<NodeAnswer>(client_, "/api/v1/nodes/" + percent_encode(node_));
     if (!node) return node.error();
-    JsonFields fields(*node, "node");
-    if (fields.text_or("state", "") != "offline") heard_ = context_.clock.now();
+    if (node->state != NodeState::offline) heard_ = context_.clock.now();
     if (context_.clock.now() - heard_ < kMostSilence) return std::nullopt;
     return Error{.kind = ErrorKind::lost_peer,
                  .message = fmt::format("{} went silent", node_),
@@ -126,11 +126,10 @@ class Follower {
 }  // namespace
 
 int ask_for_doctor(const Context& context, Connection& client, const std::string& node) {
-  const auto command =
-      client.send_json("POST", fmt::format("/api/v1/nodes/{}/commands", percent_encode(node)), {{"kind", "doctor"}});
+  const auto command = tell<CommandView>(client, "POST", fmt::format("/api/v1/nodes/{}/commands", percent_encode(node)),
+                                         CommandRequest{.kind = "doctor"});
   if (!command) return context.fail(command.error());
-  JsonFields fields(*command, "command");
-  return Follower(context, client, node, fields.text("id")).follow();
+  return Follower(context, client, node, command->id).follow();
 }
 
 }  // namespace assay

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "client/ask.h"
 #include "cluster_view.h"
 #include "net/url.h"
 #include "report/text/table.h"
@@ -13,36 +14,22 @@
 namespace assay {
 namespace {
 
-std::string when(std::string_view iso) {
-  const auto time = parse_iso8601(iso);
-  return time ? local_time(*time) : printable(iso);
-}
-
 std::string line(std::string_view label, std::string_view text) {
   return text.empty() ? "" : fmt::format("  {:<12}  {}\n", label, text);
 }
 
-std::string texts_of(const json::array& values) {
-  std::string text;
-  for (const auto& value : values) {
-    if (value.is_string()) text += fmt::format("{}{}", text.empty() ? "" : ", ", printable(value.as_string()));
-  }
-  return text;
-}
-
-std::string machine_text(const json::value& node, const NodeLine& now) {
-  JsonFields fields(node, "node");
+std::string machine_text(const NodeAnswer& node, const NodeLine& now) {
+  const NodeRecord& record = node.record;
   std::string text =
-      line("last seen", when(now.last_seen)) + line("known since", when(fields.text_or("first_seen", "")));
-  for (const auto& [name, fact] : fields.text_map_or_empty("facts")) {
+      line("last seen", local_time(record.last_seen)) + line("known since", local_time(record.first_seen));
+  for (const auto& [name, fact] : record.facts) {
     const bool is_memory = name == "memory_bytes";
     text += line(is_memory ? "memory" : printable(name),
                  is_memory ? format_value(std::strtod(fact.c_str(), nullptr), "B") : printable(fact));
   }
-  text += line("agent", printable(fields.text_or("version", "")));
-  const std::string allowed = texts_of(fields.array_or_empty("allow"));
-  text += line("it allows", allowed.empty() ? "nothing" : allowed);
-  if (const double skew = fields.number_or("clock_skew_s", std::nan("")); std::abs(skew) >= 0.1) {
+  text += line("agent", printable(record.version));
+  text += line("it allows", record.allow.empty() ? "nothing" : printable(join(record.allow, ", ")));
+  if (const double skew = node.clock_skew_s; std::abs(skew) >= 0.1) {
     text +=
         line("its clock", fmt::format("{:.1f} s {} the leader's", std::abs(skew), skew > 0 ? "ahead of" : "behind"));
   }
@@ -77,44 +64,36 @@ std::string gpus_table(const NodeLine& node, const TerminalStyle& style) {
   return table.empty() ? "" : "\n" + table.render(style);
 }
 
-std::string alerts_table(const json::value& alerts, const TerminalStyle& style) {
+std::string alerts_table(const AlertList& list, const TerminalStyle& style) {
   Table table({{"Alert"}, {"Severity"}, {"Since"}, {"What", Align::left, true}});
-  JsonFields fields(alerts, "alerts");
-  for (const auto& entry : fields.array_or_empty("alerts")) {
-    JsonFields alert(entry, "alert");
-    const std::string severity = alert.text_or("severity", "");
-    table.add({printable(alert.text("id")), Cell(severity, colour_of_severity(severity)),
-               local_time(WallTime(Nanos(alert.integer_or("since_ns", 0)))), printable(alert.text("what"))});
+  for (const auto& record : list.alerts) {
+    const Alert& alert = record.alert;
+    table.add({printable(alert.id), Cell(std::string(name_of(alert.severity)), colour_of(alert.severity)),
+               local_time(alert.since), printable(alert.what)});
   }
   return table.empty() ? "" : "\n" + table.render(style);
 }
 
 /// What its agent is asked to do and has not ended yet.
-std::string work_table(const json::value& commands, const std::string& node, const TerminalStyle& style) {
+std::string work_table(const CommandList& list, const std::string& node, const TerminalStyle& style) {
   Table table({{"Under way"}, {"Kind"}, {"State"}, {"Since"}, {"By", Align::left, true}});
-  JsonFields fields(commands, "commands");
-  for (const auto& entry : fields.array_or_empty("commands")) {
-    JsonFields command(entry, "command");
-    const std::string state = command.text("state");
-    if (command.text("node") != node || (state != "waiting" && state != "running")) continue;
-    table.add({command.text("id"), command.text("kind"), state, when(command.text_or("created", "")),
-               printable(command.text_or("by", ""))});
+  for (const auto& command : list.commands) {
+    if (command.node != node || command.is_over()) continue;
+    table.add({command.id, command.kind, std::string(name_of(command.state)), local_time(command.created),
+               printable(command.by)});
   }
   return table.empty() ? "" : "\n" + table.render(style) + "  `assay nodes stop NODE ID` ends a run.\n";
 }
 
 }  // namespace
 
-std::string events_table(const json::value& events, bool with_node, const TerminalStyle& style) {
+std::string events_table(const std::vector<ClusterEvent>& events, bool with_node, const TerminalStyle& style) {
   std::vector<Column> columns = {{"Time"}, {"Event"}, {"What", Align::left, true}};
   if (with_node) columns.insert(columns.begin() + 1, {"Node"});
   Table table(std::move(columns));
-  JsonFields fields(events, "events");
-  for (const auto& entry : fields.array_or_empty("events")) {
-    JsonFields event(entry, "event");
-    std::vector<Cell> row = {when(event.text("time")), printable(event.text("kind")),
-                             printable(event.text_or("message", ""))};
-    if (with_node) row.insert(row.begin() + 1, Cell(printable(event.text("node")), Colour::bold));
+  for (const auto& event : events) {
+    std::vector<Cell> row = {local_time(event.time), printable(event.kind), printable(event.message)};
+    if (with_node) row.insert(row.begin() + 1, Cell(printable(event.node), Colour::bold));
     table.add(std::move(row));
   }
   return table.empty() ? "" : table.render(style);
@@ -124,20 +103,21 @@ int show_node(const Context& context, Connection& client, const std::string& nam
   const auto value = client.get("/api/v1/nodes/" + percent_encode(name));
   if (!value) return context.fail(value.error());
   if (context.json) return context.succeed(value->as_object());
-  auto node = node_line_from(*value);
+  const auto node = read_api<NodeAnswer>(*value);
   if (!node) return context.fail(node.error());
-  node->drop_old_values();
-  const auto alerts = client.get("/api/v1/alerts?node=" + percent_encode(name));
+  NodeLine now = line_of(*node);
+  now.drop_old_values();
+  const auto alerts = ask<AlertList>(client, "/api/v1/alerts?node=" + percent_encode(name));
   if (!alerts) return context.fail(alerts.error());
-  const auto events = client.get("/api/v1/events?limit=8&node=" + percent_encode(name));
+  const auto events = ask<EventList>(client, "/api/v1/events?limit=8&node=" + percent_encode(name));
   if (!events) return context.fail(events.error());
   const TerminalStyle style = context.out_style();
-  std::string text = fmt::format("{}  {}\n", style.paint(Colour::bold, node->name),
-                                 style.paint(colour_of_state(node->state), node->state_text()));
-  text += machine_text(*value, *node) + gpus_table(*node, style) + alerts_table(*alerts, style);
+  std::string text =
+      fmt::format("{}  {}\n", style.paint(Colour::bold, now.name), style.paint(colour_of(now.state), now.state_text()));
+  text += machine_text(*node, now) + gpus_table(now, style) + alerts_table(*alerts, style);
   // Viewers may not see what others do.
-  if (const auto commands = client.get("/api/v1/commands")) text += work_table(*commands, name, style);
-  if (const std::string table = events_table(*events, false, style); !table.empty()) text += "\n" + table;
+  if (const auto commands = ask<CommandList>(client, "/api/v1/commands")) text += work_table(*commands, name, style);
+  if (const std::string table = events_table(events->events, false, style); !table.empty()) text += "\n" + table;
   print(text);
   return 0;
 }

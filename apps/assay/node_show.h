@@ -1,7 +1,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "api/cluster_types.h"
 #include "context.h"
 #include "leader_place.h"
 
@@ -11,7 +13,7 @@ namespace assay {
 /// under way and what happened last.
 int show_node(const Context& context, Connection& client, const std::string& node);
 
-/// A table of events as GET /api/v1/events gives them; empty without any.
-std::string events_table(const json::value& events, bool with_node, const TerminalStyle& style);
+/// Empty without any.
+std::string events_table(const std::vector<ClusterEvent>& events, bool with_node, const TerminalStyle& style);
 
 }  // namespace assay

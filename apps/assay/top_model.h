@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
 #include "cluster_view.h"
 
@@ -17,8 +16,8 @@ namespace assay {
 class TopModel {
  public:
   /// What the stream does not say: the GPUs of each node, from GET /api/v1/nodes.
-  Result<void> set_nodes(const json::value& nodes);
-  void set_open_alerts(const json::value& alerts);
+  void set_nodes(const NodeList& list);
+  void set_open_alerts(const AlertList& list);
   /// Takes the data of a `snapshot` or `delta` event. `snapshot`: forgets what was known of series.
   Result<void> apply(std::string_view data, bool snapshot);
 
@@ -28,7 +27,7 @@ class TopModel {
   std::vector<NodeLine> lines() const;
   std::size_t open_alerts() const { return alerts_.size(); }
   struct AlertLine {
-    std::string severity;
+    AlertSeverity severity = AlertSeverity::info;
     std::string what;
     std::int64_t since_ms = 0;
   };
@@ -44,16 +43,17 @@ class TopModel {
   };
   struct OpenAlert {
     std::string node;
-    std::string severity;
+    AlertSeverity severity = AlertSeverity::info;
     std::string what;
-    std::int64_t since_ns = 0;
+    WallTime since;
   };
-  void take_alert(const json::value& alert);
-  void take_series(const json::value& series);
-  void take_node(const json::value& node);
+  void take_alert(const Alert& alert);
+  void take_series(const LiveSeries& series);
+  void take_node(const LiveNode& node);
+  void take_value(const Place& place, std::int64_t time_ms, double value);
 
   std::map<std::string, NodeLine> nodes_;
-  std::unordered_map<std::int64_t, Place> places_;
+  std::unordered_map<std::uint64_t, Place> places_;
   std::map<std::string, OpenAlert> alerts_;
   std::int64_t time_ms_ = 0;
   bool stale_ = true;

@@ -89,9 +89,8 @@ std::string alert_text(const TopModel& model, std::size_t most, const TerminalSt
     const auto& alert = alerts[i];
     const std::string age =
         format_duration(std::chrono::milliseconds(std::max<std::int64_t>(0, model.time_ms() - alert.since_ms)));
-    const std::string line = fmt::format("{:<8}  {:>11}  {}", alert.severity, age, alert.what);
-    text +=
-        style.paint(colour_of_severity(alert.severity), shorten(line, static_cast<std::size_t>(style.width), style));
+    const std::string line = fmt::format("{:<8}  {:>11}  {}", name_of(alert.severity), age, alert.what);
+    text += style.paint(colour_of(alert.severity), shorten(line, static_cast<std::size_t>(style.width), style));
     text += '\n';
   }
   if (alerts.size() > most) {
@@ -117,7 +116,7 @@ Table node_table(const std::vector<NodeLine>& lines, const TerminalStyle& style)
     const double memory = line.sum("gpu.memory_used_bytes") / line.sum("gpu.memory_total_bytes");
     const double hot = line.highest("gpu.temperature_c");
     table.add({Cell(line.name, Colour::bold),
-               Cell(line.simulated ? line.state + " ~" : line.state, colour_of_state(line.state)),
+               Cell(fmt::format("{}{}", name_of(line.state), line.simulated ? " ~" : ""), colour_of(line.state)),
                std::to_string(line.gpus.size()), Cell(bar(use, 12, style), colour_of_use(use)),
                value_or_dash(use, "ratio"), Cell(bar(memory, 8, style), Colour::blue), value_or_dash(memory, "ratio"),
                Cell(value_or_dash(hot, "°C"), colour_of_temperature(hot)), value_or_dash(line.sum("gpu.power_w"), "W"),

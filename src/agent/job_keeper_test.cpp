@@ -5,7 +5,7 @@
 
 #include "agent/fake_leader_fixture.h"
 #include "agent/troubled_store_fixture.h"
-#include "api/run_json.h"
+#include "api/run_types.h"
 #include "base/files.h"
 #include "base/process_tree.h"
 #include "launch/local/local_launcher.h"
@@ -69,7 +69,7 @@ class JobKeeperTest : public testing::Test {
       const json::object error{{"kind", name_of(lease.error().kind)}, {"message", lease.error().message}};
       return HttpResponse::json(status, json::serialize(json::object{{"error", error}}));
     }
-    return HttpResponse::json(200, json::serialize(json::object{{"lease", to_json(*lease)},
+    return HttpResponse::json(200, json::serialize(json::object{{"lease", write_api(*lease)},
                                                                 {"run", to_json(*leader_memory_->find_run(run))},
                                                                 {"planned", to_json(plans_.at(run))}}));
   }

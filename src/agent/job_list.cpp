@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "api/run_json.h"
+#include "api/run_types.h"
 #include "base/files.h"
 
 namespace assay {
@@ -35,7 +35,7 @@ Result<TakenJob> taken_job_from_json(const json::value& value) {
     return Error{.kind = ErrorKind::bad_file, .message = "the answer has no lease, no run or no plan"};
   }
   TakenJob job;
-  ASSAY_TRY(job.lease, lease_from_json(*lease));
+  ASSAY_TRY(job.lease, read_api<Lease>(*lease));
   ASSAY_TRY(job.run, run_from_json(*run));
   ASSAY_TRY(job.planned, planned_run_from_json(*planned));
   return job;

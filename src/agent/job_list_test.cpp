@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/run_json.h"
+#include "api/run_types.h"
 
 namespace assay {
 namespace {
@@ -33,7 +33,7 @@ TEST(JobList, ATakenJobHasLeaseRunAndPlan) {
   run.placement.gpus = std::vector<std::string>{"GPU-1"};
   const Lease lease{.run = "r1", .journal = std::string(kOwnersJournal), .owner = "gpu03", .epoch = 3};
   const PlannedRun planned{.variant = "baseline", .spec = {{"kind", "command"}}};
-  json::object answer{{"lease", to_json(lease)}, {"run", to_json(run)}, {"planned", to_json(planned)}};
+  json::object answer{{"lease", write_api(lease)}, {"run", to_json(run)}, {"planned", to_json(planned)}};
   const auto job = taken_job_from_json(answer);
   ASSERT_TRUE(job.ok()) << job.error().text();
   EXPECT_EQ(job->lease.epoch, 3U);

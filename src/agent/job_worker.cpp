@@ -5,7 +5,7 @@
 
 #include <system_error>
 
-#include "api/run_json.h"
+#include "api/run_types.h"
 #include "base/log.h"
 #include "runs/study.h"
 
@@ -80,7 +80,7 @@ Result<Lease> JobWorker::take() {
   if (begun_) {
     const auto* lease = answer.is_object() ? answer.get_object().if_contains("lease") : nullptr;
     if (!lease) return Error{.kind = ErrorKind::bad_file, .message = "the answer has no lease"};
-    return lease_from_json(*lease);
+    return read_api<Lease>(*lease);
   }
   ASSAY_TRY(auto job, taken_job_from_json(answer));
   Lease lease = job.lease;

@@ -6,8 +6,9 @@
 #include <map>
 #include <mutex>
 
-#include "api/run_json.h"
+#include "api/run_types.h"
 #include "base/hash.h"
+#include "client/ask.h"
 #include "model/run.h"
 #include "model/study.h"
 #include "store/run_curves.h"
@@ -64,37 +65,35 @@ class LeaderRuns final : public RunStore {
   }
   Result<Lease> take_run(std::string_view id, const LeaseTerms& terms) override {
     ASSAY_CHECK(check_named("run", id));
-    ASSAY_TRY(const auto answer, leader_.send_json("POST", runs_path(id, "/lease"), to_json(timed(terms))));
-    return lease_from(answer, !terms.length);
+    ASSAY_TRY(auto lease, tell<Lease>(leader_, "POST", runs_path(id, "/lease"), timed(terms)));
+    return held(std::move(lease), !terms.length);
   }
   Result<Lease> renew_lease(const Lease& lease, Nanos length) override {
-    json::object body{{"lease", to_json(lease)}, {"length_ns", length.count()}};
-    ASSAY_TRY(const auto answer, leader_.send_json("POST", runs_path(lease.run, "/lease/renew"), body));
-    return lease_from(answer, false);
+    const LeaseRenewal wanted{.lease = lease, .length = length};
+    return tell<Lease>(leader_, "POST", runs_path(lease.run, "/lease/renew"), wanted);
   }
   void give_up(const Lease& lease) override {
-    json::object body{{"lease", to_json(lease)}, {"close", let_go(lease)}};
+    const LeaseRelease wanted{.lease = lease, .close = let_go(lease)};
     // What is not given up runs out.
-    (void)leader_.send_json("POST", runs_path(lease.run, "/lease/release"), body).ok();
+    (void)tell<Done>(leader_, "POST", runs_path(lease.run, "/lease/release"), wanted).ok();
   }
   Result<std::optional<Lease>> find_lease(std::string_view id) override {
     ASSAY_CHECK(check_named("run", id));
-    ASSAY_TRY(const auto answer, leader_.get(runs_path(id, "/lease")));
-    const auto* lease = answer.is_object() ? answer.get_object().if_contains("lease") : nullptr;
-    if (!lease || lease->is_null()) return std::optional<Lease>();
-    ASSAY_TRY(auto found, lease_from_json(*lease));
-    return std::optional(std::move(found));
+    ASSAY_TRY(auto found, ask<LeaseState>(leader_, runs_path(id, "/lease")));
+    return std::move(found.lease);
   }
   Result<Run> change_owned(const Lease& lease, const std::function<Result<void>(Run&)>& change) override {
-    ASSAY_TRY(auto run, change_until_taken(lease.run, change, "/owned", {{"lease", to_json(lease)}}));
+    ASSAY_TRY(auto run, change_until_taken(lease.run, change, [&](Run next, std::string before) {
+                const OwnedRunRewrite wanted{.lease = lease, .run = std::move(next), .before = std::move(before)};
+                return tell<Run>(leader_, "PUT", runs_path(lease.run, "/owned"), wanted);
+              }));
     if (run.state == RunState::ended) let_go(lease);
     return run;
   }
   Result<Lease> join_run(std::string_view id, std::string_view name) override {
     ASSAY_CHECK(check_usable("name of a rank", name));
     ASSAY_CHECK(check_named("run", id));
-    ASSAY_TRY(const auto answer, leader_.send_json("POST", runs_path(id, "/join"), {{"name", name}}));
-    return lease_from(answer, false);
+    return tell<Lease>(leader_, "POST", runs_path(id, "/join"), JoiningRank{.name = std::string(name)});
   }
 
   Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) override {
@@ -106,16 +105,13 @@ class LeaderRuns final : public RunStore {
     if (is_held(lease)) request.target += fmt::format("&renew_ns={}", kProcessLease.count());
     request.headers.add("Content-Type", "application/octet-stream");
     ASSAY_TRY(const auto response, leader_.send(std::move(request)));
-    ASSAY_TRY(const auto answer, parse_json(response.body));
-    JsonFields fields(answer, "answer");
-    const auto size = fields.integer("size");
-    ASSAY_CHECK(fields.finish());
-    return static_cast<std::uint64_t>(size);
+    ASSAY_TRY(const auto journal, answer_in<JournalSize>(response));
+    return journal.size;
   }
   Result<std::vector<JournalState>> journals(std::string_view id) override {
     ASSAY_CHECK(check_named("run", id));
-    ASSAY_TRY(const auto answer, leader_.get(runs_path(id, "/journals")));
-    return list_from_json(answer, "journals", journal_state_from_json);
+    ASSAY_TRY(auto answer, ask<RunJournals>(leader_, runs_path(id, "/journals")));
+    return std::move(answer.journals);
   }
   Result<std::string> read_frames(std::string_view id, std::string_view journal, std::uint64_t offset,
                                   std::size_t length) override {
@@ -128,38 +124,37 @@ class LeaderRuns final : public RunStore {
   }
   Result<std::vector<RunCurve>> read_curves(std::string_view id, const CurveQuestion& question) override {
     ASSAY_CHECK(check_named("run", id));
-    ASSAY_TRY(const auto answer, leader_.send_json("POST", runs_path(id, "/curves"), to_json(question)));
-    return list_from_json(answer, "curves", run_curve_from_json);
+    ASSAY_TRY(auto answer, tell<RunCurves>(leader_, "POST", runs_path(id, "/curves"), question));
+    return std::move(answer.curves);
   }
 
   Result<Run> find_run(std::string_view id) override {
     ASSAY_CHECK(check_named("run", id));
-    ASSAY_TRY(const auto answer, leader_.get(runs_path(id)));
-    return run_from_json(answer);
+    return ask<Run>(leader_, runs_path(id));
   }
   Result<RunPage> list_runs(const RunQuery& query) override {
-    ASSAY_TRY(const auto answer, leader_.send_json("POST", "/api/v1/runs/search", to_json(query)));
-    return run_page_from_json(answer);
+    return tell<RunPage>(leader_, "POST", "/api/v1/runs/search", query);
   }
   Result<Run> change_run(std::string_view id, const std::function<Result<void>(Run&)>& change) override {
     ASSAY_CHECK(check_named("run", id));
-    return change_until_taken(id, change, "", {});
+    return change_until_taken(id, change, [&](Run next, std::string before) {
+      const RunRewrite wanted{.run = std::move(next), .before = std::move(before)};
+      return tell<Run>(leader_, "PUT", runs_path(id), wanted);
+    });
   }
   Result<void> remove_run(std::string_view id) override {
     ASSAY_CHECK(check_named("run", id));
-    ASSAY_CHECK(leader_.send({.method = "DELETE", .target = runs_path(id)}));
+    ASSAY_CHECK(tell<Removed>(leader_, "DELETE", runs_path(id)));
     return {};
   }
   Result<std::vector<RunChange>> changes(std::uint64_t since, std::size_t limit) override {
-    ASSAY_TRY(const auto answer, leader_.get(fmt::format("/api/v1/runs/changes?since={}&limit={}", since, limit)));
-    return list_from_json(answer, "changes", run_change_from_json);
+    ASSAY_TRY(auto answer,
+              ask<RunChanges>(leader_, fmt::format("/api/v1/runs/changes?since={}&limit={}", since, limit)));
+    return std::move(answer.changes);
   }
   Result<std::uint64_t> newest_change() override {
-    ASSAY_TRY(const auto answer, leader_.get("/api/v1/runs/changes?limit=1"));
-    JsonFields fields(answer, "answer");
-    const auto newest = fields.integer("newest");
-    ASSAY_CHECK(fields.finish());
-    return static_cast<std::uint64_t>(newest);
+    ASSAY_TRY(const auto answer, ask<RunChanges>(leader_, "/api/v1/runs/changes?limit=1"));
+    return answer.newest;
   }
 
   Result<void> attach(std::string_view run, std::string_view name, ByteSource& content) override {
@@ -173,8 +168,8 @@ class LeaderRuns final : public RunStore {
   }
   Result<std::vector<Artifact>> artifacts(std::string_view run) override {
     ASSAY_CHECK(check_named("run", run));
-    ASSAY_TRY(const auto answer, leader_.get(runs_path(run, "/artifacts")));
-    return list_from_json(answer, "artifacts", artifact_from_json);
+    ASSAY_TRY(auto answer, ask<RunArtifacts>(leader_, runs_path(run, "/artifacts")));
+    return std::move(answer.artifacts);
   }
   Result<std::unique_ptr<ByteSource>> open_artifact(std::string_view run, std::string_view name) override {
     ASSAY_CHECK(check_named("run", run));
@@ -192,34 +187,30 @@ class LeaderRuns final : public RunStore {
 
   Result<void> create_study(Study& study) override {
     if (!study.id.empty()) ASSAY_CHECK(check_usable("id of a study", study.id));
-    ASSAY_TRY(const auto answer, leader_.send_json("POST", "/api/v1/studies", to_json(study)));
-    ASSAY_TRY(study, study_from_json(answer));
+    ASSAY_TRY(study, tell<Study>(leader_, "POST", "/api/v1/studies", study));
     return {};
   }
   Result<Study> find_study(std::string_view id) override {
     ASSAY_CHECK(check_named("study", id));
-    ASSAY_TRY(const auto answer, leader_.get(study_path(id)));
-    return study_from_json(answer);
+    return ask<Study>(leader_, study_path(id));
   }
   Result<std::vector<Study>> list_studies() override {
-    ASSAY_TRY(const auto answer, leader_.get("/api/v1/studies"));
-    return list_from_json(answer, "studies", study_from_json);
+    ASSAY_TRY(auto answer, ask<StudyList>(leader_, "/api/v1/studies"));
+    return std::move(answer.studies);
   }
   Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) override {
     ASSAY_CHECK(check_named("study", study));
-    ASSAY_CHECK(leader_.send_json("POST", study_path(study, fmt::format("/plan/{}", entry)), {{"run", run}}));
+    ASSAY_CHECK(tell<NamedRun>(leader_, "POST", study_path(study, fmt::format("/plan/{}", entry)),
+                               NamedRun{.run = std::string(run)}));
     return {};
   }
   Result<void> remove_study(std::string_view id) override {
     ASSAY_CHECK(check_named("study", id));
-    ASSAY_CHECK(leader_.send({.method = "DELETE", .target = study_path(id)}));
+    ASSAY_CHECK(tell<Removed>(leader_, "DELETE", study_path(id)));
     return {};
   }
 
-  Result<ReindexReport> reindex() override {
-    ASSAY_TRY(const auto answer, leader_.send_json("POST", "/api/v1/runs/reindex", {}));
-    return reindex_report_from_json(answer);
-  }
+  Result<ReindexReport> reindex() override { return tell<ReindexReport>(leader_, "POST", "/api/v1/runs/reindex"); }
 
  private:
   static LeaseTerms timed(const LeaseTerms& terms) {
@@ -230,20 +221,16 @@ class LeaderRuns final : public RunStore {
   Result<std::optional<Lease>> record(Run& run, const LeaseTerms* terms) {
     if (!run.id.empty()) ASSAY_CHECK(check_usable("id of a run", run.id));
     // The leader gives it an id; a run on its way needs some state and id to be one.
-    json::object body{{"run", to_json(run)}};
-    if (terms) body["terms"] = to_json(timed(*terms));
-    ASSAY_TRY(const auto answer, leader_.send_json("POST", "/api/v1/runs/recorded", body));
-    const auto* stored = answer.is_object() ? answer.get_object().if_contains("run") : nullptr;
-    const auto* lease = answer.is_object() ? answer.get_object().if_contains("lease") : nullptr;
-    if (!stored || (terms && !lease)) return Error{.kind = ErrorKind::io, .message = "the answer has no run"};
-    ASSAY_TRY(run, run_from_json(*stored));
+    NewRun wanted{.run = run, .terms = {}};
+    if (terms) wanted.terms = timed(*terms);
+    ASSAY_TRY(auto answer, tell<KeptRun>(leader_, "POST", "/api/v1/runs/recorded", wanted));
+    if (terms && !answer.lease) return Error{.kind = ErrorKind::io, .message = "the answer has no lease"};
+    run = std::move(answer.run);
     if (!terms) return std::optional<Lease>();
-    ASSAY_TRY(auto mine, lease_from(*lease, !terms->length));
-    return std::optional(std::move(mine));
+    return std::optional(held(std::move(*answer.lease), !terms->length));
   }
 
-  Result<Lease> lease_from(const json::value& value, bool for_this_process) {
-    ASSAY_TRY(auto lease, lease_from_json(value));
+  Lease held(Lease lease, bool for_this_process) {
     if (for_this_process) {
       const std::lock_guard lock(mutex_);
       held_[lease.run] = lease.epoch;
@@ -265,16 +252,14 @@ class LeaderRuns final : public RunStore {
 
   /// Reads, changes, and asks the leader to take it if nothing else has changed meanwhile; again and again.
   Result<Run> change_until_taken(std::string_view id, const std::function<Result<void>(Run&)>& change,
-                                 std::string_view below, json::object body) {
+                                 const std::function<Result<Run>(Run next, std::string before)>& offer) {
     for (int attempt = 0;; ++attempt) {
       ASSAY_TRY(auto run, find_run(id));
-      body["before"] = content_hash(json::serialize(to_json(run)));
+      auto before = content_hash(json::serialize(to_json(run)));
       ASSAY_CHECK(change(run));
       run.id = id;
-      body["run"] = to_json(run);
-      auto answer = leader_.send_json("PUT", runs_path(id, below), body);
-      if (answer) return run_from_json(*answer);
-      if (answer.error().kind != ErrorKind::busy || attempt >= kMostAttempts) return std::move(answer).error();
+      auto taken = offer(std::move(run), std::move(before));
+      if (taken || taken.error().kind != ErrorKind::busy || attempt >= kMostAttempts) return taken;
     }
   }
 

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "api/run_json.h"
+#include "api/run_types.h"
 #include "leader/hello.h"
 
 namespace assay {
@@ -71,7 +71,7 @@ HttpResponse answer_take(Leader& leader, const Principal& node, const HttpReques
   const auto taken = leader.run_desk().take(node.name, request.capture("run"));
   if (!taken) return error_response(taken.error());
   return json_response(
-      json::object{{"lease", to_json(taken->lease)}, {"run", to_json(taken->run)}, {"planned", taken->planned}});
+      json::object{{"lease", write_api(taken->lease)}, {"run", to_json(taken->run)}, {"planned", taken->planned}});
 }
 
 HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequest& request) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -16,21 +17,17 @@ Error mistake(std::string message, std::string hint = "") {
   return {.kind = ErrorKind::usage, .message = std::move(message), .hint = std::move(hint)};
 }
 
-/// The parameter of that name, or what could have been meant; null where that is not asked for.
-Result<const ApiParameter*> known(const std::vector<ApiParameter>& parameters, In in, std::string_view name,
-                                  bool ignores_unknown) {
-  std::vector<std::string> names;
-  for (const auto& parameter : parameters) {
-    if (parameter.in != in) continue;
-    if (parameter.name == name) return &parameter;
-    names.push_back(parameter.name);
-  }
-  if (ignores_unknown) return nullptr;
-  std::string message = fmt::format("unknown {} '{}'", in == In::query ? "parameter" : "key", name);
+/// What the request has and its endpoint does not know.
+Error unknown(std::string_view what, std::string_view name, const std::vector<std::string>& names) {
+  std::string message = fmt::format("unknown {} '{}'", what, name);
   if (const auto meant = nearest(name, names)) message += fmt::format(". Did you mean '{}'?", *meant);
-  const char* where = in == In::query ? "The query" : "The body";
+  const char* where = what == "parameter" ? "The query" : "The body";
   return mistake(std::move(message), names.empty() ? fmt::format("{} must be empty here.", where)
                                                    : fmt::format("{} can have: {}.", where, join(names, ", ")));
+}
+
+Error missing(std::string_view name, std::string_view description) {
+  return mistake(fmt::format("'{}' is missing", name), fmt::format("{}.", description));
 }
 
 bool is_integer(std::string_view text) {
@@ -46,22 +43,71 @@ std::string_view rule_for(const ApiParameter& parameter, std::string_view value)
   return {};
 }
 
-std::string_view rule_for(const ApiParameter& parameter, const json::value& value) {
-  if (parameter.type == "string" && !value.is_string()) return "must be a string";
-  if (parameter.type == "boolean" && !value.is_bool()) return "must be true or false";
-  if (parameter.type == "object" && !value.is_object()) return "must be an object";
-  if (parameter.type == "array" && !value.is_array()) return "must be a list";
-  if (parameter.type == "integer" && !value.is_int64() && !value.is_uint64()) return "must be a whole number";
-  if (parameter.type == "number" && !value.is_number()) return "must be a number";
+/// Of one of JSON Schema's types, without those that may also be null.
+std::string_view rule_for(std::string_view type, const json::value& value) {
+  if (type == "string" && !value.is_string()) return "must be a string";
+  if (type == "boolean" && !value.is_bool()) return "must be true or false";
+  if (type == "object" && !value.is_object()) return "must be an object";
+  if (type == "array" && !value.is_array()) return "must be a list";
+  if (type == "integer" && !value.is_int64() && !value.is_uint64()) return "must be a whole number";
   return {};
 }
 
-Result<void> check_all_there(const std::vector<ApiParameter>& parameters, In in,
-                             const std::set<std::string, std::less<>>& given) {
-  for (const auto& parameter : parameters) {
-    if (parameter.in == in && parameter.required && !given.contains(parameter.name)) {
-      return mistake(fmt::format("'{}' is missing", parameter.name), parameter.description + ".");
+std::string_view rule_for(const ApiShape& shape, const json::value& value) {
+  if (shape.schema.contains("$ref")) return rule_for(shape.types[0]->words.empty() ? "object" : "string", value);
+  const auto* type = shape.schema.if_contains("type");
+  if (!type) return {};
+  if (type->is_string()) return rule_for(type->get_string(), value);
+  return value.is_number() || value.is_null() ? "" : "must be a number";
+}
+
+Result<void> check_query(const ApiEndpoint& endpoint, const HttpRequest& request, bool ignores_unknown) {
+  std::vector<std::string> names;
+  for (const auto& parameter : endpoint.parameters) {
+    if (parameter.in == In::query) names.push_back(parameter.name);
+  }
+  std::set<std::string, std::less<>> given;
+  for (const auto& [name, value] : request.query) {
+    const auto parameter =
+        std::find_if(endpoint.parameters.begin(), endpoint.parameters.end(),
+                     [&](const ApiParameter& one) { return one.in == In::query && one.name == name; });
+    if (parameter == endpoint.parameters.end()) {
+      if (ignores_unknown) continue;
+      return unknown("parameter", name, names);
     }
+    if (!given.insert(name).second) return mistake(fmt::format("the parameter '{}' stands there twice", name));
+    if (const auto rule = rule_for(*parameter, std::string_view(value)); !rule.empty()) {
+      return mistake(fmt::format("'{}={}' {}", name, value, rule));
+    }
+  }
+  for (const auto& parameter : endpoint.parameters) {
+    if (parameter.in == In::query && parameter.required && !given.contains(parameter.name)) {
+      return missing(parameter.name, parameter.description);
+    }
+  }
+  return {};
+}
+
+Result<void> check_body(const ApiTypeInfo* type, const json::object& body, bool ignores_unknown) {
+  static const std::vector<ApiFieldInfo> none;
+  const auto& fields = type ? type->fields : none;
+  std::vector<std::string> names;
+  names.reserve(fields.size());
+  for (const auto& field : fields) names.push_back(field.name);
+  for (const auto& member : body) {
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const ApiFieldInfo& one) { return one.name == member.key(); });
+    if (field == fields.end()) {
+      if (ignores_unknown || (type && type->open)) continue;
+      return unknown("key", member.key(), names);
+    }
+    if (const auto rule = rule_for(field->shape, member.value()); !rule.empty()) {
+      return mistake(fmt::format("'{}' {}", field->name, rule));
+    }
+  }
+  if (type && type->open) return {};  // older programs have left out what newer ones write always
+  for (const auto& field : fields) {
+    if (field.always && !body.contains(field.name)) return missing(field.name, field.meaning);
   }
   return {};
 }
@@ -69,29 +115,10 @@ Result<void> check_all_there(const std::vector<ApiParameter>& parameters, In in,
 }  // namespace
 
 Result<void> check_request(const ApiEndpoint& endpoint, const HttpRequest& request, bool ignores_unknown) {
-  const auto& parameters = endpoint.parameters;
-  std::set<std::string, std::less<>> given;
-  for (const auto& [name, value] : request.query) {
-    ASSAY_TRY(const auto* parameter, known(parameters, In::query, name, ignores_unknown));
-    if (!parameter) continue;
-    if (!given.insert(name).second) return mistake(fmt::format("the parameter '{}' stands there twice", name));
-    if (const auto rule = rule_for(*parameter, std::string_view(value)); !rule.empty()) {
-      return mistake(fmt::format("'{}={}' {}", name, value, rule));
-    }
-  }
-  ASSAY_CHECK(check_all_there(parameters, In::query, given));
+  ASSAY_CHECK(check_query(endpoint, request, ignores_unknown));
   if (endpoint.body != ApiEndpoint::Body::json) return {};
   ASSAY_TRY(const auto body, body_object(request));
-  given.clear();
-  for (const auto& member : body) {
-    ASSAY_TRY(const auto* parameter, known(parameters, In::body, member.key(), ignores_unknown));
-    if (!parameter) continue;
-    given.insert(member.key());
-    if (const auto rule = rule_for(*parameter, member.value()); !rule.empty()) {
-      return mistake(fmt::format("'{}' {}", parameter->name, rule));
-    }
-  }
-  return check_all_there(parameters, In::body, given);
+  return check_body(endpoint.handle.takes, body, ignores_unknown);
 }
 
 Result<std::size_t> limit_of(const HttpRequest& request, std::size_t usual, std::size_t most) {

@@ -16,6 +16,9 @@ void add_alert_endpoints(ApiTable& table, Leader& leader);
 /// Runs and studies: finding, changing, recording. The store and the clock must outlive the table.
 void add_run_endpoints(ApiTable& table, RunStore& runs, const Clock& clock);
 
+/// The studies alone; part of the above.
+void add_study_endpoints(ApiTable& table, RunStore& runs);
+
 /// Asking the cluster for runs, and stopping them.
 void add_run_request_endpoints(ApiTable& table, RunDesk& desk);
 

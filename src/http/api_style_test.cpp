@@ -12,6 +12,48 @@
 #include "net/server_fixture.h"
 
 namespace assay {
+
+struct ForeignValue {
+  std::string run_id;
+  double value = 0;
+  std::int64_t step = 0;
+};
+struct ForeignAnswer {
+  std::string by;
+};
+struct ForeignSize {
+  std::uint64_t bytes = 0;
+};
+struct ForeignError {
+  std::string error_code;
+  std::string message;
+};
+template <>
+const ApiType<ForeignValue>& api_type() {
+  static const auto type = ApiType<ForeignValue>("Value", "A value of a run.")
+                               .field("run_id", &ForeignValue::run_id, "Of which run")
+                               .optional("value", &ForeignValue::value, "The value")
+                               .optional("step", &ForeignValue::step, "When");
+  return type;
+}
+template <>
+const ApiType<ForeignAnswer>& api_type() {
+  static const auto type = ApiType<ForeignAnswer>("Kept", "It is kept.").field("by", &ForeignAnswer::by, "By whom");
+  return type;
+}
+template <>
+const ApiType<ForeignSize>& api_type() {
+  static const auto type = ApiType<ForeignSize>("Size", "A size.").field("bytes", &ForeignSize::bytes, "How many");
+  return type;
+}
+template <>
+const ApiType<ForeignError>& api_type() {
+  static const auto type = ApiType<ForeignError>("ForeignError", "What is wrong.")
+                               .field("error_code", &ForeignError::error_code, "For programs")
+                               .field("message", &ForeignError::message, "For people");
+  return type;
+}
+
 namespace {
 
 using testing::HasSubstr;
@@ -23,22 +65,20 @@ ApiStyle foreign_style() {
           .make_error =
               [](int status, const Error& error) {
                 const char* code = error.kind == ErrorKind::not_found ? "RESOURCE_DOES_NOT_EXIST" : "NOT_GOOD";
-                return json_response(json::object{{"error_code", code}, {"message", error.text()}}, status);
+                return json_response(write_api(ForeignError{.error_code = code, .message = error.text()}), status);
               },
-          .error_schema = {{"type", "object"}}};
+          .error_type = &api_type<ForeignError>().info()};
 }
 
-Result<HttpResponse> log_value(const HttpRequest& request, const Principal& caller) {
-  ASSAY_TRY(const auto body, body_object(request));
-  const std::string run(body.at("run_id").as_string());
-  if (run == "lost") return Error{.kind = ErrorKind::not_found, .message = "there is no run 'lost'"};
-  if (run == "bad") throw std::runtime_error("unexpected");
-  return json_response(json::object{{"by", caller.name}});
+Result<ForeignAnswer> log_value(const ForeignValue& value, const HttpRequest&, const Principal& caller) {
+  if (value.run_id == "lost") return Error{.kind = ErrorKind::not_found, .message = "there is no run 'lost'"};
+  if (value.run_id == "bad") throw std::runtime_error("unexpected");
+  return ForeignAnswer{.by = caller.name};
 }
 
-Result<HttpResponse> count_bytes(const HttpRequest& request, const Principal&) {
+Result<ForeignSize> count_bytes(const HttpRequest& request, const Principal&) {
   ASSAY_TRY(const auto bytes, pour(*request.body_source, [](std::string_view) { return Result<void>(); }));
-  return json_response(json::object{{"bytes", bytes}});
+  return ForeignSize{.bytes = bytes};
 }
 
 class ApiStyleTest : public testing::Test {
@@ -47,25 +87,20 @@ class ApiStyleTest : public testing::Test {
     for (const Role role : {Role::viewer, Role::user}) {
       secrets_[role] = book_.create(role, "", std::nullopt).value().secret;
     }
-    using In = ApiParameter::In;
     foreign_.add({.method = "POST",
                   .path = "/api/2.0/other/values",
                   .scope = Scope::run,
                   .summary = "Keep a value",
-                  .parameters = {{.name = "run_id", .in = In::body, .required = true},
-                                 {.name = "value", .in = In::body, .type = "number"},
-                                 {.name = "step", .in = In::body, .type = "integer"}},
                   .route = {.body_bytes = 1000},
-                  .handle = log_value});
+                  .handle = taking<ForeignValue>(log_value)});
     foreign_.add({.method = "PUT",
                   .path = "/api/2.0/other/files/{file...}",
                   .scope = Scope::run,
                   .summary = "Keep a file",
                   .body = ApiEndpoint::Body::streamed,
-                  .handle = count_bytes});
-    own_.add({.path = "/api/v1/things", .handle = [](const HttpRequest&, const Principal&) -> Result<HttpResponse> {
-                return json_response(json::object{});
-              }});
+                  .handle = answering(count_bytes)});
+    own_.add({.path = "/api/v1/things",
+              .handle = answering([](const HttpRequest&, const Principal&) -> Result<Done> { return Done{}; })});
     Router router;
     router.on_refusal(
         [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
@@ -141,8 +176,9 @@ TEST_F(ApiStyleTest, TheDocumentSaysSo) {
   EXPECT_EQ(document.at("info").at("title").as_string(), "Another API");
   const auto& post = document.at("paths").at("/api/2.0/other/values").at("post");
   EXPECT_EQ(post.at("operationId").as_string(), "post_values");
-  EXPECT_TRUE(
-      post.at("requestBody").at("content").at("application/json").at("schema").at("additionalProperties").as_bool());
+  EXPECT_EQ(post.at("requestBody").at("content").at("application/json").at("schema").at("$ref").as_string(),
+            "#/components/schemas/Value");
+  EXPECT_FALSE(document.at("components").at("schemas").at("Value").as_object().contains("additionalProperties"));
   EXPECT_THAT(json::serialize(own_.document()), HasSubstr("hint"));
   EXPECT_THAT(json::serialize(document), testing::Not(HasSubstr("hint")));
 }

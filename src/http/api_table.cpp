@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/text.h"
 #include "base/version.h"
 #include "http/api_check.h"
@@ -38,44 +41,32 @@ std::string operation_id(const ApiEndpoint& endpoint, std::string_view base) {
   return id;
 }
 
-json::object answer_content(const ApiEndpoint& endpoint) {
+json::object content_of(const std::string& media, const ApiTypeInfo* type) {
   json::object content;
-  json::object properties;
-  for (const auto& [name, type] : endpoint.fields) properties[name] = json::object{{"type", type}};
-  if (!properties.empty()) {
-    content["schema"] = json::object{{"type", "object"}, {"properties", std::move(properties)}};
-  }
-  return {{endpoint.answer, std::move(content)}};
+  if (type) content["schema"] = reference_to(*type).schema;
+  return {{media, std::move(content)}};
+}
+
+/// Whether anything must stand in a body of this type.
+bool is_needed(const ApiTypeInfo& type) {
+  return std::any_of(type.fields.begin(), type.fields.end(), [](const ApiFieldInfo& field) { return field.always; });
 }
 
 json::object operation_of(const ApiEndpoint& endpoint, const ApiStyle& style) {
   json::array parameters;
-  json::object properties;
-  json::array required;
-  for (const auto& parameter : endpoint.parameters) {
-    if (parameter.in != ApiParameter::In::body) {
-      parameters.push_back(parameter_object(parameter));
-      continue;
-    }
-    properties[parameter.name] = json::object{{"type", parameter.type}, {"description", parameter.description}};
-    if (parameter.required) required.emplace_back(parameter.name);
-  }
+  for (const auto& parameter : endpoint.parameters) parameters.push_back(parameter_object(parameter));
+  json::object good{{"description", "OK"}, {"content", content_of(endpoint.handle.media, endpoint.handle.gives)}};
   json::object operation{
       {"operationId", operation_id(endpoint, style.base)},
       {"summary", endpoint.summary},
       {"parameters", std::move(parameters)},
-      {"responses", json::object{{"200", json::object{{"description", "OK"}, {"content", answer_content(endpoint)}}},
-                                 {"default", json::object{{"$ref", "#/components/responses/Error"}}}}}};
+      {"responses",
+       json::object{{"200", std::move(good)}, {"default", json::object{{"$ref", "#/components/responses/Error"}}}}}};
   if (endpoint.body != ApiEndpoint::Body::json) {
-    operation["requestBody"] = json::object{{"content", json::object{{"application/octet-stream", json::object{}}}}};
-  } else if (!properties.empty()) {
-    json::object schema{
-        {"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", style.ignores_unknown}};
-    const bool needed = !required.empty();
-    if (needed) schema["required"] = std::move(required);
+    operation["requestBody"] = json::object{{"content", content_of("application/octet-stream", nullptr)}};
+  } else if (const auto* body = endpoint.handle.takes) {
     operation["requestBody"] =
-        json::object{{"required", needed},
-                     {"content", json::object{{"application/json", json::object{{"schema", std::move(schema)}}}}}};
+        json::object{{"required", is_needed(*body)}, {"content", content_of("application/json", body)}};
   }
   if (endpoint.scope) {
     std::vector<std::string> roles;
@@ -108,15 +99,6 @@ int status_of(ErrorKind kind) {
   }
 }
 
-json::object own_error_schema() {
-  const json::object text{{"type", "string"}};
-  return {{"type", "object"},
-          {"properties",
-           json::object{{"error", json::object{{"type", "object"},
-                                               {"properties",
-                                                json::object{{"kind", text}, {"message", text}, {"hint", text}}}}}}}};
-}
-
 Error refusal_error(int status, std::string_view message) {
   const auto kind = [status] {
     switch (status) {
@@ -135,10 +117,9 @@ HttpResponse json_response(const json::value& value, int status) {
 }
 
 HttpResponse error_response(int status, const Error& error) {
-  json::object what{{"kind", name_of(error.kind)}};
-  what["message"] = printable(error.text());
-  what["hint"] = printable(error.hint);
-  return with_advice(json_response(json::object{{"error", std::move(what)}}, status));
+  const ErrorAnswer answer{
+      .error = {.kind = error.kind, .message = printable(error.text()), .hint = printable(error.hint)}};
+  return with_advice(json_response(write_api(answer), status));
 }
 
 HttpResponse error_response(const Error& error) { return error_response(status_of(error.kind), error); }
@@ -176,7 +157,7 @@ void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
           }
           const auto fits = check_request(endpoint, request, ignores_unknown);
           if (!fits) return refuse(status_of(fits.error().kind), fits.error());
-          auto response = endpoint.handle(request, caller);
+          auto response = endpoint.handle.call(request, caller);
           return response ? std::move(*response) : refuse(status_of(response.error().kind), response.error());
         },
         options);
@@ -190,6 +171,24 @@ std::optional<HttpResponse> ApiTable::refuse_stranger(Gatekeeper& gatekeeper, co
   return away ? std::optional(with_advice(style_.make_error(away->status, away->error))) : std::nullopt;
 }
 
+json::object ApiTable::schemas() const {
+  std::vector<const ApiTypeInfo*> types = {style_.error_type};
+  std::set<std::string> closed;  // what a body must be and no more
+  for (const auto& endpoint : endpoints_) {
+    const auto& [call, takes, gives, media] = endpoint.handle;
+    if (gives) types.push_back(gives);
+    if (takes) types.push_back(takes);
+    if (takes && !takes->open && !style_.ignores_unknown) closed.insert(takes->name);
+  }
+  json::object schemas;
+  for (const auto* type : with_referred(types)) {
+    auto schema = schema_of(*type);
+    if (closed.contains(type->name)) schema["additionalProperties"] = false;
+    schemas[type->name] = std::move(schema);
+  }
+  return schemas;
+}
+
 json::object ApiTable::document() const {
   json::object paths;
   for (const auto& endpoint : endpoints_) {
@@ -197,18 +196,15 @@ json::object ApiTable::document() const {
     if (!path.is_object()) path = json::object{};
     path.as_object()[lower_case(endpoint.method)] = operation_of(endpoint, style_);
   }
-  return {
-      {"openapi", "3.1.0"},
-      {"info", json::object{{"title", style_.title}, {"version", version()}, {"description", style_.description}}},
-      {"paths", std::move(paths)},
-      {"components",
-       json::object{
-           {"securitySchemes", json::object{{"token", json::object{{"type", "http"}, {"scheme", "bearer"}}}}},
-           {"responses",
-            json::object{{"Error", json::object{{"description", "What is wrong, and what to do about it"},
-                                                {"content",
-                                                 json::object{{"application/json",
-                                                               json::object{{"schema", style_.error_schema}}}}}}}}}}}};
+  json::object error{{"description", "What is wrong, and what to do about it"},
+                     {"content", content_of("application/json", style_.error_type)}};
+  return {{"openapi", "3.1.0"},
+          {"info", json::object{{"title", style_.title}, {"version", version()}, {"description", style_.description}}},
+          {"paths", std::move(paths)},
+          {"components", json::object{{"schemas", schemas()},
+                                      {"securitySchemes",
+                                       json::object{{"token", json::object{{"type", "http"}, {"scheme", "bearer"}}}}},
+                                      {"responses", json::object{{"Error", std::move(error)}}}}}};
 }
 
 }  // namespace assay

@@ -4,9 +4,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "access/scopes.h"
+#include "api/api_type.h"
+#include "api/error_types.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "http/gatekeeper.h"
@@ -14,13 +18,22 @@
 
 namespace assay {
 
-/// A value that an endpoint takes: for its documentation, and for `check_request`.
+/// A value in the path or query that an endpoint takes: for its documentation, and for `check_request`.
 struct ApiParameter {
   std::string name;
-  enum class In { path, query, body } in = In::query;
+  enum class In { path, query } in = In::query;
   std::string description;
-  std::string type = "string";  ///< of JSON Schema: string, boolean, integer; in bodies also number, array, object
+  std::string type = "string";  ///< of JSON Schema: string, boolean, integer
   bool required = false;
+};
+
+/// What an endpoint does, with the types of what it takes and gives. `answering` and `taking` make it.
+struct ApiHandler {
+  using Function = std::function<Result<HttpResponse>(const HttpRequest&, const Principal&)>;
+  Function call;
+  const ApiTypeInfo* takes = nullptr;  ///< what the body is; null: there is none, or it is no JSON
+  const ApiTypeInfo* gives = nullptr;  ///< what the answer is, or the data of each event; null: no JSON
+  std::string media = "application/json";
 };
 
 /// One endpoint of the API: what the router needs and what the documentation says.
@@ -31,30 +44,67 @@ struct ApiEndpoint {
   bool nodes_too = false;                    ///< a node may ask as well; what it may see is for the handler to say
   std::string summary;
   std::vector<ApiParameter> parameters;
-  std::string answer = "application/json";
   enum class Body {
-    json,     ///< an object of the parameters that stand in the body
+    json,     ///< an object of the type that `handle` takes
     bytes,    ///< whatever it is, in `HttpRequest::body`
     streamed  ///< the same, in `HttpRequest::body_source`: of any size, read while it arrives
   } body = Body::json;
-  /// What stands in the object that it answers with: names and JSON Schema's types. Empty: not described.
-  std::vector<std::pair<std::string, std::string>> fields = {};
   RouteOptions route = {};  ///< limits and threads
-  std::function<Result<HttpResponse>(const HttpRequest&, const Principal&)> handle;
+  ApiHandler handle;
 };
 
 /// `{"error": {"kind", "message", "hint"}}` with the status that fits the kind.
 HttpResponse error_response(const Error& error);
 HttpResponse error_response(int status, const Error& error);
 int status_of(ErrorKind kind);
-/// The JSON Schema of what `error_response` answers.
-json::object own_error_schema();
 /// What the server itself refuses a request with, as an error.
 Error refusal_error(int status, std::string_view message);
 HttpResponse json_response(const json::value& value, int status = 200);
 
 /// The object in a request's body; an empty body is an empty object.
 Result<json::object> body_object(const HttpRequest& request);
+
+/// What was wrong with a value of ours in a request is the caller's mistake, not a damaged file.
+template <typename T>
+Result<T> as_usage(Result<T> value) {
+  if (!value && value.error().kind == ErrorKind::bad_file) value.error().kind = ErrorKind::usage;
+  return value;
+}
+
+/// Answers with what `handle(request, caller)` gives: a `Result` of a described type.
+template <typename Handle>
+ApiHandler answering(Handle handle) {
+  using Answer = std::decay_t<decltype(*handle(std::declval<const HttpRequest&>(), std::declval<const Principal&>()))>;
+  return {.call = [handle = std::move(handle)](const HttpRequest& request,
+                                               const Principal& caller) -> Result<HttpResponse> {
+            ASSAY_TRY(const auto answer, handle(request, caller));
+            return json_response(write_api(answer));
+          },
+          .gives = &api_type<Answer>().info()};
+}
+
+/// The same for `handle(body, request, caller)`, with a body of a described type.
+template <typename Body, typename Handle>
+ApiHandler taking(Handle handle) {
+  auto made = answering(
+      [handle = std::move(handle)](const HttpRequest& request,
+                                   const Principal& caller) -> decltype(handle(std::declval<Body>(), request, caller)) {
+        ASSAY_TRY(auto object, body_object(request));
+        ASSAY_TRY(auto body, as_usage(read_api<Body>(json::value(std::move(object)))));
+        return handle(std::move(body), request, caller);
+      });
+  made.takes = &api_type<Body>().info();
+  return made;
+}
+
+/// What writes its answer itself: bytes, a stream of events, text that would cost too much as values. `Answer`: what
+/// JSON in it is.
+template <typename Answer = void>
+ApiHandler writing(std::string media, ApiHandler::Function call) {
+  ApiHandler made{.call = std::move(call), .media = std::move(media)};
+  if constexpr (!std::is_void_v<Answer>) made.gives = &api_type<Answer>().info();
+  return made;
+}
 
 /// What all endpoints of an API have in common: our own, or one that other people's programs speak.
 struct ApiStyle {
@@ -68,7 +118,7 @@ struct ApiStyle {
   std::function<HttpResponse(int status, const Error& error)> make_error = [](int status, const Error& error) {
     return error_response(status, error);
   };
-  json::object error_schema = own_error_schema();  ///< for the document
+  const ApiTypeInfo* error_type = &api_type<ErrorAnswer>().info();  ///< what `make_error` answers with
 };
 
 /// The endpoints of an API: routes, and the OpenAPI document that describes them.
@@ -77,6 +127,7 @@ class ApiTable {
   explicit ApiTable(ApiStyle style = {}) : style_(std::move(style)) {}
 
   void add(ApiEndpoint endpoint) { endpoints_.push_back(std::move(endpoint)); }
+  const std::vector<ApiEndpoint>& endpoints() const { return endpoints_; }
   /// Routes every endpoint through the gatekeeper, which must outlive the router, and `check_request`.
   void route(Router& router, Gatekeeper& gatekeeper) const;
   /// For `Router::before_body`: keeps whom nobody knows from filling the memory with bodies. Nothing for who is known,
@@ -86,6 +137,8 @@ class ApiTable {
   json::object document() const;
 
  private:
+  json::object schemas() const;
+
   ApiStyle style_;
   std::vector<ApiEndpoint> endpoints_;
 };

@@ -1,3 +1,4 @@
+#include "api/cluster_types.h"
 #include "http/http_fixture.h"
 #include "http/series_answer.h"
 
@@ -253,6 +254,7 @@ TEST_F(Endpoints, LiveThroughHttp) {
   ASSERT_TRUE(snapshot.ok()) << snapshot.error().text();
   EXPECT_EQ(snapshot->event, "snapshot");
   const auto told = parsed(snapshot->data);
+  EXPECT_THAT(schema_problems<LiveEvent>(told), IsEmpty());
   ASSERT_THAT(told.at("series").as_array(), SizeIs(1));
   EXPECT_EQ(told.at("series").as_array()[0].at("name").as_string(), "host.load");
   taken(agent_, {agent_.batch(clock_.wall() + Nanos(1), {sample_of("host.load", 2.5)})});
@@ -260,6 +262,7 @@ TEST_F(Endpoints, LiveThroughHttp) {
   const auto delta = stream->next(std::chrono::seconds(10));
   ASSERT_TRUE(delta.ok()) << delta.error().text();
   EXPECT_EQ(delta->event, "delta");
+  EXPECT_THAT(schema_problems<LiveEvent>(parsed(delta->data)), IsEmpty());
   EXPECT_EQ(parsed(delta->data).at("values").as_array()[0].as_array()[2].to_number<double>(), 2.5);
   std::string names = "a";
   for (int i = 0; i < 300; ++i) names += ",a";

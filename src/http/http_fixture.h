@@ -7,6 +7,7 @@
 
 #include "access/secrets.h"
 #include "access/token_book.h"
+#include "api/schema_fixture.h"
 #include "http/leader_router.h"
 #include "leader/leader_fixture.h"
 #include "net/http_client.h"
@@ -14,8 +15,60 @@
 
 namespace assay {
 
-/// A leader behind a real server on loopback, with a token of each role and the keys of two nodes. The clock stands
-/// still while the server runs: its threads read it.
+/// Holds answers against what an API says of them.
+class AnswerCheck {
+ public:
+  explicit AnswerCheck(const ApiTable& table) {
+    for (const auto& endpoint : table.endpoints()) {
+      types_.push_back(endpoint.handle);
+      types_.back().call = {};
+      routes_.add(endpoint.method, endpoint.path, [at = types_.size() - 1](const HttpRequest&) {
+        return HttpResponse::text(static_cast<int>(at), "");
+      });
+    }
+  }
+
+  /// That an answer with a status below 400 is what its endpoint said.
+  void expect_fits(const std::string& method, const std::string& target, int status, std::string_view media,
+                   std::string_view body) const {
+    const auto parsed_target = parse_request_target(target);
+    if (method == "HEAD" || !parsed_target || status >= 300 || !media.starts_with("application/json")) return;
+    const auto match = routes_.match(method, *parsed_target);
+    if (!match.handler) return;
+    const auto& said = types_.at(static_cast<std::size_t>((*match.handler)({}).status));
+    ASSERT_NE(said.gives, nullptr) << method << " " << target << " answers what nobody described";
+    const auto value = parse_json(body);
+    ASSERT_TRUE(value.ok()) << body;
+    EXPECT_THAT(SchemaCheck(*said.gives).problems(*value, schema_of(*said.gives)), testing::IsEmpty())
+        << method << " " << target << ": " << body.substr(0, 1000);
+  }
+
+ private:
+  std::vector<ApiHandler> types_;
+  Router routes_;
+};
+
+/// The same table, whose answers are looked at on their way.
+inline ApiTable checked(const ApiTable& table) {
+  ApiTable made;
+  const auto check = std::make_shared<AnswerCheck>(table);
+  for (auto endpoint : table.endpoints()) {
+    endpoint.handle.call = [check, call = endpoint.handle.call](const HttpRequest& request,
+                                                                const Principal& caller) -> Result<HttpResponse> {
+      auto response = call(request, caller);
+      if (response) {
+        check->expect_fits(request.method, request.target, response->status,
+                           response->headers.find("Content-Type").value_or(""), response->body);
+      }
+      return response;
+    };
+    made.add(std::move(endpoint));
+  }
+  return made;
+}
+
+/// A leader behind a real server on loopback, with a token of each role and the keys of two nodes. Every answer
+/// is held against its description. The clock stands still while the server runs: its threads read it.
 class LeaderServerTest : public LeaderTest {
  protected:
   LeaderServerTest() {
@@ -32,6 +85,7 @@ class LeaderServerTest : public LeaderTest {
       EXPECT_TRUE(book_->join(secrets_[Role::agent], node, keys_[node]).ok());
     }
     gatekeeper_.emplace(*book_);
+    check_.emplace(make_leader_api(*leader_, {}));
   }
 
   void serve() {
@@ -56,7 +110,10 @@ class LeaderServerTest : public LeaderTest {
     auto response =
         client_->send({.method = method, .target = target, .headers = std::move(headers), .body = std::move(body)});
     EXPECT_TRUE(response.ok()) << method << " " << target << ": " << response.error().text();
-    return response ? *response : ClientResponse{};
+    if (!response) return {};
+    check_->expect_fits(method, target, response->status, response->headers.find("Content-Type").value_or(""),
+                        response->body);
+    return *response;
   }
   json::object answer(const std::string& method, const std::string& target, Role role, std::string body = "") {
     const auto response = send(method, target, bearer(role), std::move(body));
@@ -70,6 +127,7 @@ class LeaderServerTest : public LeaderTest {
   std::optional<Gatekeeper> gatekeeper_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<HttpClient> client_;
+  std::optional<AnswerCheck> check_;
 };
 
 }  // namespace assay

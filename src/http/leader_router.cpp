@@ -27,16 +27,21 @@ std::optional<HttpResponse> refuse_strangers(const ApiTable& table, Gatekeeper& 
 
 }  // namespace
 
-Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup backup) {
-  ApiTable table({.description = "Nodes, telemetry, events and alerts of a GPU cluster. Times are ISO 8601 in UTC, or "
-                                 "milliseconds since 1970 where a name ends in _ms."});
+ApiTable make_leader_api(Leader& leader, MakeBackup backup) {
+  ApiTable table({.description =
+                      "Nodes, telemetry, events, alerts and runs of a GPU cluster. Times are ISO 8601 in UTC, "
+                      "or milliseconds (_ms) or nanoseconds (_ns) since 1970 where a name ends so."});
   add_leader_endpoints(table, leader, std::move(backup));
   add_node_endpoints(table, leader);
   add_series_endpoints(table, leader);
   add_alert_endpoints(table, leader);
   add_run_endpoints(table, leader.runs(), leader.clock());
   add_run_request_endpoints(table, leader.run_desk());
+  return table;
+}
 
+Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup backup) {
+  ApiTable table = make_leader_api(leader, std::move(backup));
   Router router;
   router.on_refusal(
       [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });

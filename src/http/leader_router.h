@@ -7,6 +7,9 @@
 
 namespace assay {
 
+/// The API alone. The leader must outlive it.
+ApiTable make_leader_api(Leader& leader, MakeBackup backup);
+
 /// Everything that a leader answers. Leader and gatekeeper must outlive the router.
 Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup backup);
 

@@ -270,17 +270,17 @@ void NodeLines::put_xids(const std::map<std::pair<std::string, int>, std::uint64
   for (const auto& [gpu, xid] : shown) put_dcgm(kXid, gpu, xid);
 }
 
-void put_own(Families& families, const json::object& status) {
-  const auto put = [&](const char* name, const char* type, const char* field, const char* help) {
-    families[name] = {
-        .type = type, .help = help, .lines = fmt::format("{} {}\n", name, json::serialize(status.at(field)))};
+void put_own(Families& families, const LeaderStatus& status) {
+  const auto put = [&](const char* name, const char* type, std::uint64_t value, const char* help) {
+    families[name] = {.type = type, .help = help, .lines = fmt::format("{} {}\n", name, value)};
   };
-  put("assay_samples_total", "counter", "samples", "Samples stored since the leader started.");
-  put("assay_samples_refused_total", "counter", "samples_refused", "Samples that were too old or from the future.");
-  put("assay_batches_total", "counter", "batches", "Batches taken since the leader started.");
-  put("assay_series", "gauge", "series", "Series in the store.");
-  put("assay_head_bytes", "gauge", "head_bytes", "Memory for points that are not in chunks yet.");
-  put("assay_live_clients", "gauge", "live_clients", "Clients of the live stream.");
+  put("assay_samples_total", "counter", status.samples, "Samples stored since the leader started.");
+  put("assay_samples_refused_total", "counter", status.samples_refused,
+      "Samples that were too old or from the future.");
+  put("assay_batches_total", "counter", status.batches, "Batches taken since the leader started.");
+  put("assay_series", "gauge", status.series, "Series in the store.");
+  put("assay_head_bytes", "gauge", status.head_bytes, "Memory for points that are not in chunks yet.");
+  put("assay_live_clients", "gauge", status.live_clients, "Clients of the live stream.");
 }
 
 /// By rule, severity and node: Prometheus' own alerting can be put on top of ours.

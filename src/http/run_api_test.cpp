@@ -3,6 +3,7 @@
 #include "access/token_book.h"
 #include "client/leader_runs.h"
 #include "http/api_routes.h"
+#include "http/http_fixture.h"
 #include "net/server_fixture.h"
 #include "store/memory/run_memory.h"
 #include "store/run_contract.h"
@@ -22,7 +23,7 @@ class ApiPlace final : public RunStorePlace {
     ApiTable table;
     add_run_endpoints(table, *behind_, clock_);
     Router router;
-    table.route(router, *gatekeeper_);
+    checked(table).route(router, *gatekeeper_);
     server_ = start_server(std::move(router));
   }
   ~ApiPlace() override { server_.reset(); }

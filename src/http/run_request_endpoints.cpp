@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "api/run_types.h"
 #include "base/hash.h"
 #include "http/api_routes.h"
 #include "model/study.h"
@@ -8,8 +9,6 @@
 
 namespace assay {
 namespace {
-
-using In = ApiParameter::In;
 
 /// Every mistake of a specification in one error, as `assay run` tells them.
 Result<Spec> spec_in(const std::string& text, const std::string& file, std::vector<std::string> assignments) {
@@ -20,23 +19,14 @@ Result<Spec> spec_in(const std::string& text, const std::string& file, std::vect
   return Error{.kind = ErrorKind::bad_spec, .message = std::move(list), .hint = "`assay schema` helps editors."};
 }
 
-Result<RunRequest> request_in(const json::value& body, const Principal& caller) {
-  JsonFields fields(body, "body");
-  const auto text = fields.text("spec");
-  const auto file = fields.text_or("file", "spec.yaml");
-  const auto name = fields.text_or("name", "");
-  auto assignments = fields.texts_or_empty("set");
+Result<RunRequest> request_of(RunOrder order, const Principal& caller) {
   RunRequest request;
-  request.tags = fields.texts_or_empty("tags");
-  request.node = fields.text_or("node", "");
-  if (fields.find("gpus")) request.gpus = fields.texts_or_empty("gpus");
-  if (auto good = fields.finish(); !good) {
-    good.error().kind = ErrorKind::usage;
-    return std::move(good).error();
-  }
-  ASSAY_TRY(const auto spec, spec_in(text, file, std::move(assignments)));
+  request.tags = std::move(order.tags);
+  request.node = std::move(order.node);
+  request.gpus = std::move(order.gpus);
+  ASSAY_TRY(const auto spec, spec_in(order.spec, order.file, std::move(order.set)));
   ASSAY_TRY(request.plan, expand(spec));
-  request.name = name.empty() ? default_name(spec) : name;
+  request.name = order.name.empty() ? default_name(spec) : order.name;
   const auto tags = tags_of(spec);
   request.tags.insert(request.tags.begin(), tags.begin(), tags.end());
   request.source = redact(spec.source);
@@ -52,44 +42,30 @@ void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
              .path = "/api/v1/runs",
              .scope = Scope::run,
              .summary = "Ask for what a specification says: a run, or a study of several, on a node of the cluster",
-             .parameters =
-                 {{.name = "spec", .in = In::body, .description = "YAML text", .required = true},
-                  {.name = "file", .in = In::body, .description = "Its name, for messages about mistakes"},
-                  {.name = "name", .in = In::body, .description = "Of the run or study"},
-                  {.name = "tags", .in = In::body, .description = "Further tags", .type = "array"},
-                  {.name = "set", .in = In::body, .description = "Changed settings: batch_size=64", .type = "array"},
-                  {.name = "node", .in = In::body, .description = "Where, unless the specification says"},
-                  {.name = "gpus",
-                   .in = In::body,
-                   .description = "UUIDs of the GPUs to use; not given: as many as it needs",
-                   .type = "array"}},
-             .fields = {{"run", "string"}, {"study", "string"}},
-             .handle = [&desk](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
-               ASSAY_TRY(auto body, body_object(request));
-               ASSAY_TRY(const auto wanted, request_in(json::value(std::move(body)), caller));
-               ASSAY_TRY(const auto accepted, desk.ask(wanted));
-               json::object answer{{"run", accepted.run}};
-               if (!accepted.study.empty()) answer["study"] = accepted.study;
-               return json_response(answer);
-             }});
+             .handle = taking<RunOrder>(
+                 [&desk](RunOrder order, const HttpRequest&, const Principal& caller) -> Result<OrderedRun> {
+                   ASSAY_TRY(const auto wanted, request_of(std::move(order), caller));
+                   ASSAY_TRY(const auto accepted, desk.ask(wanted));
+                   return OrderedRun{.run = accepted.run, .study = accepted.study};
+                 })});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/stop",
              .scope = Scope::run,
              .summary = "End a run that waits or goes on; what it has recorded stays",
-             .parameters = {{.name = "run", .in = In::path, .description = "The id of the run"}},
-             .handle = [&desk](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+             .parameters = {{.name = "run", .in = ApiParameter::In::path, .description = "The id of the run"}},
+             .handle = answering([&desk](const HttpRequest& request, const Principal& caller) -> Result<NamedRun> {
                ASSAY_CHECK(desk.stop(request.capture("run"), caller.name));
-               return json_response(json::object{{"run", request.capture("run")}});
-             }});
+               return NamedRun{.run = std::string(request.capture("run"))};
+             })});
   table.add({.method = "POST",
              .path = "/api/v1/studies/{study}/stop",
              .scope = Scope::run,
              .summary = "End every run of a study, and begin no further one",
-             .parameters = {{.name = "study", .in = In::path, .description = "The id of the study"}},
-             .handle = [&desk](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+             .parameters = {{.name = "study", .in = ApiParameter::In::path, .description = "The id of the study"}},
+             .handle = answering([&desk](const HttpRequest& request, const Principal& caller) -> Result<NamedStudy> {
                ASSAY_CHECK(desk.stop_study(request.capture("study"), caller.name));
-               return json_response(json::object{{"study", request.capture("study")}});
-             }});
+               return NamedStudy{.study = std::string(request.capture("study"))};
+             })});
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <iterator>
 
+#include "api/cluster_types.h"
 #include "base/text.h"
 #include "http/api_routes.h"
 #include "http/series_stream.h"
@@ -19,15 +20,14 @@ Result<SeriesQuery> question_of(Leader& leader, const HttpRequest& request) {
   return parse_series_question(request.query_value("q").value_or(""), leader.clock().wall());
 }
 
-Result<HttpResponse> list_series(Leader& leader, const HttpRequest& request) {
+Result<SeriesList> list_series(Leader& leader, const HttpRequest& request) {
   ASSAY_TRY(const auto query, question_of(leader, request));
   ASSAY_TRY(const auto found, leader.series().list(query.selector));
-  json::array list;
+  SeriesList answer;
   for (const auto& series : found) {
-    const json::value labels = json::value_from(series.key.labels);
-    list.push_back(json::object{{"name", series.key.name}, {"labels", labels}, {"unit", series.unit}});
+    answer.series.push_back({.name = series.key.name, .labels = series.key.labels, .unit = series.unit});
   }
-  return json_response(json::object{{"series", std::move(list)}});
+  return answer;
 }
 
 /// Telemetry that is gone cannot be brought back: whoever means all of it must say so metric by metric.
@@ -42,12 +42,12 @@ Result<void> check_not_everything(Leader& leader, const SeriesSelector& selector
                    "node with all its telemetry."};
 }
 
-Result<HttpResponse> erase_series(Leader& leader, const HttpRequest& request) {
+Result<ErasedSeries> erase_series(Leader& leader, const HttpRequest& request) {
   ASSAY_TRY(const auto query, question_of(leader, request));
   ASSAY_CHECK(check_not_everything(leader, query.selector));
   const TimeRange range = request.query_value("all") == "true" ? TimeRange{} : query.range;
   ASSAY_TRY(const auto erased, leader.series().erase(query.selector, range));
-  return json_response(json::object{{"series", erased}});
+  return ErasedSeries{.series = erased};
 }
 
 Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request, const Principal& caller) {
@@ -71,25 +71,19 @@ Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request, cons
 }  // namespace
 
 void add_series_endpoints(ApiTable& table, Leader& leader) {
-  table.add(
-      {.path = "/api/v1/series",
-       .summary = "Which series there are",
-       .parameters = {kQuestion},
-       .fields = {{"series", "array"}},
-       .handle = [&leader](const HttpRequest& request, const Principal&) { return list_series(leader, request); }});
+  table.add({.path = "/api/v1/series",
+             .summary = "Which series there are",
+             .parameters = {kQuestion},
+             .handle = answering(
+                 [&leader](const HttpRequest& request, const Principal&) { return list_series(leader, request); })});
   table.add({.path = "/api/v1/query",
              .summary = "Telemetry over a time, in buckets of minimum, maximum, mean and count",
              .parameters = {kQuestion},
-             .fields = {{"from_ms", "integer"},
-                        {"to_ms", "integer"},
-                        {"width_ms", "integer"},
-                        {"tier", "string"},
-                        {"series", "array"},
-                        {"problems", "array"}},
-             .handle = [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-               ASSAY_TRY(const auto query, question_of(leader, request));
-               return answer_query(leader.series(), query);
-             }});
+             .handle = writing<SeriesAnswer>(
+                 "application/json", [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+                   ASSAY_TRY(const auto query, question_of(leader, request));
+                   return answer_query(leader.series(), query);
+                 })});
   ApiParameter needed_question = kQuestion;
   needed_question.required = true;
   table.add(
@@ -98,16 +92,16 @@ void add_series_endpoints(ApiTable& table, Leader& leader) {
        .scope = Scope::manage,
        .summary = "Erase telemetry: the points of the series in a time; with all=true the series themselves",
        .parameters = {needed_question, {.name = "all", .description = "true: whatever the time", .type = "boolean"}},
-       .fields = {{"series", "integer"}},
-       .handle = [&leader](const HttpRequest& request, const Principal&) { return erase_series(leader, request); }});
+       .handle = answering(
+           [&leader](const HttpRequest& request, const Principal&) { return erase_series(leader, request); })});
   table.add({.path = "/api/v1/live",
              .summary = "A stream of server-sent events: a snapshot, then what is new, at most five times a second",
              .parameters = {{.name = "metrics", .description = "Names, or beginnings with a final '*', with commas"},
                             {.name = "nodes", .description = "Names, with commas"}},
-             .answer = "text/event-stream",
-             .handle = [&leader](const HttpRequest& request, const Principal& caller) {
-               return watch_live(leader, request, caller);
-             }});
+             .handle = writing<LiveEvent>("text/event-stream",
+                                          [&leader](const HttpRequest& request, const Principal& caller) {
+                                            return watch_live(leader, request, caller);
+                                          })});
 }
 
 }  // namespace assay

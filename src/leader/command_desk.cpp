@@ -68,23 +68,6 @@ Result<Report> report_from(std::string_view body) {
 
 }  // namespace
 
-std::string_view name_of(AgentCommand::State state) {
-  return std::find_if(kStates.begin(), kStates.end(), [&](const auto& known) { return known.first == state; })->second;
-}
-
-json::object to_json(const AgentCommand& command) {
-  json::object object{{"id", command.id},
-                      {"node", command.node},
-                      {"kind", command.kind},
-                      {"by", command.by},
-                      {"created", iso8601(command.created)},
-                      {"state", name_of(command.state)},
-                      {"message", command.message},
-                      {"output", command.output}};
-  object["exit_code"] = command.exit_code ? json::value(*command.exit_code) : json::value(nullptr);
-  return object;
-}
-
 Result<AgentCommand> CommandDesk::create(std::string_view node, std::string_view kind, json::object arguments,
                                          std::string by) {
   const auto found = registry_.find(node);

@@ -39,8 +39,6 @@ struct AgentCommand {
 
   bool is_over() const { return state != State::waiting && state != State::running; }
 };
-std::string_view name_of(AgentCommand::State state);
-json::object to_json(const AgentCommand& command);
 
 /// Hands commands to agents and keeps what became of them, for as long as the leader runs. Any thread.
 class CommandDesk {

@@ -393,31 +393,31 @@ Result<void> Leader::forget(std::string_view node, bool erase) {
   return {};
 }
 
-json::object Leader::status() const {
-  json::object by_state{{"online", 0}, {"late", 0}, {"offline", 0}, {"draining", 0}};
+LeaderStatus Leader::status() const {
+  LeaderStatus status{.version = std::string(version()), .uptime_s = seconds_of(clock_.now() - started_)};
   for (const auto& node : nodes_->all()) {
-    auto& count = by_state[name_of(node->state(clock_.now()))];
-    count = count.to_number<std::int64_t>() + 1;
+    switch (node->state(clock_.now())) {
+      case NodeState::online: ++status.nodes.online; break;
+      case NodeState::late: ++status.nodes.late; break;
+      case NodeState::offline: ++status.nodes.offline; break;
+      case NodeState::draining: ++status.nodes.draining; break;
+    }
   }
-  json::array problems;
   {
     const std::lock_guard lock(problems_mutex_);
-    for (const auto& [what, message] : problems_) problems.emplace_back(fmt::format("{}: {}", what, message));
+    for (const auto& [what, message] : problems_) status.problems.push_back(fmt::format("{}: {}", what, message));
   }
-  for (const auto& problem : series_.problems()) problems.emplace_back(problem);
-  if (const auto problem = alerts_->outlet_problem(); !problem.empty()) problems.emplace_back(problem);
+  for (const auto& problem : series_.problems()) status.problems.push_back(problem);
+  if (const auto problem = alerts_->outlet_problem(); !problem.empty()) status.problems.push_back(problem);
   const auto stats = series_.stats();
-  return {{"version", version()},
-          {"uptime_s", seconds_of(clock_.now() - started_)},
-          {"nodes", std::move(by_state)},
-          {"samples", samples_.load()},
-          {"samples_refused", refused_.load()},
-          {"batches", batches_.load()},
-          {"series", stats.series},
-          {"head_points", stats.head_points},
-          {"head_bytes", stats.head_bytes},
-          {"live_clients", live_->clients()},
-          {"problems", std::move(problems)}};
+  status.samples = samples_.load();
+  status.samples_refused = refused_.load();
+  status.batches = batches_.load();
+  status.series = stats.series;
+  status.head_points = stats.head_points;
+  status.head_bytes = stats.head_bytes;
+  status.live_clients = live_->clients();
+  return status;
 }
 
 }  // namespace assay

@@ -20,6 +20,7 @@
 #include "leader/live_hub.h"
 #include "leader/node_registry.h"
 #include "leader/run_desk.h"
+#include "model/leader_status.h"
 #include "store/cluster_store.h"
 #include "store/series_store.h"
 
@@ -93,7 +94,7 @@ class Leader {
   bool forget_what_is_old();
 
   /// How the leader itself is doing.
-  json::object status() const;
+  LeaderStatus status() const;
 
  private:
   Leader(LeaderOptions options, LeaderStores stores, const Clock& clock)

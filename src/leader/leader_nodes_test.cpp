@@ -144,11 +144,10 @@ TEST_F(LeaderNodes, NodesAreCountedByState) {
   hello(TestAgent("gpu03", "c"));
   ASSERT_TRUE(leader_->set_draining("gpu03", true, "", "alice").ok());
   const auto status = leader_->status();
-  const auto& nodes = status.at("nodes").as_object();
-  EXPECT_EQ(nodes.at("online").to_number<int>(), 1);
-  EXPECT_EQ(nodes.at("offline").to_number<int>(), 1);
-  EXPECT_EQ(nodes.at("draining").to_number<int>(), 1);
-  EXPECT_EQ(nodes.at("late").to_number<int>(), 0);
+  EXPECT_EQ(status.nodes.online, 1);
+  EXPECT_EQ(status.nodes.offline, 1);
+  EXPECT_EQ(status.nodes.draining, 1);
+  EXPECT_EQ(status.nodes.late, 0);
 }
 
 TEST_F(LeaderNodes, DrainingIsRememberedAndWrittenDown) {

@@ -76,10 +76,4 @@ bool Silence::covers(const Alert& alert, WallTime now) const {
          (about.empty() || about == alert.about);
 }
 
-json::object to_json(const Silence& silence) {
-  return {{"id", silence.id},        {"rule", silence.rule}, {"node", silence.node},
-          {"about", silence.about},  {"by", silence.by},     {"until", iso8601(silence.until)},
-          {"reason", silence.reason}};
-}
-
 }  // namespace assay

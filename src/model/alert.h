@@ -60,6 +60,5 @@ struct Silence {
   bool covers(const Alert& alert, WallTime now) const;
   bool operator==(const Silence&) const = default;
 };
-json::object to_json(const Silence& silence);
 
 }  // namespace assay

@@ -1,0 +1,62 @@
+#include "api/run_types.h"
+
+namespace assay {
+
+template <>
+const ApiType<StudyList>& api_type() {
+  static const auto type =
+      ApiType<StudyList>("StudyList", "Studies that are kept.").field("studies", &StudyList::studies, "Newest first");
+  return type;
+}
+
+template <>
+const ApiType<RunOrder>& api_type() {
+  static const auto type =
+      ApiType<RunOrder>("RunOrder", "What a cluster is to do.")
+          .field("spec", &RunOrder::spec, "The specification, as YAML text")
+          .optional("file", &RunOrder::file, "Its name, for messages about mistakes")
+          .optional("name", &RunOrder::name, "Of the run or study")
+          .optional("tags", &RunOrder::tags, "Further tags")
+          .optional("set", &RunOrder::set, "Changed settings: batch_size=64")
+          .optional("node", &RunOrder::node, "Where, unless the specification says")
+          .optional("gpus", &RunOrder::gpus, "UUIDs of the GPUs to use; without: as many as it needs");
+  return type;
+}
+
+template <>
+const ApiType<OrderedRun>& api_type() {
+  static const auto type = ApiType<OrderedRun>("OrderedRun", "What came of an order.")
+                               .field("run", &OrderedRun::run, "The id of the run; of a study, of its first")
+                               .optional("study", &OrderedRun::study, "The id of the study, where it is one");
+  return type;
+}
+
+template <>
+const ApiType<NamedRun>& api_type() {
+  static const auto type =
+      ApiType<NamedRun>("NamedRun", "Which run it is about.").field("run", &NamedRun::run, "The id of the run");
+  return type;
+}
+
+template <>
+const ApiType<NamedStudy>& api_type() {
+  static const auto type = ApiType<NamedStudy>("NamedStudy", "Which study it is about.")
+                               .field("study", &NamedStudy::study, "The id of the study");
+  return type;
+}
+
+template <>
+const ApiType<NamedArtifact>& api_type() {
+  static const auto type = ApiType<NamedArtifact>("NamedArtifact", "Which artifact it is about.")
+                               .field("name", &NamedArtifact::name, "What it is called");
+  return type;
+}
+
+template <>
+const ApiType<Removed>& api_type() {
+  static const auto type =
+      ApiType<Removed>("Removed", "What is gone now.").field("removed", &Removed::removed, "Its id");
+  return type;
+}
+
+}  // namespace assay

@@ -1,0 +1,1424 @@
+// Made from the table of the API (src/api, src/http) by scripts/renew_docs.sh. Do not edit.
+//
+// Whole numbers of nanoseconds are larger than a number holds exactly: good to a microsecond, to show and to sort
+// by. What was null is not known, or no finite number.
+
+/** What needs attention. */
+export interface AlertList {
+  /** Open ones first */
+  alerts: Array<AlertView>;
+}
+
+/** That somebody takes care of an alert. */
+export interface AlertNote {
+  /** For the others */
+  note?: string;
+}
+
+/** How grave an alert is. */
+export type AlertSeverity = "info" | "warning" | "critical";
+
+/** Whether it still holds. */
+export type AlertState = "open" | "resolved";
+
+/** An alert and what people did about it. */
+export interface AlertView {
+  /** What it is known by */
+  id: string;
+  /** Which rule raised it */
+  rule: string;
+  /** How grave it is */
+  severity: AlertSeverity;
+  /** Whether it still holds */
+  state: AlertState;
+  /** Where */
+  node: string;
+  /** A GPU's UUID, a file system; empty: the node */
+  about: string;
+  /** One sentence with its values */
+  what: string;
+  /** What to do */
+  remedy: string;
+  /** Since when */
+  since_ns: number;
+  /** The newest, in the unit of the rule */
+  last_value: number | null;
+  /** Since it was raised */
+  worst_value: number | null;
+  /** Of the rule; null: it has none */
+  threshold: number | null;
+  /** What else was known, by name */
+  values: Record<string, number | null>;
+  /** When it was over */
+  resolved_at_ns?: number;
+  /** When somebody took it; may be empty */
+  acknowledged_at: string;
+  /** Who; may be empty */
+  acknowledged_by: string;
+  /** What they said; may be empty */
+  note: string;
+  /** Whether a silence covers it now */
+  silenced: boolean;
+  /** Whether people were told of it */
+  told: boolean;
+}
+
+/** A file that belongs to a run. */
+export interface Artifact {
+  /** What it is called */
+  name: string;
+  /** How large it is */
+  bytes: number;
+}
+
+/** A copy of all that the leader keeps. */
+export interface BackupFolder {
+  /** An absolute path on its machine; new or empty */
+  folder: string;
+}
+
+/** Commands to agents. */
+export interface CommandList {
+  /** Newest first */
+  commands: Array<CommandView>;
+}
+
+/** What an agent is to do. */
+export interface CommandRequest {
+  /** doctor, run or stop */
+  kind: string;
+  /** run: {spec, name}; stop: {id of the run's command} */
+  arguments?: Record<string, unknown>;
+  /** true: run on a node that is draining, too */
+  force?: boolean;
+}
+
+/** What became of a command; expired: the leader gave it up. */
+export type CommandState = "waiting" | "running" | "done" | "failed" | "refused" | "expired";
+
+/** Something that an agent was asked to do. */
+export interface CommandView {
+  /** What it is known by */
+  id: string;
+  /** Whose agent */
+  node: string;
+  /** doctor, run or stop */
+  kind: string;
+  /** The name of the token that asked */
+  by: string;
+  /** When it was asked for */
+  created: string;
+  /** What became of it */
+  state: CommandState;
+  /** What the agent says about it */
+  message: string;
+  /** What it printed; lists are without */
+  output?: string;
+  /** Null unless it has ended by itself */
+  exit_code: number | null;
+}
+
+/** One condition of a filter. */
+export interface Condition {
+  /** A field of a run, or metrics.X */
+  field: string;
+  /** How it is compared */
+  op: ConditionOp;
+  /** With what, for fields of text */
+  text?: string;
+  /** With what, for numbers: seconds, Unix seconds, plain numbers */
+  number?: number | null;
+}
+
+/** How a field is compared; ~ contains, ^= starts with. */
+export type ConditionOp = "=" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "^=";
+
+/** What a chart's horizontal axis is. */
+export type CurveAxis = "step" | "time";
+
+/** What a chart wants to know of a run's series. */
+export interface CurveQuestion {
+  /** Of series; without: all */
+  names?: Array<string>;
+  /** By step, or by time; without: by step */
+  axis?: CurveAxis;
+  /** A step, or nanoseconds since the Unix epoch */
+  from?: number;
+  /** Up to here, without it */
+  to?: number;
+  /** At most so many buckets of each series */
+  width?: number;
+}
+
+/** A GPU of a node. */
+export interface Device {
+  /** Its UUID */
+  id: string;
+  /** name, driver, index, … */
+  facts: Record<string, string>;
+}
+
+/** It was done; there is nothing more to say. */
+export type Done = Record<string, never>;
+
+/** A node that gets no new work, or work again. */
+export interface DrainRequest {
+  /** For those who wonder */
+  reason?: string;
+}
+
+/** What was erased. */
+export interface ErasedSeries {
+  /** Of so many series */
+  series: number;
+}
+
+/** What a request is refused with. */
+export interface ErrorAnswer {
+  /** What is wrong */
+  error: ErrorView;
+}
+
+/** What kind of thing went wrong; docs/reference/errors.md has the list. */
+export type ErrorKind = "oom" | "nan" | "crash" | "lost_peer" | "timeout" | "interrupted" | "usage" | "bad_spec" | "missing_file" | "bad_file" | "not_found" | "unsupported" | "no_device" | "no_engine" | "unreachable" | "denied" | "busy" | "io" | "internal";
+
+/** What went wrong. */
+export interface ErrorView {
+  /** For programs */
+  kind: ErrorKind;
+  /** For people */
+  message: string;
+  /** What to do about it; may be empty */
+  hint: string;
+}
+
+/** What happened. */
+export interface EventList {
+  /** Newest first */
+  events: Array<EventView>;
+  /** For `before`: there may be more; empty: that is all */
+  next: string;
+}
+
+/** Something that happened on the cluster. */
+export interface EventView {
+  /** In the order of arrival */
+  id: number;
+  /** When it happened */
+  time: string;
+  /** Where */
+  node: string;
+  /** xid, ecc, throttle, inventory, node_offline, … */
+  kind: string;
+  /** A GPU's UUID, a source's name; may be empty */
+  about: string;
+  /** For people */
+  message: string;
+  /** Numbers that belong to it, by name */
+  values: Record<string, number | null>;
+}
+
+/** Something found wrong or noteworthy about a result. */
+export interface Flag {
+  /** Stable name for scripts: left_processes, non_finite */
+  kind: string;
+  /** A metric, a node, a setting; may be empty */
+  about: string;
+  /** One sentence for people */
+  message: string;
+}
+
+/** A GPU as found at the start of a run. */
+export interface GpuInfo {
+  /** What it is known by */
+  uuid: string;
+  /** Its model */
+  name: string;
+  /** Its memory */
+  memory_bytes: number;
+}
+
+/** A process that uses a GPU. */
+export interface GpuUse {
+  /** The UUID of the GPU */
+  gpu: string;
+  /** Of the process, on the node */
+  pid: number;
+  /** Null where the driver does not say */
+  memory_bytes: number | null;
+}
+
+/** A further process of a job. */
+export interface JoiningRank {
+  /** What its journal is called: rank-3 */
+  name: string;
+}
+
+/** Whether more may come in a journal. */
+export type JournalOwner = "live" | "gone" | "finished";
+
+/** How long a journal is now. */
+export interface JournalSize {
+  /** In bytes */
+  size: number;
+}
+
+/** What one process of a run has recorded. */
+export interface JournalState {
+  /** journal: its owner's; rank-3: another's */
+  name: string;
+  /** In bytes */
+  size: number;
+  /** Whether more may come */
+  owner: JournalOwner;
+}
+
+/** A run that is kept from now on. */
+export interface KeptRun {
+  /** As it is kept, with its id */
+  run: Run;
+  /** The caller's, where it was wanted */
+  lease?: Lease;
+}
+
+/** How the leader itself is doing. */
+export interface LeaderStatus {
+  /** Of assay */
+  version: string;
+  /** Seconds since it started */
+  uptime_s: number | null;
+  /** By state */
+  nodes: NodeCounts;
+  /** Values taken in since it started */
+  samples: number;
+  /** Values not taken, since it started */
+  samples_refused: number;
+  /** Batches taken in since it started */
+  batches: number;
+  /** How many series it keeps */
+  series: number;
+  /** Points that wait in memory to be written */
+  head_points: number;
+  /** How much memory those take */
+  head_bytes: number;
+  /** Who watch a live stream */
+  live_clients: number;
+  /** What is wrong with it; empty: nothing */
+  problems: Array<string>;
+}
+
+/** The right to record a run and to change its state. */
+export interface Lease {
+  /** The id of the run */
+  run: string;
+  /** The journal that it may append to */
+  journal: string;
+  /** Whose it is */
+  owner: string;
+  /** Higher for whoever took the run later: an earlier owner is refused */
+  epoch: number;
+  /** Until when it is good; without: as long as its holder lives */
+  expires_ns?: number;
+}
+
+/** A lease that is given up. */
+export interface LeaseRelease {
+  /** As it was given */
+  lease: Lease;
+  /** true: nobody goes on, so the run is interrupted and has ended */
+  close?: boolean;
+}
+
+/** A lease that is to be good for longer. */
+export interface LeaseRenewal {
+  /** As it was given */
+  lease: Lease;
+  /** How long from now on, in nanoseconds */
+  length_ns: number;
+}
+
+/** Whose a run is. */
+export interface LeaseState {
+  /** The last lease, good or not; null: nobody's */
+  lease: Lease | null;
+}
+
+/** For whom a lease is, and for how long. */
+export interface LeaseTerms {
+  /** A name for the caller's process */
+  owner?: string;
+  /** How long, in nanoseconds; at most an hour */
+  length_ns?: number;
+}
+
+/** The data of an event of the live stream: `snapshot` or `delta`. */
+export interface LiveEvent {
+  /** The leader's clock, in milliseconds since 1970 */
+  time_ms: number;
+  /** That are new or in another state */
+  nodes: Array<LiveNode>;
+  /** That are told of for the first time */
+  series: Array<LiveSeries>;
+  /** The number of the series, milliseconds since 1970, the value */
+  values: Array<[number, number, number | null]>;
+  /** That were raised, changed or resolved */
+  alerts: Array<AlertView>;
+}
+
+/** A node whose state changed. */
+export interface LiveNode {
+  /** What it is known by */
+  name: string;
+  /** Whether it is heard of */
+  state: NodeState;
+  /** Whether `assay fleet-sim` made it up */
+  simulated: boolean;
+  /** How many GPUs it has */
+  gpus: number;
+}
+
+/** A series that values are told of by its number. */
+export interface LiveSeries {
+  /** The number, good for this stream */
+  id: number;
+  /** Of which node */
+  node: string;
+  /** The metric */
+  name: string;
+  /** node, gpu, … */
+  labels: Record<string, string>;
+  /** Of its values */
+  unit: string;
+}
+
+/** Which artifact it is about. */
+export interface NamedArtifact {
+  /** What it is called */
+  name: string;
+}
+
+/** Which run it is about. */
+export interface NamedRun {
+  /** The id of the run */
+  run: string;
+}
+
+/** Which study it is about. */
+export interface NamedStudy {
+  /** The id of the study */
+  study: string;
+}
+
+/** A run that its caller records itself. */
+export interface NewRun {
+  /** The run */
+  run: Run;
+  /** Of its lease; without: it waits in line */
+  terms?: LeaseTerms;
+}
+
+/** How many nodes are in each state. */
+export interface NodeCounts {
+  /** Heard of */
+  online: number;
+  /** Overdue */
+  late: number;
+  /** Silent */
+  offline: number;
+  /** Heard of, but without new work */
+  draining: number;
+}
+
+/** Nodes of the cluster. */
+export interface NodeList {
+  /** By name */
+  nodes: Array<NodeView>;
+}
+
+/** online; late: a heartbeat is overdue; offline; draining: online, but gets no new work. */
+export type NodeState = "online" | "late" | "offline" | "draining";
+
+/** How the GPUs of a node develop. */
+export interface NodeTrends {
+  /** The name of the node */
+  node: string;
+  /** By UUID */
+  gpus: Record<string, TrendView>;
+}
+
+/** The newest values of a node. */
+export interface NodeValues {
+  /** By metric */
+  host: Record<string, number | null>;
+  /** By the UUID of a GPU, then by metric */
+  gpus: Record<string, Record<string, number | null>>;
+}
+
+/** A node as the leader sees it. */
+export interface NodeView {
+  /** The version of this form */
+  schema: number;
+  /** What it is known by */
+  name: string;
+  /** When it joined */
+  first_seen: string;
+  /** When it was last heard of */
+  last_seen: string;
+  /** Whether `assay fleet-sim` made it up */
+  simulated: boolean;
+  /** Whether it is to get no new work */
+  draining: boolean;
+  /** Why; may be empty */
+  drain_reason: string;
+  /** Of its agent */
+  version: string;
+  /** host, os, kernel, cpu, … */
+  facts: Record<string, string>;
+  /** Its GPUs */
+  devices: Array<Device>;
+  /** Commands that its agent executes */
+  allow: Array<string>;
+  /** Of metrics */
+  sources: Array<string>;
+  /** Between two readings */
+  period_ms: number;
+  /** Whether it is heard of */
+  state: NodeState;
+  /** Its clock less the leader's, in seconds; null: not known */
+  clock_skew_s: number | null;
+  /** Values that came from it since the leader started */
+  samples: number;
+  /** How many series it has */
+  series: number;
+  /** What runs on its GPUs */
+  processes: Array<GpuUse>;
+  /** The newest values, where they were asked for */
+  values?: NodeValues;
+}
+
+/** What came of an order. */
+export interface OrderedRun {
+  /** The id of the run; of a study, of its first */
+  run: string;
+  /** The id of the study, where it is one */
+  study?: string;
+}
+
+/** A run as its owner wants it. */
+export interface OwnedRunRewrite {
+  /** As it was given */
+  lease: Lease;
+  /** The run */
+  run: Run;
+  /** The hash of the run that was changed: nothing is done if it is another */
+  before: string;
+}
+
+/** Where a run is to be done, or was. */
+export interface Placement {
+  /** The node of a cluster */
+  node?: string;
+  /** UUIDs of its GPUs; without: all that it has */
+  gpus?: Array<string>;
+}
+
+/** One run that a study plans to do. */
+export interface PlannedRun {
+  /** Which configuration: baseline, ranks=4 */
+  variant: string;
+  /** Which repeat of it, from 0 on */
+  repeat: number;
+  /** The place of its configuration in the specification, from 0 on */
+  configuration: number;
+  /** How many processes compute together */
+  ranks: number;
+  /** On how many machines */
+  nodes: number;
+  /** Where it must run; without: anywhere */
+  node?: string;
+  /** The id of the run that does it, once there is one */
+  run?: string;
+  /** Complete settings of this run */
+  spec: Record<string, unknown>;
+}
+
+/** Where a result came from. What is not known is left out. */
+export interface Provenance {
+  /** The version of assay */
+  assay_version?: string;
+  /** The commit it was built from */
+  assay_commit?: string;
+  /** The machine */
+  hostname?: string;
+  /** Its operating system */
+  os?: string;
+  /** Its kernel */
+  kernel?: string;
+  /** Its processor */
+  cpu_model?: string;
+  /** Cores that the run might use */
+  cpu_cores?: number;
+  /** Cores that the machine has */
+  machine_cores?: number;
+  /** Memory of the machine */
+  memory_bytes?: number;
+  /** How its clocks are governed */
+  cpu_governor?: string;
+  /** Its GPUs */
+  gpus?: Array<GpuInfo>;
+  /** The version of their driver */
+  gpu_driver?: string;
+  /** The version of Python */
+  python_version?: string;
+  /** The version of PyTorch */
+  torch_version?: string;
+  /** The version of assay-engine */
+  engine_version?: string;
+  /** The commit of the folder it ran in */
+  git_commit?: string;
+  /** Whether that folder had changes */
+  git_dirty?: boolean;
+  /** What was started, without secrets */
+  command?: Array<string>;
+  /** Where */
+  working_directory?: string;
+  /** Variables of the environment that may be shown */
+  environment?: Record<string, string>;
+  /** Variables of Slurm, MPI and torchrun */
+  job?: Record<string, string>;
+  /** Seeds of random numbers, by purpose */
+  seeds?: Record<string, number>;
+}
+
+/** What the list of runs was made from. */
+export interface ReindexReport {
+  /** How many runs */
+  runs: number;
+  /** How many studies */
+  studies: number;
+  /** Runs among them that nobody owned, closed now */
+  interrupted: number;
+  /** What could not be read */
+  problems: Array<StoreProblem>;
+}
+
+/** What is gone now. */
+export interface Removed {
+  /** Its id */
+  removed: string;
+}
+
+/** One execution of one workload: everything but its events, points and output. */
+export interface Run {
+  /** The version of this form */
+  schema: number;
+  /** What it is known by */
+  id: string;
+  /** What its user calls it */
+  name: string;
+  /** Of its specification: train, command, … */
+  kind: string;
+  /** key=value or bare words */
+  tags: Array<string>;
+  /** How far it is */
+  state: RunState;
+  /** What its figures are worth */
+  verdict: Verdict;
+  /** The id of the study it belongs to */
+  study?: string;
+  /** Which configuration of the study */
+  variant?: string;
+  /** Which repeat of that, from 0 on */
+  repeat?: number;
+  /** How many processes compute together */
+  ranks: number;
+  /** On how many machines */
+  nodes: number;
+  /** Where it is to be done, or was */
+  placement?: Placement;
+  /** What was found wrong or noteworthy */
+  flags: Array<Flag>;
+  /** How it failed */
+  error?: RunError;
+  /** When it was asked for */
+  created?: string;
+  /** When its workload was started */
+  started?: string;
+  /** When it ended */
+  ended?: string;
+  /** How long its workload took, by the monotonic clock */
+  duration_seconds: number | null;
+  /** Of the workload, unless a signal ended it */
+  exit_code?: number;
+  /** That ended the workload */
+  signal?: number;
+  /** Final values by name */
+  metrics: Record<string, number | null>;
+  /** Its series, summed up */
+  series: Array<SeriesSummary>;
+  /** Its settings, with defaults filled in */
+  spec: Record<string, unknown>;
+  /** A hash of those */
+  spec_hash: string;
+  /** Where the result came from */
+  provenance: Provenance;
+}
+
+/** Files that belong to a run. */
+export interface RunArtifacts {
+  /** By name */
+  artifacts: Array<Artifact>;
+}
+
+/** A run that was added, changed or removed. */
+export interface RunChange {
+  /** Its place among all changes */
+  sequence: number;
+  /** The id of the run */
+  run: string;
+  /** Whether it is gone */
+  removed: boolean;
+}
+
+/** What changed, oldest first. */
+export interface RunChanges {
+  /** Each run once, at its newest change */
+  changes: Array<RunChange>;
+  /** The number of the newest change of all */
+  newest: number;
+}
+
+/** A series in buckets; each list has one entry for each bucket that has points. */
+export interface RunCurve {
+  /** Of the series */
+  name: string;
+  /** Of its values */
+  unit: string;
+  /** How wide a bucket is: steps or nanoseconds */
+  span: number;
+  /** What tells it from others of the same name */
+  labels: Record<string, string>;
+  /** Where each bucket starts */
+  begin: Array<number>;
+  /** How many points it has */
+  points: Array<number>;
+  /** How many of those are finite */
+  finite: Array<number>;
+  /** The smallest finite value */
+  min: Array<number | null>;
+  /** The largest finite value */
+  max: Array<number | null>;
+  /** Of the finite values */
+  sum: Array<number | null>;
+  /** The last finite value */
+  last: Array<number | null>;
+}
+
+/** Series of a run at a width. */
+export interface RunCurves {
+  /** One for each series */
+  curves: Array<RunCurve>;
+}
+
+/** How a workload failed. */
+export interface RunError {
+  /** Of the failure */
+  kind: ErrorKind;
+  /** What happened */
+  message: string;
+  /** What to do about it; may be empty */
+  hint: string;
+}
+
+/** What a run's processes have recorded. */
+export interface RunJournals {
+  /** The owner's first */
+  journals: Array<JournalState>;
+}
+
+/** What a cluster is to do. */
+export interface RunOrder {
+  /** The specification, as YAML text */
+  spec: string;
+  /** Its name, for messages about mistakes */
+  file?: string;
+  /** Of the run or study */
+  name?: string;
+  /** Further tags */
+  tags?: Array<string>;
+  /** Changed settings: batch_size=64 */
+  set?: Array<string>;
+  /** Where, unless the specification says */
+  node?: string;
+  /** UUIDs of the GPUs to use; without: as many as it needs */
+  gpus?: Array<string>;
+}
+
+/** Some of the runs that fit. */
+export interface RunPage {
+  /** In the order asked for */
+  runs: Array<RunRow>;
+  /** How many fit on all pages together */
+  total: number;
+}
+
+/** Which runs, and in which order. */
+export interface RunQuery {
+  /** All must hold */
+  conditions?: Array<Condition>;
+  /** A field, or metrics.X; without: created */
+  sort?: string;
+  /** The largest first, unless this is false */
+  descending?: boolean;
+  /** At most so many; -1: all */
+  limit?: number;
+  /** Left out first */
+  offset?: number;
+}
+
+/** A run as it should be. */
+export interface RunRewrite {
+  /** The run */
+  run: Run;
+  /** The hash of the run that was changed: nothing is done if it is another */
+  before: string;
+}
+
+/** What a list shows of a run. */
+export interface RunRow {
+  /** What it is known by */
+  id: string;
+  /** What its user calls it */
+  name: string;
+  /** Of its specification: train, command, … */
+  kind: string;
+  /** How far it is */
+  state: RunState;
+  /** What its figures are worth */
+  verdict: Verdict;
+  /** key=value or bare words */
+  tags: Array<string>;
+  /** The id of its study; may be empty */
+  study: string;
+  /** Which configuration of the study; may be empty */
+  variant: string;
+  /** Which repeat of that, from 0 on */
+  repeat: number;
+  /** How many processes compute together */
+  ranks: number;
+  /** On how many machines */
+  nodes: number;
+  /** Where it ran; may be empty */
+  host: string;
+  /** When it was asked for */
+  created_ns: number;
+  /** How long its workload took */
+  duration_ns: number;
+  /** Final values by name */
+  metrics: Record<string, number | null>;
+}
+
+/** How far a run is; it never goes back. */
+export type RunState = "queued" | "starting" | "running" | "ended";
+
+/** Telemetry over a time. */
+export interface SeriesAnswer {
+  /** Where the buckets begin, in milliseconds since 1970 */
+  from_ms: number;
+  /** Where they end */
+  to_ms: number;
+  /** How wide each is */
+  width_ms: number;
+  /** What it was made from */
+  tier: SeriesTier;
+  /** Those that fit */
+  series: Array<SeriesBuckets>;
+  /** What could not be read; the rest is right */
+  problems: Array<string>;
+}
+
+/** A series over a time. */
+export interface SeriesBuckets {
+  /** The metric */
+  name: string;
+  /** node, gpu, … */
+  labels: Record<string, string>;
+  /** Of its values */
+  unit: string;
+  /** Start in milliseconds since 1970, minimum, maximum, mean, count */
+  buckets: Array<[number, number | null, number | null, number | null, number]>;
+}
+
+/** A series that the leader keeps. */
+export interface SeriesEntry {
+  /** The metric */
+  name: string;
+  /** node, gpu, … */
+  labels: Record<string, string>;
+  /** Of its values */
+  unit: string;
+}
+
+/** Which series there are. */
+export interface SeriesList {
+  /** That fit */
+  series: Array<SeriesEntry>;
+}
+
+/** One series of numbers of a run, summed up. */
+export interface SeriesSummary {
+  /** loss, host.cpu_util, … */
+  name: string;
+  /** What tells it from others of the same name: rank, gpu */
+  labels?: Record<string, string>;
+  /** s, B, 1/s, W, °C, or empty */
+  unit: string;
+  /** How many there are */
+  points: number;
+  /** NaN and infinity among them, left out of the figures */
+  non_finite?: number;
+  /** The first value */
+  first: number | null;
+  /** The last value */
+  last: number | null;
+  /** The smallest value */
+  min: number | null;
+  /** The largest value */
+  max: number | null;
+  /** The mean of all */
+  mean: number | null;
+}
+
+/** What an answer was made from. */
+export type SeriesTier = "raw" | "minute" | "hour";
+
+/** Alerts that nobody is told about for a while. */
+export interface Silence {
+  /** What it is known by */
+  id: string;
+  /** Of this rule; empty: any */
+  rule: string;
+  /** On this node; empty: any */
+  node: string;
+  /** About this thing; empty: any */
+  about: string;
+  /** Who asked for it */
+  by: string;
+  /** When it ends */
+  until: string;
+  /** For the others; may be empty */
+  reason: string;
+}
+
+/** What nobody is told about. */
+export interface SilenceList {
+  /** That have not ended */
+  silences: Array<Silence>;
+}
+
+/** Alerts to tell nobody about: those that fit rule, node and about. */
+export interface SilenceRequest {
+  /** The name of a rule */
+  rule?: string;
+  /** The name of a node */
+  node?: string;
+  /** A GPU, a file system */
+  about?: string;
+  /** true: every alert of the cluster, instead of a rule, a node or a thing */
+  everything?: boolean;
+  /** How long: 2h */
+  for: string;
+  /** For the others */
+  reason?: string;
+}
+
+/** Something that could not be read. */
+export interface StoreProblem {
+  /** A run, a study or a folder */
+  about: string;
+  /** Of what is wrong */
+  kind: ErrorKind;
+  /** What is wrong */
+  message: string;
+}
+
+/** Several runs that answer one question. */
+export interface Study {
+  /** The version of this form */
+  schema: number;
+  /** What it is known by */
+  id: string;
+  /** What its user calls it */
+  name: string;
+  /** key=value or bare words */
+  tags: Array<string>;
+  /** When it was asked for */
+  created: string;
+  /** The specification as it was written, or the list of imported files */
+  source: string;
+  /** A hash of the settings, or of the imported files */
+  spec_hash: string;
+  /** Its runs, in the order in which they are done */
+  plan: Array<PlannedRun>;
+  /** What was found about the runs together */
+  flags?: Array<Flag>;
+}
+
+/** Studies that are kept. */
+export interface StudyList {
+  /** Newest first */
+  studies: Array<Study>;
+}
+
+/** How a GPU's temperature at equal power develops over weeks. */
+export interface TrendView {
+  /** too_little_data, steady, hotter or cooler */
+  verdict: string;
+  /** One sentence */
+  why: string;
+  /** The common power, in W; null: not known */
+  power_w: number | null;
+  /** From the first to the last week, in °C; null: not known */
+  change_c: number | null;
+  /** Where its 95 % interval begins */
+  low_c: number | null;
+  /** Where its 95 % interval ends */
+  high_c: number | null;
+  /** Oldest first */
+  weeks: Array<TrendWeek>;
+}
+
+/** A week of a GPU. */
+export interface TrendWeek {
+  /** When it began */
+  start: string;
+  /** With temperature and power */
+  hours: number;
+  /** At the trend's common power, in °C; null: not known */
+  temperature_c: number | null;
+  /** The standard error of that */
+  uncertainty_c: number | null;
+  /** Slowed by heat or the hardware */
+  throttled_minutes: number | null;
+}
+
+/** What the figures of a run are worth; none until it has ended. */
+export type Verdict = "none" | "valid" | "flagged" | "invalid" | "failed" | "interrupted";
+
+/** What each route takes and answers with. */
+export interface Routes {
+  /** How the leader itself is doing */
+  "GET /api/v1/status": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: LeaderStatus;
+  };
+  /** Copy everything that the leader keeps into a new folder on its machine, while it goes on */
+  "POST /api/v1/backup": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: BackupFolder;
+    answer: BackupFolder;
+  };
+  /** The newest values for Prometheus; GPUs under the names of dcgm-exporter */
+  "GET /metrics": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: string;
+  };
+  /** Every node: state, inventory, what runs on its GPUs */
+  "GET /api/v1/nodes": {
+    path: Record<string, never>;
+    query: { values?: boolean; after?: string; limit?: number };
+    body: undefined;
+    answer: NodeList;
+  };
+  /** One node, with the newest values */
+  "GET /api/v1/nodes/{node}": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: NodeView;
+  };
+  /** Forget a node that is offline */
+  "DELETE /api/v1/nodes/{node}": {
+    path: { node: string };
+    query: { erase?: boolean };
+    body: undefined;
+    answer: Done;
+  };
+  /** How each GPU develops over weeks: temperature at equal power, minutes of throttling */
+  "GET /api/v1/nodes/{node}/trend": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: NodeTrends;
+  };
+  /** Give the node no new work */
+  "POST /api/v1/nodes/{node}/drain": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: DrainRequest | undefined;
+    answer: NodeView;
+  };
+  /** Give the node work again */
+  "POST /api/v1/nodes/{node}/resume": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: DrainRequest | undefined;
+    answer: NodeView;
+  };
+  /** What happened, newest first: faults, throttling, nodes and inventory that come, go and change. Each answer looks at a bounded number of events: where there is a 'next', there may be more */
+  "GET /api/v1/events": {
+    path: Record<string, never>;
+    query: { node?: string; kind?: string; about?: string; from?: string; to?: string; before?: string; limit?: number };
+    body: undefined;
+    answer: EventList;
+  };
+  /** Ask the agent of a node to do something */
+  "POST /api/v1/nodes/{node}/commands": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: CommandRequest;
+    answer: CommandView;
+  };
+  /** Commands to agents and what became of them, newest first; without their output */
+  "GET /api/v1/commands": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: CommandList;
+  };
+  /** One command, with its output */
+  "GET /api/v1/commands/{id}": {
+    path: { id: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: CommandView;
+  };
+  /** Which series there are */
+  "GET /api/v1/series": {
+    path: Record<string, never>;
+    query: { q?: string };
+    body: undefined;
+    answer: SeriesList;
+  };
+  /** Erase telemetry: the points of the series in a time; with all=true the series themselves */
+  "DELETE /api/v1/series": {
+    path: Record<string, never>;
+    query: { q: string; all?: boolean };
+    body: undefined;
+    answer: ErasedSeries;
+  };
+  /** Telemetry over a time, in buckets of minimum, maximum, mean and count */
+  "GET /api/v1/query": {
+    path: Record<string, never>;
+    query: { q?: string };
+    body: undefined;
+    answer: SeriesAnswer;
+  };
+  /** A stream of server-sent events: a snapshot, then what is new, at most five times a second */
+  "GET /api/v1/live": {
+    path: Record<string, never>;
+    query: { metrics?: string; nodes?: string };
+    body: undefined;
+    answer: LiveEvent;
+  };
+  /** What needs attention: what, where, since when, the values and what to do */
+  "GET /api/v1/alerts": {
+    path: Record<string, never>;
+    query: { all?: boolean; node?: string; before?: string; limit?: number };
+    body: undefined;
+    answer: AlertList;
+  };
+  /** Say that somebody takes care of it */
+  "POST /api/v1/alerts/{id}/acknowledge": {
+    path: { id: string };
+    query: Record<string, never>;
+    body: AlertNote | undefined;
+    answer: AlertView;
+  };
+  /** What nobody is told about for a while */
+  "GET /api/v1/silences": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: SilenceList;
+  };
+  /** Tell nobody about some alerts for a while: those that fit all of rule, node and about */
+  "POST /api/v1/silences": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: SilenceRequest;
+    answer: Silence;
+  };
+  /** End a silence */
+  "DELETE /api/v1/silences/{id}": {
+    path: { id: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Runs, newest first */
+  "GET /api/v1/runs": {
+    path: Record<string, never>;
+    query: { filter?: string; sort?: string; limit?: number; offset?: number };
+    body: undefined;
+    answer: RunPage;
+  };
+  /** Ask for what a specification says: a run, or a study of several, on a node of the cluster */
+  "POST /api/v1/runs": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: RunOrder;
+    answer: OrderedRun;
+  };
+  /** Runs by a query whose conditions are read already */
+  "POST /api/v1/runs/search": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: RunQuery | undefined;
+    answer: RunPage;
+  };
+  /** Which runs were added, changed or removed after a number */
+  "GET /api/v1/runs/changes": {
+    path: Record<string, never>;
+    query: { since?: number; limit?: number };
+    body: undefined;
+    answer: RunChanges;
+  };
+  /** Make the list of runs again from what is kept of them */
+  "POST /api/v1/runs/reindex": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: ReindexReport;
+  };
+  /** Everything about a run but its events, points and output */
+  "GET /api/v1/runs/{run}": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Run;
+  };
+  /** Change a run's name, tags and other words about it; its state and verdict stay */
+  "PUT /api/v1/runs/{run}": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: RunRewrite;
+    answer: Run;
+  };
+  /** Delete a run and all it recorded */
+  "DELETE /api/v1/runs/{run}": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Removed;
+  };
+  /** Series of a run at a width: exact figures of each bucket, by step or by time */
+  "POST /api/v1/runs/{run}/curves": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: CurveQuestion | undefined;
+    answer: RunCurves;
+  };
+  /** A new run that the caller records itself; with `terms` it is the caller's at once */
+  "POST /api/v1/runs/recorded": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: NewRun;
+    answer: KeptRun;
+  };
+  /** Whose the run is: the last lease, good or not; null where there is none */
+  "GET /api/v1/runs/{run}/lease": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: LeaseState;
+  };
+  /** Take a run that is queued, or whose owner is gone */
+  "POST /api/v1/runs/{run}/lease": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: LeaseTerms | undefined;
+    answer: Lease;
+  };
+  /** The same lease, good for so long from now on */
+  "POST /api/v1/runs/{run}/lease/renew": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: LeaseRenewal;
+    answer: Lease;
+  };
+  /** Give a run up; with `close` it is interrupted and has ended */
+  "POST /api/v1/runs/{run}/lease/release": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: LeaseRelease;
+    answer: Done;
+  };
+  /** Change a run as its owner: its state, verdict and results */
+  "PUT /api/v1/runs/{run}/owned": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: OwnedRunRewrite;
+    answer: Run;
+  };
+  /** Record a further process of the same job in a journal of its own */
+  "POST /api/v1/runs/{run}/join": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: JoiningRank;
+    answer: Lease;
+  };
+  /** Append frames to a journal; what is there already is not written again */
+  "POST /api/v1/runs/{run}/frames": {
+    path: { run: string };
+    query: { journal: string; owner: string; epoch: number; offset: number; renew_ns?: number };
+    body: Blob;
+    answer: JournalSize;
+  };
+  /** What a run's processes have recorded: names, sizes, whether more may come */
+  "GET /api/v1/runs/{run}/journals": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: RunJournals;
+  };
+  /** Frames of a journal, as they were appended */
+  "GET /api/v1/runs/{run}/journals/{journal}": {
+    path: { run: string; journal: string };
+    query: { offset?: number; length?: number };
+    body: undefined;
+    answer: Blob;
+  };
+  /** Files that belong to a run */
+  "GET /api/v1/runs/{run}/artifacts": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: RunArtifacts;
+  };
+  /** The content of an artifact */
+  "GET /api/v1/runs/{run}/artifacts/{name}": {
+    path: { run: string; name: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Blob;
+  };
+  /** Keep a file with a run; it may be of any size */
+  "PUT /api/v1/runs/{run}/artifacts/{name}": {
+    path: { run: string; name: string };
+    query: Record<string, never>;
+    body: Blob;
+    answer: NamedArtifact;
+  };
+  /** Studies, newest first */
+  "GET /api/v1/studies": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: StudyList;
+  };
+  /** A new study of runs that the caller records itself */
+  "POST /api/v1/studies": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: Study;
+    answer: Study;
+  };
+  /** A study: its plan, and which run did which entry of it */
+  "GET /api/v1/studies/{study}": {
+    path: { study: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Study;
+  };
+  /** Delete a study; its runs stay */
+  "DELETE /api/v1/studies/{study}": {
+    path: { study: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Removed;
+  };
+  /** Note which run does an entry of the plan */
+  "POST /api/v1/studies/{study}/plan/{entry}": {
+    path: { study: string; entry: string };
+    query: Record<string, never>;
+    body: NamedRun;
+    answer: NamedRun;
+  };
+  /** End a run that waits or goes on; what it has recorded stays */
+  "POST /api/v1/runs/{run}/stop": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: NamedRun;
+  };
+  /** End every run of a study, and begin no further one */
+  "POST /api/v1/studies/{study}/stop": {
+    path: { study: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: NamedStudy;
+  };
+}
+
+export type RouteName = keyof Routes;
+
+/** The same for programs while they run: how a route is asked for, and the scope that it needs. */
+export const routes: { readonly [name in RouteName]: { method: string; path: string; scope: string; media: string } } = {
+  "GET /api/v1/status": { method: "GET", path: "/api/v1/status", scope: "read", media: "application/json" },
+  "POST /api/v1/backup": { method: "POST", path: "/api/v1/backup", scope: "admin", media: "application/json" },
+  "GET /metrics": { method: "GET", path: "/metrics", scope: "read", media: "text/plain" },
+  "GET /api/v1/nodes": { method: "GET", path: "/api/v1/nodes", scope: "read", media: "application/json" },
+  "GET /api/v1/nodes/{node}": { method: "GET", path: "/api/v1/nodes/{node}", scope: "read", media: "application/json" },
+  "DELETE /api/v1/nodes/{node}": { method: "DELETE", path: "/api/v1/nodes/{node}", scope: "manage", media: "application/json" },
+  "GET /api/v1/nodes/{node}/trend": { method: "GET", path: "/api/v1/nodes/{node}/trend", scope: "read", media: "application/json" },
+  "POST /api/v1/nodes/{node}/drain": { method: "POST", path: "/api/v1/nodes/{node}/drain", scope: "manage", media: "application/json" },
+  "POST /api/v1/nodes/{node}/resume": { method: "POST", path: "/api/v1/nodes/{node}/resume", scope: "manage", media: "application/json" },
+  "GET /api/v1/events": { method: "GET", path: "/api/v1/events", scope: "read", media: "application/json" },
+  "POST /api/v1/nodes/{node}/commands": { method: "POST", path: "/api/v1/nodes/{node}/commands", scope: "manage", media: "application/json" },
+  "GET /api/v1/commands": { method: "GET", path: "/api/v1/commands", scope: "run", media: "application/json" },
+  "GET /api/v1/commands/{id}": { method: "GET", path: "/api/v1/commands/{id}", scope: "run", media: "application/json" },
+  "GET /api/v1/series": { method: "GET", path: "/api/v1/series", scope: "read", media: "application/json" },
+  "DELETE /api/v1/series": { method: "DELETE", path: "/api/v1/series", scope: "manage", media: "application/json" },
+  "GET /api/v1/query": { method: "GET", path: "/api/v1/query", scope: "read", media: "application/json" },
+  "GET /api/v1/live": { method: "GET", path: "/api/v1/live", scope: "read", media: "text/event-stream" },
+  "GET /api/v1/alerts": { method: "GET", path: "/api/v1/alerts", scope: "read", media: "application/json" },
+  "POST /api/v1/alerts/{id}/acknowledge": { method: "POST", path: "/api/v1/alerts/{id}/acknowledge", scope: "alerts", media: "application/json" },
+  "GET /api/v1/silences": { method: "GET", path: "/api/v1/silences", scope: "read", media: "application/json" },
+  "POST /api/v1/silences": { method: "POST", path: "/api/v1/silences", scope: "alerts", media: "application/json" },
+  "DELETE /api/v1/silences/{id}": { method: "DELETE", path: "/api/v1/silences/{id}", scope: "alerts", media: "application/json" },
+  "GET /api/v1/runs": { method: "GET", path: "/api/v1/runs", scope: "read", media: "application/json" },
+  "POST /api/v1/runs": { method: "POST", path: "/api/v1/runs", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/search": { method: "POST", path: "/api/v1/runs/search", scope: "read", media: "application/json" },
+  "GET /api/v1/runs/changes": { method: "GET", path: "/api/v1/runs/changes", scope: "read", media: "application/json" },
+  "POST /api/v1/runs/reindex": { method: "POST", path: "/api/v1/runs/reindex", scope: "admin", media: "application/json" },
+  "GET /api/v1/runs/{run}": { method: "GET", path: "/api/v1/runs/{run}", scope: "read", media: "application/json" },
+  "PUT /api/v1/runs/{run}": { method: "PUT", path: "/api/v1/runs/{run}", scope: "run", media: "application/json" },
+  "DELETE /api/v1/runs/{run}": { method: "DELETE", path: "/api/v1/runs/{run}", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/curves": { method: "POST", path: "/api/v1/runs/{run}/curves", scope: "read", media: "application/json" },
+  "POST /api/v1/runs/recorded": { method: "POST", path: "/api/v1/runs/recorded", scope: "run", media: "application/json" },
+  "GET /api/v1/runs/{run}/lease": { method: "GET", path: "/api/v1/runs/{run}/lease", scope: "read", media: "application/json" },
+  "POST /api/v1/runs/{run}/lease": { method: "POST", path: "/api/v1/runs/{run}/lease", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/lease/renew": { method: "POST", path: "/api/v1/runs/{run}/lease/renew", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/lease/release": { method: "POST", path: "/api/v1/runs/{run}/lease/release", scope: "run", media: "application/json" },
+  "PUT /api/v1/runs/{run}/owned": { method: "PUT", path: "/api/v1/runs/{run}/owned", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/join": { method: "POST", path: "/api/v1/runs/{run}/join", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/frames": { method: "POST", path: "/api/v1/runs/{run}/frames", scope: "run", media: "application/json" },
+  "GET /api/v1/runs/{run}/journals": { method: "GET", path: "/api/v1/runs/{run}/journals", scope: "read", media: "application/json" },
+  "GET /api/v1/runs/{run}/journals/{journal}": { method: "GET", path: "/api/v1/runs/{run}/journals/{journal}", scope: "read", media: "application/octet-stream" },
+  "GET /api/v1/runs/{run}/artifacts": { method: "GET", path: "/api/v1/runs/{run}/artifacts", scope: "read", media: "application/json" },
+  "GET /api/v1/runs/{run}/artifacts/{name}": { method: "GET", path: "/api/v1/runs/{run}/artifacts/{name}", scope: "read", media: "application/octet-stream" },
+  "PUT /api/v1/runs/{run}/artifacts/{name}": { method: "PUT", path: "/api/v1/runs/{run}/artifacts/{name}", scope: "run", media: "application/json" },
+  "GET /api/v1/studies": { method: "GET", path: "/api/v1/studies", scope: "read", media: "application/json" },
+  "POST /api/v1/studies": { method: "POST", path: "/api/v1/studies", scope: "run", media: "application/json" },
+  "GET /api/v1/studies/{study}": { method: "GET", path: "/api/v1/studies/{study}", scope: "read", media: "application/json" },
+  "DELETE /api/v1/studies/{study}": { method: "DELETE", path: "/api/v1/studies/{study}", scope: "run", media: "application/json" },
+  "POST /api/v1/studies/{study}/plan/{entry}": { method: "POST", path: "/api/v1/studies/{study}/plan/{entry}", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/stop": { method: "POST", path: "/api/v1/runs/{run}/stop", scope: "run", media: "application/json" },
+  "POST /api/v1/studies/{study}/stop": { method: "POST", path: "/api/v1/studies/{study}/stop", scope: "run", media: "application/json" },
+};
