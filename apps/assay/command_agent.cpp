@@ -80,7 +80,8 @@ Result<Allowed> parse_allowed(const std::string& text) {
 
 /// Runs for the leader are done like those of `assay run` here, and kept beside the agent's state until it has them.
 Result<JobServices> make_job_services(const AgentArguments& arguments, const fs::path& state) {
-  ASSAY_TRY(auto store, open_local_store(state / "runs").within("opening the store of this node's runs"));
+  ASSAY_TRY(auto store,
+            open_local_store(state / "runs", {.tidy = true}).within("opening the store of this node's runs"));
   return JobServices{.store = std::move(store),
                      .launcher = make_local_launcher(),
                      .programs = find_programs(),
