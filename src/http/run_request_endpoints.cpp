@@ -80,6 +80,35 @@ void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
                ASSAY_CHECK(desk.stop(request.capture("run"), caller.name));
                return json_response(json::object{{"run", request.capture("run")}});
              }});
+  table.add({.path = "/api/v1/studies/{study}/jobs",
+             .summary = "Runs of a study that wait or go on; none once it is over or was stopped",
+             .parameters = {{.name = "study", .in = In::path, .description = "The id of the study"}},
+             .fields = {{"runs", "array"}},
+             .handle = [&desk](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+               return json_response(json::object{{"runs", json::value_from(desk.jobs_of(request.capture("study")))}});
+             }});
+  table.add({.method = "POST",
+             .path = "/api/v1/studies/{study}/resume",
+             .scope = Scope::run,
+             .summary = "Go on with a study: with what has not begun and what was interrupted",
+             .parameters = {{.name = "study", .in = In::path, .description = "The id of the study"},
+                            {.name = "node", .in = In::body, .description = "Where, for what names no node"},
+                            {.name = "gpus",
+                             .in = In::body,
+                             .description = "UUIDs of the GPUs to use; not given: as many as each run needs",
+                             .type = "array"}},
+             .fields = {{"study", "string"}, {"todo", "array"}},
+             .handle = [&desk](const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+               ASSAY_TRY(auto body, body_object(request));
+               const json::value value(std::move(body));
+               JsonFields fields(value, "body");
+               RunRequest wanted{.plan = {}, .node = fields.text_or("node", ""), .by = caller.name};
+               if (fields.find("gpus")) wanted.gpus = fields.texts_or_empty("gpus");
+               ASSAY_CHECK(fields.finish());
+               ASSAY_TRY(const auto todo, desk.resume_study(request.capture("study"), wanted));
+               return json_response(
+                   json::object{{"study", request.capture("study")}, {"todo", json::value_from(todo)}});
+             }});
   table.add({.method = "POST",
              .path = "/api/v1/studies/{study}/stop",
              .scope = Scope::run,
