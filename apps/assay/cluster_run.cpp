@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include <map>
+
 #include "api/cluster_types.h"
 #include "api/run_types.h"
 #include "base/text.h"
@@ -14,6 +16,7 @@
 #include "run_services.h"
 #include "run_view.h"
 #include "stop_signals.h"
+#include "store/resolve.h"
 
 namespace assay {
 namespace {
@@ -57,9 +60,40 @@ class ClusterRuns {
     }
     return study.empty() ? follow_run(run) : follow_study(study);
   }
+  /// Goes on with a study, or only follows it where the leader is at it already.
+  int resume(const std::string& reference) {
+    const auto id = resolve_study(*store_, reference);
+    if (!id) return context_.fail(id.error());
+    const auto before = store_->find_study(*id);
+    if (!before) return context_.fail(before.error());
+    const auto again = interrupted_before(*before);
+    if (!again) return context_.fail(again.error());
+    StudyResumption body{.node = wanted_.node, .gpus = {}};
+    if (!wanted_.gpus.empty()) body.gpus = wanted_.gpus;
+    const auto answer =
+        tell<ResumedStudy>(*leader_, "POST", fmt::format("/api/v1/studies/{}/resume", percent_encode(*id)), body);
+    if (!answer) return context_.fail(answer.error());
+    if (wanted_.no_wait) {
+      if (!context_.json && !context_.quiet) print("study:" + *id + "\n");
+      return context_.succeed(write_api(*answer));
+    }
+    return follow_study(*id, *again);
+  }
   bool stopped() const { return signals_.requested(); }
 
  private:
+  /// What is done anew, with the run that was interrupted.
+  Result<std::map<std::size_t, std::string>> interrupted_before(const Study& study) {
+    std::map<std::size_t, std::string> found;
+    for (std::size_t i = 0; i < study.plan.size(); ++i) {
+      if (study.plan[i].run.empty()) continue;
+      const auto run = store_->find_run(study.plan[i].run);
+      if (!run && run.error().kind != ErrorKind::not_found) return run.error();
+      if (run && run->verdict == Verdict::interrupted) found[i] = run->id;
+    }
+    return found;
+  }
+
   Result<OrderedRun> order(const std::string& file) const {
     ASSAY_TRY(auto text, read_file(file == "-" ? "/dev/stdin" : file, kMaxSpec));
     RunOrder wanted{.spec = std::move(text),
@@ -117,19 +151,19 @@ class ClusterRuns {
     return report_run(context_, **run, *store_);
   }
 
-  /// In the order of the plan: whoever does it goes by that as well.
-  int follow_study(const std::string& id) {
+  /// In the order of the plan: whoever does it goes by that as well. `again`: what is done anew, with the run that was
+  /// interrupted before.
+  int follow_study(const std::string& id, const std::map<std::size_t, std::string>& again = {}) {
     StudyOutcome outcome;
     auto study = store_->find_study(id);
     if (!study) return context_.fail(study.error());
     for (std::size_t i = 0; i < study->plan.size(); ++i) {
-      while (study->plan[i].run.empty()) {
-        if (look()) return context_.fail(no_longer_waiting("study " + id, "study:" + id));
-        study = store_->find_study(id);
-        if (!study) return context_.fail(study.error());
-        if (study->plan[i].run.empty() && outcome.interrupted) break;
-      }
-      if (study->plan[i].run.empty()) break;
+      const auto earlier = again.find(i);
+      const auto begun = wait_for_entry(*study, i, earlier == again.end() ? "" : earlier->second);
+      if (!begun) return context_.fail(begun.error());
+      // Somebody has stopped the study.
+      if (!*begun) outcome.interrupted = true;
+      if (study->plan[i].run.empty()) continue;
       const auto run =
           wait_for(study->plan[i].run, fmt::format("{}/{} {}", i + 1, study->plan.size(), study->plan[i].variant));
       if (!run) return context_.fail(run.error());
@@ -137,6 +171,25 @@ class ClusterRuns {
       count(outcome, **run);
     }
     return report_study(context_, *study, outcome);
+  }
+
+  /// Until an entry of the plan has a run, another one than `earlier`; reads the study again for that. False if it gets
+  /// none, since nobody goes on with the study.
+  Result<bool> wait_for_entry(Study& study, std::size_t entry, const std::string& earlier) {
+    const auto is_begun = [&] {
+      const auto& run = study.plan[entry].run;
+      return !run.empty() && run != earlier;
+    };
+    while (!is_begun()) {
+      // Asked before the study is read: whatever was begun until then is in it.
+      ASSAY_TRY(const auto jobs,
+                ask<StudyJobs>(*leader_, fmt::format("/api/v1/studies/{}/jobs", percent_encode(study.id))));
+      ASSAY_TRY(study, store_->find_study(study.id));
+      if (is_begun()) break;
+      if (jobs.runs.empty()) return false;
+      if (look()) return no_longer_waiting("study " + study.id, "study:" + study.id);
+    }
+    return true;
   }
 
   static void count(StudyOutcome& outcome, const Run& run) {
@@ -177,6 +230,7 @@ int run_on_cluster(const Context& context, const ClusterRun& wanted) {
   auto leader = connect_to_leader(context);
   if (!leader) return context.fail(leader.error());
   ClusterRuns runs(context, wanted, std::move(*leader));
+  if (!wanted.resume.empty()) return runs.resume(wanted.resume);
   int worst = 0;
   for (const auto& file : wanted.files) {
     const int code = runs.run(file);

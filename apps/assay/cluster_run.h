@@ -11,6 +11,7 @@ namespace assay {
 /// What `assay run` wants from a cluster.
 struct ClusterRun {
   std::vector<std::string> files;
+  std::string resume;  ///< a study to go on with, instead of files
   std::vector<std::string> assignments;
   std::vector<std::string> tags;
   std::string name;

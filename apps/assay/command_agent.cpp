@@ -86,7 +86,8 @@ Result<JobServices> make_job_services(const Context& context, const AgentArgumen
                                                    .token_file = arguments.token_file,
                                                    .environment = context.environment,
                                                    .run_as = arguments.run_as}));
-  ASSAY_TRY(auto store, open_local_store(state / "runs").within("opening the store of this node's runs"));
+  ASSAY_TRY(auto store,
+            open_local_store(state / "runs", {.tidy = true}).within("opening the store of this node's runs"));
   return JobServices{.store = std::move(store),
                      .launcher = make_local_launcher(std::move(confinement)),
                      .programs = find_programs(),

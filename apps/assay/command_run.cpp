@@ -67,7 +67,13 @@ class RunCommand {
     look_at_machine();
     if (!options_.resume.empty()) {
       auto id = resolve_study(*store_, options_.resume);
-      return id ? finish_study(*id) : context_.fail(id.error());
+      if (!id) return context_.fail(id.error());
+      auto study = store_->find_study(*id);
+      if (!study) return context_.fail(study.error());
+      // What the leader of this data folder was asked for is its nodes' to do.
+      const auto is_placed = [](const PlannedRun& planned) { return !planned.node.empty(); };
+      if (std::any_of(study->plan.begin(), study->plan.end(), is_placed)) return ask_cluster();
+      return finish_study(*id);
     }
     int worst = 0;
     for (const auto& spec : *specs) {
@@ -81,12 +87,8 @@ class RunCommand {
 
  private:
   int ask_cluster() const {
-    if (!options_.resume.empty()) {
-      return context_.fail({.kind = ErrorKind::unsupported,
-                            .message = "a study on a cluster cannot be resumed yet",
-                            .hint = "Ask for the specification again."});
-    }
     return run_on_cluster(context_, {.files = options_.files,
+                                     .resume = options_.resume,
                                      .assignments = options_.assignments,
                                      .tags = options_.tags,
                                      .name = options_.name,
@@ -196,6 +198,7 @@ Examples:
   assay run examples/command.yaml
   assay run bench.yaml --set repeat=5 --tag node=gpu03
   assay run --resume @last
+  assay run --resume @last --leader https://head:8443
   assay run bench.yaml --leader https://head:8443 --node gpu03)");
   return [&context, options] { return RunCommand(context, *options).run(); };
 }

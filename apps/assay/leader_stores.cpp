@@ -11,7 +11,7 @@ Result<LeaderData> LeaderData::open(const LeaderPlace& place, const SeriesStoreO
   // Telemetry first: its lock keeps a second leader out.
   ASSAY_TRY(data.series_, open_series_store(place.series(), series));
   ASSAY_TRY(data.cluster_, open_cluster_store(place.cluster()));
-  ASSAY_TRY(data.runs_, open_local_store(place.data()));
+  ASSAY_TRY(data.runs_, open_local_store(place.data(), {.tidy = true}));
   return data;
 }
 

@@ -274,6 +274,47 @@ TEST_F(JobKeeperTest, AJobThatTheLeaderHasEndedIsEndedHere) {
   EXPECT_EQ(launcher_->jobs().size(), 1U);
 }
 
+TEST_F(JobKeeperTest, ALeaderThatDoesNotKnowTheNodeForAWhileEndsNoRun) {
+  plan("r1", waiting_command());
+  start();
+  list({"r1"});
+  EXPECT_TRUE(comes_true([&] { return !output("r1").empty(); }));
+  const json::object error{{"kind", "denied"}, {"message", "this needs a token that is good here"}};
+  const auto refusal = json::serialize(json::object{{"error", error}});
+  {
+    const std::lock_guard lock(http_.mutex);
+    http_.on_take = [refusal](const std::string&) { return HttpResponse::json(401, refusal); };
+  }
+  const auto before = takes();
+  leader_memory_->give_up(**leader_memory_->find_lease("r1"));
+  EXPECT_TRUE(comes_true([&] { return takes() > before + 2; })) << "it asks again";
+  EXPECT_TRUE(keeper_->running());
+  EXPECT_FALSE(process_is_gone());
+  {
+    const std::lock_guard lock(http_.mutex);
+    http_.on_take = [this](const std::string& run) { return hand_over(run); };
+  }
+  let_it_end();
+  EXPECT_TRUE(comes_true([&] { return ended("r1"); }));
+  EXPECT_EQ(theirs("r1").verdict, Verdict::valid);
+}
+
+TEST_F(JobKeeperTest, ARunThatIsReallyNotOursIsEnded) {
+  plan("r1", waiting_command());
+  start();
+  list({"r1"});
+  EXPECT_TRUE(comes_true([&] { return !output("r1").empty(); }));
+  const json::object error{{"kind", "denied"}, {"message", "this node may not"}};
+  const auto refusal = json::serialize(json::object{{"error", error}});
+  {
+    const std::lock_guard lock(http_.mutex);
+    http_.on_take = [refusal](const std::string&) { return HttpResponse::json(403, refusal); };
+  }
+  leader_memory_->give_up(**leader_memory_->find_lease("r1"));
+  EXPECT_TRUE(comes_true([&] { return nothing_here() && !keeper_->running(); }));
+  EXPECT_TRUE(process_is_gone());
+}
+
 TEST_F(JobKeeperTest, AJobThatIsNotListedAnyMoreButStillOursGoesOn) {
   plan("r1", waiting_command());
   start();

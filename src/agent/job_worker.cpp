@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "api/run_types.h"
+#include "base/crash_point.h"
 #include "base/log.h"
 #include "runs/study.h"
 
@@ -83,6 +84,7 @@ Result<Lease> JobWorker::take() {
     return read_api<Lease>(*lease);
   }
   ASSAY_TRY(auto job, taken_job_from_json(answer));
+  crash_point("job-taken");
   Lease lease = job.lease;
   begin(std::move(job));
   return lease;
@@ -165,6 +167,7 @@ void JobWorker::finish(const Shipment& shipment) {
   if (!removed && removed.error().kind != ErrorKind::not_found) {
     log_warning("run '{}' stays here: {}", run_, removed.error().text());
   }
+  crash_point("job-done");
 }
 
 }  // namespace assay

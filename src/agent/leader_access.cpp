@@ -82,7 +82,9 @@ Result<std::shared_ptr<Connection>> connect_to_leader(const LeaderAccess& access
   Connection::Options options{.url = access.url,
                               .address = "the leader at " + access.url.place(),
                               .client = client_options(access, request_time),
-                              .headers = who_asks(access)};
+                              .headers = who_asks(access),
+                              // It was restored from a backup, say. Nobody else has our runs for that.
+                              .unknown_caller = ErrorKind::unreachable};
   // A run with all its series.
   options.client.response_bytes = std::size_t{64} << 20;
   ASSAY_TRY(auto connection, Connection::create(std::move(options)));

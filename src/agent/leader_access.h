@@ -42,7 +42,7 @@ Result<TlsTrust> keep_trust(const fs::path& file, TlsTrust given);
 Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& access, Nanos request_time);
 
 /// The same for requests of several threads, which all carry the agent's key and node. A wish that streams a body may
-/// take any time as long as bytes move.
+/// take any time as long as bytes move. A leader that does not know the key is as good as none: `unreachable`.
 Result<std::shared_ptr<Connection>> connect_to_leader(const LeaderAccess& access, Nanos request_time);
 
 /// A request with the agent's key and node on it.

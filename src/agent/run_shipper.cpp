@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/byte_stream.h"
+#include "base/crash_point.h"
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/log.h"
@@ -154,15 +155,22 @@ Result<bool> RunShipper::go_on() {
   if (!ending_) {
     // Looked at before the frames: those of a run that had ended are all there.
     ASSAY_TRY(run, look_here());
-    if (run && run->state == RunState::ended) ending_ = run;
+    if (run && run->state == RunState::ended) {
+      ending_ = run;
+      ended_at_ = clock_.now();
+    }
   }
   ASSAY_CHECK(hold());
   if (!ending_ && !run) return false;
   if (!ending_) ASSAY_CHECK(say_running(*run));
   if (recorded_) ASSAY_CHECK(ship_frames());
   if (!ending_) return false;
+  // Once the leader knows the end it takes no more frames.
+  if (recorded_ && ranks_write_ && clock_.now() < *ended_at_ + options_.ranks_patience) return false;
   if (recorded_) ASSAY_CHECK(ship_artifacts());
+  crash_point("artifacts-told");
   ASSAY_CHECK(finish(*ending_));
+  crash_point("end-told");
   return true;
 }
 
@@ -198,7 +206,7 @@ Result<void> RunShipper::take() {
   auto taken = options_.take();
   if (taken) {
     lease_ = std::move(*taken);
-    size_.reset();
+    sizes_.clear();
     // The leader's clock may be another one than ours, and who knows how long its lease is good for.
     renew_at_ = clock_.now();
     return {};
@@ -217,38 +225,56 @@ Result<void> RunShipper::say_running(const Run& run) {
     return {};
   }));
   said_running_ = true;
+  crash_point("running-told");
   return {};
 }
 
 Result<void> RunShipper::ship_frames() {
-  if (!size_) {
-    // Nothing at the beginning: the leader says how much it has.
-    ASSAY_TRY(size_, leader_.append_frames(*lease_, 0, {}));
+  auto journals = local_.journals(options_.run);
+  if (!journals) return of_this_node(std::move(journals).error());
+  ranks_write_ = false;
+  for (const auto& journal : *journals) {
+    if (journal.name != kOwnersJournal && journal.owner == JournalOwner::live) ranks_write_ = true;
+    ASSAY_CHECK(ship_journal(journal.name));
   }
+  return {};
+}
+
+Result<void> RunShipper::ship_journal(const std::string& name) {
+  const auto append = [&](std::uint64_t offset, std::string_view frames) {
+    Lease lease = *lease_;
+    lease.journal = name;
+    return leader_.append_frames(lease, offset, frames);
+  };
   for (;;) {
-    ASSAY_TRY(const auto frames, next_frames(*size_));
+    if (!sizes_.contains(name)) {
+      // Nothing at the beginning: the leader says how much it has.
+      ASSAY_TRY(sizes_[name], append(0, {}));
+    }
+    ASSAY_TRY(const auto frames, next_frames(name, sizes_[name]));
     if (frames.empty()) return {};
     ASSAY_CHECK(hold());
-    if (!size_) return {};  // it has just been taken anew
-    ASSAY_TRY(const auto size, leader_.append_frames(*lease_, *size_, frames));
-    if (size == std::exchange(*size_, size)) {
+    if (!sizes_.contains(name)) continue;  // it has just been taken anew
+    ASSAY_TRY(const auto size, append(sizes_[name], frames));
+    crash_point("frames-told");
+    if (size == std::exchange(sizes_[name], size)) {
       return Error{.kind = ErrorKind::io, .message = fmt::format("the leader took nothing at offset {}", size)};
     }
   }
 }
 
 /// Whole frames of our journal from there on; nothing where it ends.
-Result<std::string> RunShipper::next_frames(std::uint64_t offset) {
+Result<std::string> RunShipper::next_frames(const std::string& journal, std::uint64_t offset) {
   for (const std::size_t length : {options_.piece, kFrameHeader + kMaxPayload}) {
-    auto read = local_.read_frames(options_.run, kOwnersJournal, offset, length);
+    auto read = local_.read_frames(options_.run, journal, offset, length);
     if (!read) return of_this_node(std::move(read).error());
     std::string piece = std::move(*read);
     const bool more = piece.size() == length;
     const std::size_t whole = whole_frames(piece, offset);
     if (whole > 0 || !more) {
       if (whole == 0 && !piece.empty() && ending_ && !std::exchange(damage_said_, true)) {
-        log_warning("run '{}': its journal is damaged at offset {}; the leader gets what is before that", options_.run,
-                    offset);
+        log_warning("run '{}': '{}' is damaged at offset {}; the leader gets what is before that", options_.run,
+                    journal, offset);
       }
       piece.resize(whole);
       return piece;

@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -27,6 +28,7 @@ struct ShipperOptions {
   std::size_t piece = std::size_t{1} << 20;            ///< of a journal, at most, where a frame is not longer
   Nanos first_pause = std::chrono::milliseconds(500);  ///< after the leader did not take something
   Nanos longest_pause = std::chrono::seconds(10);
+  Nanos ranks_patience = std::chrono::seconds(30);  ///< for further ranks that still record when the run has ended
 };
 
 /// What became of a run that was to be shipped.
@@ -40,7 +42,7 @@ struct Shipment {
   std::optional<Error> error;
 };
 
-/// Brings one run from the store of this node to the leader's while it is recorded: the frames of its owner's journal,
+/// Brings one run from the store of this node to the leader's while it is recorded: the frames of all its journals,
 /// that it runs, then its artifacts and how it ended. Everything can be repeated: the leader says how much it has, so
 /// nothing is lost or there twice whoever was away or started again. Leaves the run in the local store.
 class RunShipper {
@@ -69,7 +71,8 @@ class RunShipper {
   Result<std::optional<Run>> look_here();
   Result<void> say_running(const Run& run);
   Result<void> ship_frames();
-  Result<std::string> next_frames(std::uint64_t offset);
+  Result<void> ship_journal(const std::string& name);
+  Result<std::string> next_frames(const std::string& journal, std::uint64_t offset);
   Result<void> ship_artifacts();
   Result<void> finish(const Run& run);
   Result<bool> has_ended_so();
@@ -85,8 +88,10 @@ class RunShipper {
   // Of the thread that ships.
   std::optional<Lease> lease_;
   SteadyTime renew_at_{};
-  std::optional<std::uint64_t> size_;  ///< of the leader's journal; unknown until it was asked
-  bool recorded_ = true;               ///< the run was begun here
+  std::map<std::string, std::uint64_t> sizes_;  ///< of the leader's journals; unknown until it was asked
+  std::optional<SteadyTime> ended_at_;          ///< when it was seen to have ended here
+  bool ranks_write_ = false;                    ///< further processes still recorded when we last looked
+  bool recorded_ = true;                        ///< the run was begun here
   bool said_running_ = false;
   bool damage_said_ = false;
   bool refused_before_ = false;  ///< the leader refused something in the last round, too

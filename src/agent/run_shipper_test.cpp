@@ -139,6 +139,43 @@ TEST_F(RunShipperTest, LargeJournalsTravelInPiecesOfWholeFrames) {
   EXPECT_GT(leader_.calls("append_frames"), 10);
 }
 
+TEST_F(RunShipperTest, TheJournalsOfAllRanksArrive) {
+  auto shipper = make(4096);
+  begin();
+  auto rank = join_run(*local_, "r1", "rank-1").value();
+  std::jthread thread([&] { EXPECT_EQ(shipper.ship({}).end, End::complete); });
+  const auto rank_here = [&] { return local_->read_frames("r1", "rank-1", 0, 64 << 20).value(); };
+  const auto rank_there = [&] { return leader_memory_->read_frames("r1", "rank-1", 0, 64 << 20).value_or(""); };
+  print("owner\n");
+  ASSERT_TRUE(rank->append_output(OutputStream::out, WallTime(1s), std::string(10'000, 'x')).ok());
+  ASSERT_TRUE(rank->flush().ok());
+  EXPECT_TRUE(comes_true([&] { return same_journals() && rank_there() == rank_here(); }));
+  leader_memory_->give_up(**leader_memory_->find_lease("r1"));
+  end();
+  // The owner has ended; the other rank takes a little longer.
+  std::this_thread::sleep_for(30ms);
+  EXPECT_EQ(theirs().state, RunState::running);
+  ASSERT_TRUE(rank->append_output(OutputStream::out, WallTime(2s), "last words\n").ok());
+  ASSERT_TRUE(rank->finish(a_run()).ok());
+  thread.join();
+  EXPECT_TRUE(same_journals());
+  EXPECT_EQ(rank_there(), rank_here());
+  EXPECT_EQ(theirs().verdict, Verdict::flagged);
+}
+
+TEST_F(RunShipperTest, ARankThatNeverEndsHoldsNothingUp) {
+  begin();
+  const auto rank = join_run(*local_, "r1", "rank-1").value();
+  ASSERT_TRUE(rank->append_output(OutputStream::out, WallTime(1s), "hello\n").ok());
+  ASSERT_TRUE(rank->flush().ok());
+  end();
+  RunShipper shipper(
+      *local_, leader_,
+      {.run = "r1", .take = [this] { return take(); }, .lease = {}, .look = 5ms, .ranks_patience = 20ms});
+  EXPECT_EQ(shipper.ship({}).end, End::complete);
+  EXPECT_GT(leader_memory_->journals("r1")->at(1).size, 0U);
+}
+
 TEST_F(RunShipperTest, ALeaderThatIsAwayMissesNothing) {
   for (const auto kind :
        {ErrorKind::unreachable, ErrorKind::timeout, ErrorKind::busy, ErrorKind::io, ErrorKind::crash}) {

@@ -32,6 +32,30 @@ const ApiType<OrderedRun>& api_type() {
 }
 
 template <>
+const ApiType<StudyResumption>& api_type() {
+  static const auto type =
+      ApiType<StudyResumption>("StudyResumption", "How to go on with a study.")
+          .optional("node", &StudyResumption::node, "Where, for what names no node")
+          .optional("gpus", &StudyResumption::gpus, "UUIDs of the GPUs to use; without: as many as each run needs");
+  return type;
+}
+
+template <>
+const ApiType<ResumedStudy>& api_type() {
+  static const auto type = ApiType<ResumedStudy>("ResumedStudy", "What is left of a study.")
+                               .field("study", &ResumedStudy::study, "The id of the study")
+                               .field("todo", &ResumedStudy::todo, "Places in its plan, from 0, that will be done");
+  return type;
+}
+
+template <>
+const ApiType<StudyJobs>& api_type() {
+  static const auto type = ApiType<StudyJobs>("StudyJobs", "What a cluster still does of a study.")
+                               .field("runs", &StudyJobs::runs, "The ids of its runs that wait or go on");
+  return type;
+}
+
+template <>
 const ApiType<NamedRun>& api_type() {
   static const auto type =
       ApiType<NamedRun>("NamedRun", "Which run it is about.").field("run", &NamedRun::run, "The id of the run");

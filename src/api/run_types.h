@@ -86,6 +86,18 @@ struct OrderedRun {
   std::string run;
   std::string study;
 };
+/// How a study is gone on with.
+struct StudyResumption {
+  std::string node;
+  std::optional<std::vector<std::string>> gpus;
+};
+struct ResumedStudy {
+  std::string study;
+  std::vector<std::size_t> todo;
+};
+struct StudyJobs {
+  std::vector<std::string> runs;
+};
 
 // Answers and bodies with no more than the name of something.
 struct NamedRun {
@@ -190,6 +202,12 @@ template <>
 const ApiType<RunOrder>& api_type();
 template <>
 const ApiType<OrderedRun>& api_type();
+template <>
+const ApiType<StudyResumption>& api_type();
+template <>
+const ApiType<ResumedStudy>& api_type();
+template <>
+const ApiType<StudyJobs>& api_type();
 template <>
 const ApiType<NamedRun>& api_type();
 template <>

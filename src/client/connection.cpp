@@ -42,7 +42,10 @@ Result<ClientResponse> Connection::receive(ClientRequest request, const ByteSink
     idle_.push_back(std::move(client));
   }
   if (!response) return explained(std::move(response).error());
-  if (auto error = error_in(*response, options_.client.server)) return std::move(*error);
+  if (auto error = error_in(*response, options_.client.server)) {
+    if (response->status == 401) error->kind = options_.unknown_caller;
+    return std::move(*error);
+  }
   return response;
 }
 

@@ -21,6 +21,9 @@ class Connection {
     std::string address;  ///< the same, as the user wrote it
     ClientOptions client;
     Headers headers;  ///< that every request carries: who asks
+    /// What it means that the server does not know who asks (401), in contrast to what somebody may not (403): `denied`
+    /// for whoever gave a command; for a service, which the server may know again, something that passes.
+    ErrorKind unknown_caller = ErrorKind::denied;
   };
   /// Errors are those of `HttpClient::create`. Nothing is sent yet.
   static Result<std::unique_ptr<Connection>> create(Options options);

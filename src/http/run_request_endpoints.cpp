@@ -57,6 +57,26 @@ void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
                ASSAY_CHECK(desk.stop(request.capture("run"), caller.name));
                return NamedRun{.run = std::string(request.capture("run"))};
              })});
+  const ApiParameter study{.name = "study", .in = ApiParameter::In::path, .description = "The id of the study"};
+  table.add({.path = "/api/v1/studies/{study}/jobs",
+             .summary = "Runs of a study that wait or go on; none once it is over or was stopped",
+             .parameters = {study},
+             .handle = answering([&desk](const HttpRequest& request, const Principal&) -> Result<StudyJobs> {
+               return StudyJobs{.runs = desk.jobs_of(request.capture("study"))};
+             })});
+  table.add({.method = "POST",
+             .path = "/api/v1/studies/{study}/resume",
+             .scope = Scope::run,
+             .summary = "Go on with a study: with what has not begun and what was interrupted",
+             .parameters = {study},
+             .handle = taking<StudyResumption>(
+                 [&desk](StudyResumption wanted, const HttpRequest& request,
+                         const Principal& caller) -> Result<ResumedStudy> {
+                   const RunRequest order{
+                       .plan = {}, .node = std::move(wanted.node), .gpus = std::move(wanted.gpus), .by = caller.name};
+                   ASSAY_TRY(auto todo, desk.resume_study(request.capture("study"), order));
+                   return ResumedStudy{.study = std::string(request.capture("study")), .todo = std::move(todo)};
+                 })});
   table.add({.method = "POST",
              .path = "/api/v1/studies/{study}/stop",
              .scope = Scope::run,

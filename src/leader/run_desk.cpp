@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/crash_point.h"
 #include "base/ids.h"
 #include "base/log.h"
 #include "runs/study.h"
@@ -59,23 +60,38 @@ Result<void> RunDesk::load() {
   ASSAY_TRY(auto jobs, cluster_.jobs().list());
   for (const auto& job : jobs) entries_[job.row.run].job = job;
   for (const auto& job : jobs) ASSAY_CHECK(settle(job.row.run));
-  return close_orphans();
+  return close_unfinished();
 }
 
-/// Runs that a leader had stored when it was killed, before it had written down who is to do them. Whoever asked was
-/// given no answer.
-Result<void> RunDesk::close_orphans() {
-  ASSAY_TRY(const auto queued, runs_.list_runs({.conditions = {{"state", Condition::Op::equal, "queued"}}}));
-  for (const auto& row : queued.rows) {
-    if (entries_.contains(row.id)) continue;
-    ASSAY_CHECK(end_before_it_began(row.id, "the leader was killed before it could give it to a node"));
+/// What a leader had begun when it was killed: runs that it had stored, but not yet written down who is to do them (so
+/// that whoever asked was given no answer); runs that were to stop before they began; and runs that it was closing,
+/// which nobody else can take from it.
+Result<void> RunDesk::close_unfinished() {
+  ASSAY_TRY(const auto open, runs_.list_runs({.conditions = {{"state", Condition::Op::not_equal, "ended"}}}));
+  for (const auto& row : open.rows) {
+    const auto run = runs_.find_run(row.id);
+    if (!run && run.error().kind != ErrorKind::not_found) return run.error();
+    if (!run || run->state == RunState::ended) continue;
+    ASSAY_TRY(const auto lease, runs_.find_lease(row.id));
+    const bool ours = lease && lease->owner == kLeaderOwner;
+    const auto found = entries_.find(row.id);
+    const bool is_job = found != entries_.end();
+    const bool is_to_stop = is_job && found->second.job.row.stop;
+    const bool is_nobodys = run->state == RunState::queued && (!is_job || is_to_stop);
+    if (!ours && !is_nobodys) continue;
+    if (!is_job) {
+      ASSAY_CHECK(end_before_it_began(row.id, "the leader was killed before it could give it to a node"));
+    } else if (is_to_stop && run->state != RunState::running) {
+      ASSAY_CHECK(end_before_it_began(row.id, "it was stopped before it began"));
+    } else {
+      ASSAY_CHECK(close_run_of(run->placement.node, row.id, lease->expires.value_or(clock_.wall())));
+    }
   }
   return {};
 }
 
 // --- asking ---------------------------------------------------------------------------------------------------------
-
-Result<RunDesk::Accepted> RunDesk::ask(const RunRequest& request) {
+Result<void> RunDesk::check(const RunRequest& request) const {
   std::set<std::string> nodes;
   for (const auto& planned : request.plan) {
     if (planned.nodes > 1) {
@@ -109,39 +125,28 @@ Result<RunDesk::Accepted> RunDesk::ask(const RunRequest& request) {
       return Error{.kind = ErrorKind::usage, .message = fmt::format("the node '{}' has no GPU '{}'", name, wanted)};
     }
   }
+  return {};
+}
+
+Result<RunDesk::Accepted> RunDesk::ask(const RunRequest& request) {
+  ASSAY_CHECK(check(request));
   const std::lock_guard lock(mutex_);
   if (entries_.size() >= kMostJobs) {
     return Error{.kind = ErrorKind::busy, .message = fmt::format("{} runs are waiting already", entries_.size())};
   }
+  crash_point("asked");
   Accepted accepted;
   if (request.plan.size() == 1) {
     ASSAY_TRY(accepted.run, enqueue(request.plan.front(), request, "", 0));
   } else {
-    Study study{.name = request.name,
-                .tags = request.tags,
-                .created = clock_.wall(),
-                .source = request.source,
-                .spec_hash = request.spec_hash,
-                .plan = request.plan};
-    for (auto& planned : study.plan) {
-      if (planned.node.empty()) planned.node = request.node;
-    }
-    ASSAY_CHECK(runs_.create_study(study));
-    accepted.study = study.id;
-    // One at a time on each node, in the order of the plan.
-    std::set<std::string> begun;
-    for (std::size_t i = 0; i < study.plan.size(); ++i) {
-      if (!begun.insert(study.plan[i].node).second) continue;
-      ASSAY_TRY(auto run, enqueue(study.plan[i], request, study.id, i));
-      if (accepted.run.empty()) accepted.run = std::move(run);
-    }
+    ASSAY_TRY(accepted, begin_study(request));
   }
   ASSAY_CHECK(place_all());
   tell_all();
   return accepted;
 }
 
-/// In this order: whatever a killed leader has left out is done by `go_on_with_study` or ended by `close_orphans`.
+/// In this order: whatever a killed leader has left out is done by `go_on_with_study` or ended by `close_unfinished`.
 Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest& request, const std::string& study,
                                      std::size_t entry) {
   Run run = prepare_run(planned, request.name, request.tags);
@@ -160,10 +165,13 @@ Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest
                    .study = study,
                    .entry = entry};
   if (!study.empty()) ASSAY_CHECK(runs_.note_planned_run(study, entry, run.id));
+  crash_point("run-noted");
   if (auto stored = runs_.add_run(run); !stored && (planned.run.empty() || stored.error().kind != ErrorKind::busy)) {
     return std::move(stored).error();
   }
+  crash_point("run-listed");
   ASSAY_TRY(added.job.revision, cluster_.jobs().put(added.job));
+  crash_point("job-stored");
   entries_[run.id] = std::move(added);
   return run.id;
 }
@@ -178,6 +186,7 @@ Result<void> RunDesk::stop(std::string_view run, std::string_view by) {
     auto job = entry.job;
     job.row.stop = true;
     ASSAY_TRY(job.revision, cluster_.jobs().put(job));
+    crash_point("stop-stored");
     entry.job = std::move(job);
     log_info("Run {} on {} is to stop, says {}.", run, entry.job.row.node, by);
   }
@@ -204,24 +213,6 @@ Result<void> RunDesk::end_before_it_began(const std::string& run, std::string wh
   return {};
 }
 
-Result<void> RunDesk::stop_study(std::string_view study, std::string_view by) {
-  std::vector<std::string> runs;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& [run, entry] : entries_) {
-      if (entry.job.row.study == study) runs.push_back(run);
-    }
-  }
-  if (runs.empty()) {
-    return Error{.kind = ErrorKind::not_found, .message = fmt::format("the study '{}' is not going on", study)};
-  }
-  for (const auto& run : runs) {
-    // One that has ended meanwhile needs no stopping.
-    if (auto stopped = stop(run, by); !stopped && stopped.error().kind != ErrorKind::not_found) return stopped;
-  }
-  return {};
-}
-
 // --- agents ---------------------------------------------------------------------------------------------------------
 
 EventStream RunDesk::listen(std::string_view node, std::function<bool()> still_allowed) {
@@ -245,6 +236,7 @@ Result<RunDesk::Taken> RunDesk::take(std::string_view node, std::string_view run
   auto& entry = found->second;
   Taken taken;
   ASSAY_TRY(taken.lease, runs_.take_run(run, {.owner = std::string(node), .length = options_.lease}));
+  crash_point("run-taken");
   ASSAY_TRY(taken.run, runs_.find_run(run));
   taken.planned = entry.job.row.planned;
   entry.state = taken.run.state;
@@ -327,29 +319,10 @@ Result<void> RunDesk::settle(const std::string& run) {
   const auto job = entry.job.row;
   // First what comes next, then what is over: whatever happens in between is done again and changes nothing.
   if (!job.study.empty() && !job.stop) ASSAY_CHECK(go_on_with_study(job));
+  crash_point("study-went-on");
   ASSAY_CHECK(cluster_.jobs().remove(run));
+  crash_point("job-removed");
   entries_.erase(run);
-  return {};
-}
-
-Result<void> RunDesk::go_on_with_study(const JobRecord& done) {
-  auto study = runs_.find_study(done.study);
-  if (!study) return study.error().kind == ErrorKind::not_found ? Result<void>() : Result<void>(study.error());
-  for (std::size_t i = done.entry + 1; i < study->plan.size(); ++i) {
-    const auto& planned = study->plan[i];
-    if (planned.node != done.node) continue;
-    if (!planned.run.empty()) {
-      // Begun by a leader that was killed before it had written down that the one before is over; or before it had
-      // written down more than the run's id.
-      const auto run = runs_.find_run(planned.run);
-      if (!run && run.error().kind != ErrorKind::not_found) return run.error();
-      if (entries_.contains(planned.run) || (run && run->state != RunState::queued)) return {};
-    }
-    const RunRequest request{
-        .plan = {}, .name = study->name, .tags = study->tags, .node = done.node, .gpus = done.gpus, .by = done.by};
-    ASSAY_CHECK(enqueue(planned, request, study->id, i));
-    return {};
-  }
   return {};
 }
 
@@ -399,6 +372,7 @@ Result<void> RunDesk::place(const std::string& name, const std::vector<Entry*>& 
       return {};
     });
     if (!placed) return placed.error();
+    crash_point("placed");
     entry->needs = std::move(needs);
   }
   return {};
@@ -411,11 +385,15 @@ Result<void> RunDesk::close_lost(const Entry& entry) {
   if (!lease || !*lease || !(*lease)->expires) return {};
   const auto silent_since = std::max(*(*lease)->expires, started_);
   if (clock_.wall() < silent_since + options_.patience) return {};
+  return close_run_of((*lease)->owner, run, *(*lease)->expires);
+}
+
+/// Unless somebody was quicker and has taken it.
+Result<void> RunDesk::close_run_of(const std::string& owner, const std::string& run, WallTime last_sign) {
   const auto mine = runs_.take_run(run, {.owner = std::string(kLeaderOwner), .length = kOwnLease});
   if (!mine) return mine.error().kind == ErrorKind::busy ? Result<void>() : Result<void>(mine.error());
-  log_warning("Run {} is closed as interrupted: {} has not been heard of since {}.", run, (*lease)->owner,
-              iso8601(*(*lease)->expires));
-  ASSAY_CHECK(close_interrupted(runs_, *mine, (*lease)->owner, *(*lease)->expires));
+  log_warning("Run {} is closed as interrupted: {} has not been heard of since {}.", run, owner, iso8601(last_sign));
+  ASSAY_CHECK(close_interrupted(runs_, *mine, owner, last_sign));
   return {};
 }
 

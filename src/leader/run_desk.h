@@ -62,6 +62,13 @@ class RunDesk {
   Result<Accepted> ask(const RunRequest& request);
   /// A run that waits ends at once, one that goes on soon. `not_found` if nobody asked for it or it has ended.
   Result<void> stop(std::string_view run, std::string_view by);
+  /// Goes on with a study: with what has not begun and what was interrupted, in the order of the plan. Returns those
+  /// entries; none if all is done. Of the request, `node` (for entries that name none), `gpus` and `by` count. Where
+  /// the study goes on already nothing is begun twice. `not_found`: no such study; `usage`: it has nothing to do on
+  /// that node; `busy`: it is being stopped; else as `ask`.
+  Result<std::vector<std::size_t>> resume_study(std::string_view study, const RunRequest& request);
+  /// Its runs that wait or go on; none once it is over or was stopped.
+  std::vector<std::string> jobs_of(std::string_view study);
   /// Every run of the study, and none of its plan that has not begun.
   Result<void> stop_study(std::string_view study, std::string_view by);
 
@@ -97,11 +104,18 @@ class RunDesk {
     std::string told;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
+  enum class Progress { none, going_on, interrupted, done };
+
+  Result<void> check(const RunRequest& request) const;
 
   // With the mutex.
+  Result<Accepted> begin_study(const RunRequest& request);
+  Result<Progress> progress_of(const PlannedRun& planned);
+  Result<void> check_resumable(const Study& study, const std::string& node) const;
   Result<std::string> enqueue(const PlannedRun& planned, const RunRequest& request, const std::string& study,
                               std::size_t entry);
-  Result<void> close_orphans();
+  Result<void> close_unfinished();
+  Result<void> close_run_of(const std::string& owner, const std::string& run, WallTime last_sign);
   Result<void> end_before_it_began(const std::string& run, std::string why);
   Result<void> refresh();
   Result<void> settle(const std::string& run);

@@ -215,6 +215,39 @@ TEST_F(RunDeskTest, ARunOfWhichNobodyKnowsIsClosed) {
   EXPECT_EQ(runs_->find_run(orphan.id)->verdict, Verdict::interrupted);
 }
 
+TEST_F(RunDeskTest, WhatTheLeaderWasClosingWhenItWasKilledIsClosed) {
+  const LeaseTerms leaders{.owner = "the leader", .length = std::chrono::seconds(30)};
+  // Two that were stopped before they began, one whose owner was lost.
+  const auto noted = asked({planned()}, "gpu02");
+  const auto stopped = asked({planned()}, "gpu02");
+  const auto lost = asked({training(1)});
+  const auto lease = taken(lost);
+  ASSERT_TRUE(runs_
+                  ->change_owned(lease,
+                                 [](Run& run) -> Result<void> {
+                                   run.state = RunState::running;
+                                   return {};
+                                 })
+                  .ok());
+  runs_->give_up(lease);
+  ASSERT_TRUE(runs_->take_run(lost, leaders).ok());
+  auto jobs = *cluster_.jobs().list();
+  for (auto& job : jobs) {
+    job.row.stop = job.row.run != lost;
+    ASSERT_TRUE(cluster_.jobs().put(job).ok());
+  }
+  ASSERT_TRUE(runs_->take_run(stopped, leaders).ok());
+
+  open();
+  tick();
+  EXPECT_EQ(runs_->find_run(stopped)->verdict, Verdict::interrupted);
+  EXPECT_THAT(runs_->find_run(stopped)->error->message, HasSubstr("stopped"));
+  EXPECT_EQ(runs_->find_run(noted)->verdict, Verdict::interrupted);
+  EXPECT_EQ(runs_->find_run(lost)->verdict, Verdict::interrupted);
+  EXPECT_THAT(runs_->find_run(lost)->error->message, HasSubstr("gpu01"));
+  EXPECT_THAT(*cluster_.jobs().list(), IsEmpty());
+}
+
 TEST_F(RunDeskTest, AStudyIsDoneRunByRun) {
   const auto accepted =
       ask({planned({{"kind", "null"}}, "a"), planned({{"kind", "null"}}, "b"), planned({{"kind", "null"}}, "c")});
@@ -247,6 +280,68 @@ TEST_F(RunDeskTest, AStudyThatIsStoppedBeginsNothingMore) {
   EXPECT_THAT(told(), IsEmpty());
   EXPECT_EQ(runs_->list_runs({})->total, 1);
   EXPECT_EQ(desk().stop_study(accepted->study, "ada").error().kind, ErrorKind::not_found);
+}
+
+TEST_F(RunDeskTest, AStudyIsStoppedAlsoInTheMomentBetweenTwoRuns) {
+  const auto accepted = ask({planned(), planned(), planned()});
+  ASSERT_TRUE(accepted.ok());
+  end(taken(accepted->run));  // and nobody has looked since
+  ASSERT_TRUE(desk().stop_study(accepted->study, "ada").ok());
+  tick();
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(desk().jobs_of(accepted->study), IsEmpty());
+}
+
+TEST_F(RunDeskTest, AStudyIsResumedWithWhatWasInterruptedAndWhatNeverBegan) {
+  const auto accepted = ask({planned({{"kind", "null"}}, "a"), planned({{"kind", "null"}}, "b"),
+                             planned({{"kind", "null"}}, "c"), planned({{"kind", "null"}}, "d")});
+  ASSERT_TRUE(accepted.ok());
+  const auto& study = accepted->study;
+  end(taken(told().at(0)), Verdict::interrupted);  // its agent was killed, say
+  tick();
+  end(taken(told().at(0)));
+  tick();
+  const auto lease = taken(told().at(0));
+  EXPECT_THAT(*desk().resume_study(study, {.plan = {}, .by = "ada"}), ElementsAre(0, 2, 3)) << "it goes on: no harm";
+  EXPECT_EQ(told().size(), 1U);
+  ASSERT_TRUE(desk().stop_study(study, "ada").ok());
+  EXPECT_EQ(desk().resume_study(study, {.plan = {}, .by = "ada"}).error().kind, ErrorKind::busy);
+  end(lease, Verdict::interrupted);
+  tick();
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(desk().jobs_of(study), IsEmpty());
+
+  const auto before = *runs_->find_study(study);
+  EXPECT_EQ(desk().resume_study(study, {.plan = {}, .node = "gpu02", .by = "ada"}).error().kind, ErrorKind::usage);
+  EXPECT_EQ(desk().resume_study("nobody", {.plan = {}, .by = "ada"}).error().kind, ErrorKind::not_found);
+  EXPECT_THAT(*desk().resume_study(study, {.plan = {}, .by = "ada"}), ElementsAre(0, 2, 3));
+  std::vector<std::string> variants;
+  while (variants.size() < 4) {
+    const auto jobs = told();
+    if (jobs.empty()) break;
+    EXPECT_THAT(desk().jobs_of(study), ElementsAre(jobs[0]));
+    variants.push_back(runs_->find_run(jobs[0])->variant);
+    end(taken(jobs[0]));
+    tick();
+  }
+  EXPECT_THAT(variants, ElementsAre("a", "c", "d"));
+  const auto after = *runs_->find_study(study);
+  EXPECT_NE(after.plan[0].run, before.plan[0].run) << "a run that has ended is never begun again";
+  EXPECT_EQ(after.plan[1].run, before.plan[1].run);
+  EXPECT_EQ(runs_->list_runs({})->total, 6);
+  EXPECT_THAT(*desk().resume_study(study, {.plan = {}, .by = "ada"}), IsEmpty()) << "nothing is left";
+}
+
+TEST_F(RunDeskTest, AStudyThatHadNotBegunWhenItsLeaderWasKilledIsResumed) {
+  Study study{.name = "bench", .source = {}, .spec_hash = {}, .plan = {planned(), planned()}};
+  for (auto& one : study.plan) one.node = "gpu01";
+  ASSERT_TRUE(runs_->create_study(study).ok());
+  ASSERT_TRUE(runs_->note_planned_run(study.id, 0, "noted-only").ok());
+  open();
+  tick();
+  EXPECT_THAT(told(), IsEmpty()) << "whoever asked was given no answer";
+  EXPECT_THAT(*desk().resume_study(study.id, {.plan = {}, .by = "ada"}), ElementsAre(0, 1));
+  EXPECT_THAT(told(), ElementsAre("noted-only"));
 }
 
 TEST_F(RunDeskTest, AnOwnerThatIsLostForLongLosesItsRun) {

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/byte_stream.h"
+#include "base/crash_point.h"
 #include "base/files.h"
 #include "base/ids.h"
 #include "base/log.h"
@@ -73,6 +74,7 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
 
   const SteadyTime started = services.clock.now();
   ASSAY_TRY(const auto running, services.launcher.start(job));
+  crash_point("workload-started");
   RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit}, services.clock);
   auto sources = services.make_sources(running->first_process());
   services.observer.on_start(run);
@@ -98,6 +100,7 @@ Result<Run> execute_run(Run run, const Workload& workload, const RunServices& se
     return std::move(outcome).error();
   }
   take_versions(run, outcome->facts);
+  crash_point("workload-ended");
   keep_artifacts(run, workload, services.store, outcome->facts);
   run.series = writer->summaries();
   run.state = RunState::ended;

@@ -182,6 +182,38 @@ TEST_P(LeaseContract, FramesAreReadAsTheyWereAppended) {
   EXPECT_ERROR(ErrorKind::not_found, store_->read_frames("nobody", kOwnersJournal, 0, 1));
 }
 
+TEST_P(LeaseContract, TheOwnerBringsTheJournalsOfFurtherRanks) {
+  const auto id = queued_run();
+  const auto lease = take(id, "gpu03");
+  ASSERT_OK(lease);
+  JournalEncoder own;
+  ASSERT_OK(store_->append_frames(*lease, 0, event_frames(own, 1)));
+  auto rank = *lease;
+  rank.journal = "rank-1";
+  EXPECT_EQ(*store_->append_frames(rank, 0, {}), 0U);
+  JournalEncoder encoder;
+  const auto first = event_frames(encoder, 2);
+  const auto second = event_frames(encoder, 1);
+  EXPECT_EQ(*store_->append_frames(rank, 0, first), first.size());
+  EXPECT_EQ(*store_->append_frames(rank, 0, first + second), first.size() + second.size());
+  const auto journals = *store_->journals(id);
+  ASSERT_EQ(journals.size(), 2U);
+  EXPECT_EQ(journals[1].name, "rank-1");
+  EXPECT_EQ(journals[1].owner, JournalOwner::live) << "more may come";
+  EXPECT_EQ(recorded(id).events.size(), 4U);
+
+  rank.journal = "../rank-1";
+  EXPECT_FALSE(store_->append_frames(rank, 0, first).ok());
+  rank.journal = "rank-1";
+  place_->pass(2 * kMinute);
+  EXPECT_ERROR(ErrorKind::denied, store_->append_frames(rank, first.size(), second));
+  const auto next = take(id, "gpu04");
+  ASSERT_OK(next);
+  EXPECT_ERROR(ErrorKind::denied, store_->append_frames(rank, first.size(), second));
+  ASSERT_OK(become(*next, RunState::ended));
+  EXPECT_EQ(store_->journals(id)->at(1).owner, JournalOwner::gone);
+}
+
 TEST_P(LeaseContract, AQueuedRunCanBeWithdrawn) {
   const auto id = queued_run();
   ASSERT_OK(store_->remove_run(id));

@@ -95,12 +95,17 @@ int AssayProcess::wait() {
   return WEXITSTATUS(*status_);
 }
 
+bool AssayProcess::dies() {
+  return eventually([&] { return !running(); }) && status_ && WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL;
+}
+
 std::string AssayProcess::said() const {
   const auto text = read_file(log_);
   return text ? *text : "";
 }
 
-void TestLeader::start(const std::vector<std::string>& arguments) {
+void TestLeader::start(const std::vector<std::string>& arguments,
+                       const std::map<std::string, std::string>& environment) {
   const fs::path endpoint = cli_.data() / "leader" / "endpoint.json";
   // One that was killed has left its address behind.
   std::error_code ignored;
@@ -109,7 +114,9 @@ void TestLeader::start(const std::vector<std::string>& arguments) {
   const std::string address = url_.empty() ? "127.0.0.1:0" : url_.substr(scheme_end + 3);
   std::vector<std::string> command = {"serve", "--listen", address};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  process_.emplace(command, log(), std::map<std::string, std::string>{{"ASSAY_DATA", cli_.data().string()}});
+  auto merged = environment;
+  merged["ASSAY_DATA"] = cli_.data().string();
+  process_.emplace(command, log(), merged);
   const bool up = eventually([&] { return !process_->running() || fs::exists(endpoint, ignored); });
   ASSERT_TRUE(up && process_->running()) << "the leader does not start: " << process_->said();
   const auto text = read_file(endpoint);
@@ -179,18 +186,21 @@ std::string TestLeader::secret_of(const fs::path& token_file) const {
 }
 
 AssayProcess TestLeader::start_agent(const std::string& node, const std::vector<std::string>& arguments,
-                                     const std::string& state) {
+                                     const std::string& state, const std::map<std::string, std::string>& environment) {
   if (!join_token_) join_token_ = token_file("agent");
   const std::string own = state.empty() ? node : state;
-  std::vector<std::string> command = {"agent", "--leader", url_, "--token-file", join_token_->string(), "--name", node};
+  std::vector<std::string> command = {
+      "agent",  "--leader", url_for_agents_.empty() ? url_ : url_for_agents_, "--token-file", join_token_->string(),
+      "--name", node};
   command.insert(command.end(), {"--state", (cli_.folder() / "agents" / own).string(), "--no-gpu"});
   if (std::find(arguments.begin(), arguments.end(), "--period") == arguments.end()) {
     command.insert(command.end(), {"--period", "200ms"});
   }
   if (::geteuid() == 0) command.insert(command.end(), {"--run-as", "root"});
   command.insert(command.end(), arguments.begin(), arguments.end());
-  return {
-      command, cli_.folder() / ("agent-" + own + ".log"), {{"ASSAY_DATA", (cli_.folder() / "agent-data").string()}}};
+  auto merged = environment;
+  merged["ASSAY_DATA"] = (cli_.folder() / "agent-data").string();
+  return {command, cli_.folder() / ("agent-" + own + ".log"), merged};
 }
 
 AssayProcess TestLeader::start_fleet(int nodes, const std::vector<std::string>& arguments) {

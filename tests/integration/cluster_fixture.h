@@ -31,6 +31,8 @@ class AssayProcess {
   int terminate();
   /// Its exit code once it has ended by itself; -1 and a test failure if it does not, or if a signal ended it.
   int wait();
+  /// Whether SIGKILL has ended it, by itself or by somebody else, within the usual patience.
+  bool dies();
   /// Everything that it and its predecessors with the same log have printed.
   std::string said() const;
 
@@ -46,7 +48,8 @@ class AssayProcess {
 class TestLeader {
  public:
   /// Starts `assay serve` and waits until it can be reached. A second start takes the port of the first.
-  void start(const std::vector<std::string>& arguments = {});
+  void start(const std::vector<std::string>& arguments = {},
+             const std::map<std::string, std::string>& environment = {});
   AssayProcess& process() { return *process_; }
   const std::string& url() const { return url_; }
   AssayCli& cli() { return cli_; }
@@ -70,12 +73,15 @@ class TestLeader {
   /// An agent that reads this machine five times a second unless told otherwise: no second is without a value because
   /// one reading was late. Its state is in the folder `state`, or in one of the node's name.
   AssayProcess start_agent(const std::string& node, const std::vector<std::string>& arguments = {},
-                           const std::string& state = "");
+                           const std::string& state = "", const std::map<std::string, std::string>& environment = {});
   /// Simulated nodes PREFIX001 and so on, until they are stopped.
   AssayProcess start_fleet(int nodes, const std::vector<std::string>& arguments = {});
 
   /// A command that goes on; what it prints goes to NAME.log.
   AssayProcess start_command(const std::string& name, const std::vector<std::string>& arguments);
+
+  /// Where agents that are started from now on find the leader, if that is not where it is.
+  void let_agents_ask(const std::string& url) { url_for_agents_ = url; }
 
   /// online, late, offline or draining; "absent" if the leader does not know it.
   std::string state_of(const std::string& node);
@@ -88,6 +94,7 @@ class TestLeader {
   AssayCli cli_;
   std::optional<AssayProcess> process_;
   std::string url_;
+  std::string url_for_agents_;
   int tokens_made_ = 0;
   std::optional<fs::path> join_token_;
 };

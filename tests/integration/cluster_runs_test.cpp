@@ -156,6 +156,77 @@ TEST_F(ClusterRuns, OfAStudyAreOneStudy) {
   EXPECT_THAT(ran.out, HasSubstr("3 of 3 runs valid"));
 }
 
+/// What becomes of a study whose asker is gone, and how somebody goes on with it.
+class ClusterStudies : public ClusterRuns {
+ protected:
+  /// Three runs of a second each, asked for by somebody who is killed while the first goes on.
+  void ask_and_die() {
+    start();
+    const auto spec =
+        cli().write("study.yaml", "kind: command\ncommand: \"echo begun; for i in $(seq 10); do sleep 0.1; done # " +
+                                      std::string(kMark) + "\"\nrepeat: 3\n");
+    auto asking = leader_.start_command("asking", {"run", spec, "--node", "n1"});
+    ASSERT_TRUE(eventually([&] { return !processes_with(kMark).empty(); })) << "the study does not start";
+    asking.kill_now();
+    study_ = std::string(leader_.get("/api/v1/studies").at("studies").as_array().at(0).at("id").as_string());
+  }
+  std::vector<std::string> runs_of_plan() {
+    std::vector<std::string> runs;
+    const auto study = leader_.get("/api/v1/studies/" + study_);
+    for (const auto& planned : study.at("plan").as_array()) {
+      const auto* run = planned.as_object().if_contains("run");
+      if (run && !run->as_string().empty()) runs.emplace_back(run->as_string());
+    }
+    return runs;
+  }
+  bool goes_on() { return !leader_.get("/api/v1/studies/" + study_ + "/jobs").at("runs").as_array().empty(); }
+
+  std::string study_;
+};
+
+TEST_F(ClusterStudies, GoOnWithoutWhoeverAskedAndAreFollowedByWhoeverResumesThem) {
+  ask_and_die();
+  const auto followed = cli().run(
+      {"run", "--resume", "@last", "--leader", leader_.url(), "--token-file", leader_.token_file("user").string()});
+  EXPECT_EQ(followed.exit_code, 0) << followed.out << followed.error;
+  EXPECT_THAT(followed.out, HasSubstr("3 of 3 runs valid"));
+  EXPECT_EQ(leader_.get("/api/v1/runs").at("total").to_number<int>(), 3) << "something was done twice";
+}
+
+TEST_F(ClusterStudies, AreResumedWhereTheyWereStopped) {
+  ask_and_die();
+  ASSERT_TRUE(eventually([&] { return runs_of_plan().size() == 2; })) << "it does not go on by itself";
+  EXPECT_EQ(cli().run({"cancel", "study:" + study_}).exit_code, 0);
+  ASSERT_TRUE(eventually([&] { return !goes_on(); }));
+  const auto before = runs_of_plan();
+  ASSERT_EQ(before.size(), 2U);
+  EXPECT_EQ(verdict_of(before[0]), "valid");
+  EXPECT_EQ(verdict_of(before[1]), "interrupted");
+
+  // On the leader's own machine the plan says that it is its nodes' to do.
+  const auto resumed = cli().run({"run", "--resume", study_});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.out << resumed.error;
+  EXPECT_THAT(resumed.out, HasSubstr("3 of 3 runs valid"));
+  const auto after = runs_of_plan();
+  ASSERT_EQ(after.size(), 3U);
+  EXPECT_EQ(after[0], before[0]) << "what was done is done again";
+  EXPECT_NE(after[1], before[1]);
+  EXPECT_EQ(cli().run({"run", "--resume", study_}).exit_code, 0) << "nothing is left to do, and that is said";
+  EXPECT_EQ(leader_.get("/api/v1/runs").at("total").to_number<int>(), 4);
+  EXPECT_EQ(cli().run({"run", "--resume", study_, "--node", "n2"}).exit_code, 2);
+}
+
+TEST_F(ClusterStudies, GoOnAfterARunWhoseAgentWasKilled) {
+  ask_and_die();
+  auto following = leader_.start_command("following", {"run", "--resume", study_});
+  agent_->kill_now();
+  agent_.emplace(leader_.start_agent("n1", {"--allow", "run"}));
+  EXPECT_EQ(following.wait(), 1) << "one was interrupted";
+  EXPECT_EQ(runs_of_plan().size(), 3U) << "nobody waited for the rest";
+  EXPECT_EQ(cli().run({"run", "--resume", study_}).exit_code, 0);
+  EXPECT_EQ(leader_.get("/api/v1/runs").at("total").to_number<int>(), 4);
+}
+
 // The promise of all this: whoever dies at whatever moment, nothing that was told is lost, nothing is done twice, no
 // process is left.
 

@@ -181,6 +181,18 @@ Result<std::vector<std::string>> Index::running() {
   });
 }
 
+Result<std::set<std::string>> Index::ids() {
+  return guarded([&]() -> Result<std::set<std::string>> {
+    ASSAY_TRY(auto statement, database_->prepare("SELECT id FROM runs"));
+    std::set<std::string> all;
+    for (;;) {
+      ASSAY_TRY(const bool more, statement.step());
+      if (!more) return all;
+      all.insert(statement.text(0));
+    }
+  });
+}
+
 Result<std::vector<RunChange>> Index::changes(std::uint64_t since, std::size_t limit) {
   return guarded([&]() -> Result<std::vector<RunChange>> {
     ASSAY_TRY(auto statement,

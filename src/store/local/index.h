@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ class Index {
   Result<void> put(const RunRow& row);
   Result<void> forget(std::string_view id);
   Result<RunPage> list(const RunQuery& query);
+  /// Of all runs.
+  Result<std::set<std::string>> ids();
   /// Ids of all runs in state `starting` or `running`.
   Result<std::vector<std::string>> running();
   /// See `RunStore`.

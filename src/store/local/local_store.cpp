@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/byte_stream.h"
+#include "base/crash_point.h"
 #include "base/ids.h"
 #include "base/log.h"
 #include "store/local/reindex.h"
@@ -150,6 +151,7 @@ Result<std::optional<RunLeases::Claim>> LocalStore::make_run(Run& run, const Lea
   };
   auto claim = make();
   if (claim.ok()) {
+    crash_point("run-stored");
     runs_->note(run);
   } else {
     std::error_code ignored;
@@ -170,6 +172,8 @@ Result<Lease> LocalStore::create_run(Run& run, const LeaseTerms& terms) {
 
 Result<std::optional<Lease>> LocalStore::find_lease(std::string_view id) {
   ASSAY_TRY(const auto folder, existing(id));
+  // Whoever ended it may have been killed before it could tidy up.
+  if (const auto run = folder.load(); run.ok() && run->state == RunState::ended) return std::optional<Lease>();
   return folder.load_lease();
 }
 
@@ -226,11 +230,13 @@ Result<void> LocalStore::remove_run(std::string_view id) {
       return system_error(errno, fmt::format("cannot remove run '{}'", id));
     }
   }
+  crash_point("run-in-trash");
   runs_->forget(id);
   points_.forget(id);
   std::error_code code;
   fs::remove_all(trash, code);
   if (code) return system_error(code.value(), fmt::format("cannot delete '{}'", trash.string()));
+  crash_point("run-removed");
   return {};
 }
 
@@ -255,6 +261,7 @@ Result<void> LocalStore::attach(std::string_view run, std::string_view name, Byt
   auto written = write();
   std::error_code ignored;
   if (!written.ok()) fs::remove(staged, ignored);
+  crash_point("artifact-stored");
   return std::move(written).within(fmt::format("keeping '{}'", name));
 }
 
@@ -330,6 +337,7 @@ Result<std::unique_ptr<RunStore>> open_local_store(const fs::path& folder, const
   static const SystemClock kSystemClock;
   const Clock& clock = options.clock ? *options.clock : kSystemClock;
   ASSAY_TRY(auto runs, RunCatalogue::open(folder, *sharing, clock));
+  if (options.tidy) ASSAY_CHECK(tidy_data_folder(*runs));
   return std::unique_ptr<RunStore>(std::make_unique<LocalStore>(folder, std::move(runs), clock));
 }
 

@@ -19,6 +19,9 @@ enum class Sharing {
 struct LocalStoreOptions {
   std::optional<Sharing> sharing;  ///< by the kind of file system unless it is given
   const Clock* clock = nullptr;    ///< that leases run by; the machine's unless it is given
+  /// Looks for what a process that was killed has left: runs that are not in the index, remains of runs that were half
+  /// made or half removed. Costs a look at the name of every run; for services, which then live long.
+  bool tidy = false;
 };
 
 /// The store in a folder of this machine (or of a network file system): one folder per run, an SQLite index beside

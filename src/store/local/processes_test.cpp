@@ -55,6 +55,60 @@ TEST_F(LocalStoreTest, AKilledRecorderLeavesItsData) {
   EXPECT_THAT(recording.damage, IsEmpty());
 }
 
+/// Dies in the middle of `work`.
+template <typename Work>
+int crash_in_child(const std::string& point, Work work) {
+  return exit_code_of(in_child([&] {
+    ::setenv("ASSAY_CRASH_AT", point.c_str(), 1);
+    work();
+    return 1;
+  }));
+}
+
+TEST_F(LocalStoreTest, AServiceFindsWhatAKilledOneLeft) {
+  const auto gone = ended_run(*open(), "gone");
+  ASSERT_EQ(crash_in_child("run-stored",
+                           [&] {
+                             Run run;
+                             run.id = "unlisted";
+                             run.name = "unlisted";
+                             run.kind = "train";
+                             (void)open()->add_run(run).ok();
+                           }),
+            -SIGKILL);
+  ASSERT_EQ(crash_in_child("run-in-trash", [&] { (void)open()->remove_run(gone).ok(); }), -SIGKILL);
+  EXPECT_THAT(top_level(), Contains(HasSubstr("trash")));
+
+  const auto store = open_local_store(data_, {.tidy = true});
+  ASSERT_OK(store);
+  EXPECT_THAT(names(**store), ElementsAre("unlisted"));
+  EXPECT_THAT(top_level(), testing::Not(Contains(HasSubstr("trash"))));
+}
+
+TEST_F(LocalStoreTest, ARunThatHasEndedIsNobodysWhenItsLeaseCouldNotBeRemoved) {
+  ASSERT_EQ(crash_in_child("change-listed",
+                           [&] {
+                             const auto store = open();
+                             Run run;
+                             run.id = "victim";
+                             run.kind = "train";
+                             (void)store->add_run(run).ok();
+                             const auto lease =
+                                 store->take_run("victim", {.owner = "gpu03", .length = Nanos(1'000'000'000)});
+                             (void)store
+                                 ->change_owned(*lease,
+                                                [](Run& ended) -> Result<void> {
+                                                  ended.state = RunState::ended;
+                                                  return {};
+                                                })
+                                 .ok();
+                           }),
+            -SIGKILL);
+  const auto store = open();
+  EXPECT_EQ(store->find_run("victim")->state, RunState::ended);
+  EXPECT_FALSE(store->find_lease("victim")->has_value());
+}
+
 TEST_F(LocalStoreTest, TwoProcessesRecordSideBySide) {
   constexpr int kRuns = 10;
   std::vector<pid_t> children;

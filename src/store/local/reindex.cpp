@@ -28,6 +28,16 @@ void remove_leftovers(const RunCatalogue& runs) {
 
 }  // namespace
 
+Result<void> tidy_data_folder(RunCatalogue& runs) {
+  remove_leftovers(runs);
+  ASSAY_TRY(const auto listed, runs.index().ids());
+  for (const auto& id : runs.folders()) {
+    if (listed.contains(id)) continue;
+    if (const auto run = runs.folder(id).load(); run.ok()) runs.note(*run);
+  }
+  return {};
+}
+
 Result<ReindexReport> reindex_data_folder(RunCatalogue& runs, const StudyFolder& studies) {
   ReindexReport report;
   remove_leftovers(runs);

@@ -39,6 +39,11 @@ WallTime last_write(const fs::path& path) {
 }
 
 bool is_going_on(const Run& run) { return run.state == RunState::starting || run.state == RunState::running; }
+/// Whether an owner far away has the run, or had it last.
+bool is_leased_elsewhere(const RunFolder& folder) {
+  const auto lease = folder.load_lease();
+  return lease.ok() && *lease && (*lease)->expires;
+}
 
 /// What is known of a run's owner by its folder alone.
 JournalOwner owner_state(const RunFolder& folder) {
@@ -51,9 +56,7 @@ JournalOwner owner_state(const RunFolder& folder) {
   if (run->state == RunState::ended) {
     return run->verdict == Verdict::interrupted ? JournalOwner::gone : JournalOwner::finished;
   }
-  const auto lease = folder.load_lease();
-  const bool elsewhere = lease.ok() && *lease && (*lease)->expires;
-  return elsewhere || lock == LockState::unknown ? JournalOwner::live : JournalOwner::gone;
+  return is_leased_elsewhere(folder) || lock == LockState::unknown ? JournalOwner::live : JournalOwner::gone;
 }
 
 }  // namespace
@@ -98,11 +101,14 @@ Result<Run> RunCatalogue::change(std::string_view id, const std::function<Result
 
 std::vector<JournalState> RunCatalogue::journals(const RunFolder& folder) const {
   std::vector<JournalState> all;
+  const auto owners = owner_state(folder);
+  // Those of further ranks come from where the owner is, or are written by a process that holds their lock.
+  const bool brought = owners == JournalOwner::live && is_leased_elsewhere(folder);
   for (auto& name : folder.journals()) {
     const auto path = folder.journal(name);
-    const auto owner = name == kOwnersJournal                     ? owner_state(folder)
-                       : FileLock::state(path) == LockState::held ? JournalOwner::live
-                                                                  : JournalOwner::gone;
+    const auto owner = name == kOwnersJournal                                ? owners
+                       : brought || FileLock::state(path) == LockState::held ? JournalOwner::live
+                                                                             : JournalOwner::gone;
     // The size last: what it says then is whole.
     std::error_code code;
     const auto size = fs::file_size(path, code);

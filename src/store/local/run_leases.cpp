@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 
+#include "base/crash_point.h"
 #include "store/journal/journal_reader.h"
 
 namespace assay {
@@ -55,6 +56,7 @@ Result<std::uint64_t> append_to(int fd, std::uint64_t offset, std::string_view f
       return error;
     }
   }
+  crash_point("frames-stored");
   return size + done;
 }
 
@@ -108,7 +110,9 @@ std::shared_ptr<RunLeases::Held> RunLeases::held_by(const Lease& lease) const {
 Result<void> RunLeases::check(const RunFolder& folder, const Lease& lease) const {
   ASSAY_TRY(const auto now, folder.load_lease());
   if (!now || now->epoch != lease.epoch || now->owner != lease.owner) return fenced(lease, now);
-  if (now->expires ? clock_.wall() >= *now->expires : !held_by(lease)) return fenced(lease, now);
+  auto owners = lease;
+  owners.journal = kOwnersJournal;
+  if (now->expires ? clock_.wall() >= *now->expires : !held_by(owners)) return fenced(lease, now);
   return {};
 }
 
@@ -134,9 +138,11 @@ Result<Lease> RunLeases::take(std::string_view id, const LeaseTerms& terms) {
       ASSAY_TRY(claim.journal, open_file(folder.journal(), O_RDWR));
     }
     ASSAY_CHECK(folder.save_lease(claim.lease));
+    crash_point("lease-stored");
     if (run.state == RunState::queued) {
       run.state = RunState::starting;
       ASSAY_CHECK(folder.save(run));
+      crash_point("starting-stored");
       runs_->note(run);
     }
   }
@@ -186,7 +192,9 @@ Result<Run> RunLeases::change_owned(const Lease& lease, const std::function<Resu
   }
   if (run.state == RunState::ended) folder.sync();
   ASSAY_CHECK(folder.save(run));
+  crash_point("change-stored");
   runs_->note(run);
+  crash_point("change-listed");
   if (run.state == RunState::ended) {
     std::error_code ignored;
     fs::remove(folder.lease(), ignored);
@@ -222,14 +230,19 @@ Result<std::uint64_t> RunLeases::append(const Lease& lease, std::uint64_t offset
     return append_to(held->journal.get(), offset, frames);
   }
   const auto folder = runs_->folder(lease.run);
-  if (!is_file_name(lease.run) || lease.journal != kOwnersJournal) return fenced(lease, std::nullopt);
+  if (!is_file_name(lease.run) || !is_file_name(lease.journal)) return fenced(lease, std::nullopt);
   std::error_code code;
   if (!fs::is_directory(folder.path(), code)) {
     return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no run '{}'", lease.run)};
   }
   ASSAY_TRY(const auto lock, FileLock::acquire(folder.change_lock()));
   ASSAY_CHECK(check(folder, lease));
-  ASSAY_TRY(const auto file, open_file(folder.journal(), O_RDWR));
+  if (lease.journal == kOwnersJournal) {
+    ASSAY_TRY(const auto file, open_file(folder.journal(), O_RDWR));
+    return append_to(file.get(), offset, frames);
+  }
+  ASSAY_CHECK(make_folders(folder.ranks()));
+  ASSAY_TRY(const auto file, open_file(folder.journal(lease.journal), O_RDWR | O_CREAT));
   return append_to(file.get(), offset, frames);
 }
 

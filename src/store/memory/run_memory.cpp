@@ -19,7 +19,8 @@ namespace assay {
 struct RunMemory {
   struct Journal {
     std::string bytes;
-    bool open = false;  ///< somebody may still append
+    bool open = false;     ///< somebody may still append
+    bool brought = false;  ///< by the run's owner, until the run ends
   };
   struct Entry {
     Run run;
@@ -122,8 +123,12 @@ class MemoryStore final : public RunStore {
 
   Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) override {
     const std::lock_guard lock(memory_->mutex);
-    ASSAY_TRY(auto* entry, lease.journal == kOwnersJournal ? owned(lease) : find(lease.run));
-    auto& bytes = entry->journals[lease.journal].bytes;
+    // A further process has none of the owner's epochs.
+    ASSAY_TRY(auto* entry, lease.journal == kOwnersJournal || lease.epoch > 0 ? owned(lease) : find(lease.run));
+    if (!is_file_name(lease.journal)) return refused(ErrorKind::denied, "there is no such journal");
+    auto& journal = entry->journals[lease.journal];
+    if (lease.journal != kOwnersJournal && lease.epoch > 0) journal.brought = true;
+    auto& bytes = journal.bytes;
     if (offset > bytes.size() || offset + frames.size() <= bytes.size()) return bytes.size();
     const auto fresh = frames.substr(bytes.size() - offset);
     if (whole_frames(fresh, bytes.size()) != fresh.size())
@@ -310,7 +315,8 @@ class MemoryStore final : public RunStore {
     std::vector<JournalState> all;
     for (const auto& [name, journal] : entry.journals) {
       const bool interrupted = entry.run.verdict == Verdict::interrupted || name != kOwnersJournal;
-      const auto owner = journal.open ? JournalOwner::live : interrupted ? JournalOwner::gone : JournalOwner::finished;
+      const bool live = journal.open || (journal.brought && entry.run.state != RunState::ended);
+      const auto owner = live ? JournalOwner::live : interrupted ? JournalOwner::gone : JournalOwner::finished;
       all.push_back({name, journal.bytes.size(), owner});
     }
     return all;
