@@ -10,7 +10,7 @@
 #include "api/api_type.h"
 #include "model/alert.h"
 #include "model/leader_status.h"
-#include "model/node.h"
+#include "model/node_record.h"
 #include "store/cluster_store.h"
 #include "store/series_types.h"
 
