@@ -16,7 +16,7 @@
 #include "base/supervised_thread.h"
 #include "leader/alert_desk.h"
 #include "leader/command_desk.h"
-#include "leader/hello.h"
+#include "protocol/hello.h"
 #include "leader/live_hub.h"
 #include "leader/node_registry.h"
 #include "leader/run_desk.h"

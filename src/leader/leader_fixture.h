@@ -13,7 +13,7 @@
 #include "store/memory/cluster_memory.h"
 #include "store/memory/run_memory.h"
 #include "store/memory/series_memory.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 

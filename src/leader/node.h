@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "leader/hello.h"
+#include "protocol/hello.h"
 #include "model/node.h"
 #include "store/cluster_store.h"
 #include "store/series_types.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 #include "watch/rule_view.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 
