@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "net/http_client.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay::bench {
 

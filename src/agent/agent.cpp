@@ -91,7 +91,7 @@ Result<void> Agent::start_reporting(std::vector<std::string> source_names) {
   outbox_ = std::make_unique<Outbox>(OutboxOptions{.stream = builder_.stream(), .simulated = options_.simulated},
                                      std::move(spool));
   UplinkOptions uplink{.access = access, .first_pause = reporting.first_pause};
-  uplink.introduction = {.period = options_.period,
+  uplink.introduction = {.period_ms = options_.period / std::chrono::milliseconds(1),
                          .facts = reporting.facts,
                          .allow = allowed_by(reporting),
                          .sources = std::move(source_names)};
@@ -109,8 +109,8 @@ Result<void> Agent::start_reporting(std::vector<std::string> source_names) {
                            .allow = reporting.allow,
                            .measuring = [this] { return jobs_ && jobs_->running(); },
                            .first_pause = reporting.first_pause};
-  ASSAY_TRY(commands_, Commands::start({.executor = std::move(executor),
-                                        .arrivals = [this] { return uplink_->state().arrivals; }}));
+  ASSAY_TRY(commands_, CommandTaker::start({.executor = std::move(executor),
+                                            .arrivals = [this] { return uplink_->state().arrivals; }}));
   return {};
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/commands.h"
+#include "agent/command_taker.h"
 #include "agent/grid_collector.h"
 #include "agent/job_keeper.h"
 #include "agent/leader_access.h"
@@ -22,7 +22,7 @@
 #include "base/result.h"
 #include "base/spawn.h"
 #include "base/supervised_thread.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 #include "telemetry/metric_source.h"
 #include "telemetry/replay/recording_writer.h"
 #include "telemetry/sampler.h"
@@ -115,7 +115,7 @@ class Agent {
   std::unique_ptr<Outbox> outbox_;
   std::unique_ptr<Uplink> uplink_;
   std::unique_ptr<JobKeeper> jobs_;
-  std::unique_ptr<Commands> commands_;
+  std::unique_ptr<CommandTaker> commands_;
   std::unique_ptr<Sampler> sampler_;
   std::atomic<std::int64_t> leader_period_ns_;  ///< the usual one, as the leader wishes it
   std::int64_t period_ns_ = 0;                  ///< the sampler's now

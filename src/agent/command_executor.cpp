@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "net/url.h"
+#include "protocol/paths.h"
 
 namespace assay {
 namespace {
@@ -85,7 +85,7 @@ CommandReport outcome(const GuardReport& ended, const CapturedOutput& captured, 
 
 Result<void> post_report(HttpClient& client, const LeaderAccess& access, const std::string& id,
                          const CommandReport& report) {
-  auto request = agent_request(access, "POST", "/agent/v1/commands/" + percent_encode(id));
+  auto request = agent_request(access, "POST", path_of(kReportPath, id));
   request.headers.add("Content-Type", "application/json");
   request.body = json::serialize(to_json(report));
   ASSAY_TRY(const auto response, client.send(std::move(request)));

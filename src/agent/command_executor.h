@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "agent/command.h"
 #include "agent/leader_access.h"
 #include "agent/pauses.h"
 #include "base/clock.h"
@@ -18,6 +17,7 @@
 #include "base/result.h"
 #include "base/supervised_thread.h"
 #include "net/http_client.h"
+#include "protocol/command.h"
 
 namespace assay {
 

@@ -18,7 +18,7 @@ namespace assay {
 
 struct ListenerOptions {
   LeaderAccess access;
-  std::string target;  ///< "/agent/v1/commands"
+  std::string target;  ///< its path
   std::string what;    ///< for messages and the thread's name: "commands"
   /// How often the leader was found again; a stream of before that may be dead without anybody noticing.
   std::function<std::uint64_t()> arrivals;

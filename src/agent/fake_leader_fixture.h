@@ -19,7 +19,7 @@
 #include "net/raw_connection.h"
 #include "net/response_stream.h"
 #include "net/server_fixture.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 

@@ -1,11 +1,9 @@
 #include "agent/job_keeper.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/log.h"
-#include "net/url.h"
+#include "protocol/paths.h"
 #include "store/run_query.h"
 
 namespace assay {
@@ -17,8 +15,7 @@ JobKeeper::JobKeeper(JobKeeperOptions options)
             .leader = *options_.leader,
             .take =
                 [this](const std::string& run) {
-                  return options_.connection->send_json("POST",
-                                                        fmt::format("/agent/v1/jobs/{}/take", percent_encode(run)), {});
+                  return options_.connection->send_json("POST", path_of(kTakePath, run), {});
                 },
             .on_change =
                 [this] {
@@ -33,7 +30,7 @@ Result<std::unique_ptr<JobKeeper>> JobKeeper::start(JobKeeperOptions options) {
   std::unique_ptr<JobKeeper> keeper(new JobKeeper(std::move(options)));
   ASSAY_CHECK(keeper->find_leftovers().within("looking for runs of an earlier agent"));
   ListenerOptions listener{.access = keeper->options_.access,
-                           .target = "/agent/v1/jobs",
+                           .target = std::string(kJobsPath),
                            .what = "jobs",
                            .arrivals = keeper->options_.arrivals,
                            .on_event = [self = keeper.get()](const ServerEvent& event) { self->take_list(event); },
@@ -64,7 +61,7 @@ bool JobKeeper::running() const {
 }
 
 void JobKeeper::take_list(const ServerEvent& event) {
-  if (event.event != "jobs") return;
+  if (event.event != kJobsEvent) return;
   auto jobs = parse_job_list(event.data);
   if (!jobs) {
     log_warning("the leader sent a list of jobs that makes no sense: {}", jobs.error().text());

@@ -5,7 +5,6 @@
 
 #include <system_error>
 
-#include "api/run_types.h"
 #include "base/crash_point.h"
 #include "base/log.h"
 #include "runs/study.h"
@@ -78,15 +77,10 @@ void JobWorker::look_for_record() {
 Result<Lease> JobWorker::take() {
   if (!begun_ && winding_up_) return Error{.kind = ErrorKind::interrupted, .message = "the agent ends"};
   ASSAY_TRY(const auto answer, desk_.take(run_));
-  if (begun_) {
-    const auto* lease = answer.is_object() ? answer.get_object().if_contains("lease") : nullptr;
-    if (!lease) return Error{.kind = ErrorKind::bad_file, .message = "the answer has no lease"};
-    return read_api<Lease>(*lease);
-  }
   ASSAY_TRY(auto job, taken_job_from_json(answer));
   crash_point("job-taken");
   Lease lease = job.lease;
-  begin(std::move(job));
+  if (!begun_) begin(std::move(job));
   return lease;
 }
 

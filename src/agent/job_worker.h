@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "agent/job_list.h"
 #include "agent/run_shipper.h"
 #include "base/clock.h"
 #include "base/spawn.h"
 #include "base/supervised_thread.h"
 #include "launch/launcher.h"
+#include "protocol/job_list.h"
 #include "runs/workload.h"
 #include "store/run_store.h"
 #include "telemetry/metric_source.h"

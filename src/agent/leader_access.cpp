@@ -5,6 +5,7 @@
 #include "access/secrets.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "protocol/paths.h"
 
 namespace assay {
 namespace {
@@ -68,7 +69,7 @@ ClientOptions client_options(const LeaderAccess& access, Nanos request_time) {
 Headers who_asks(const LeaderAccess& access) {
   Headers headers;
   headers.add("Authorization", "Bearer " + access.key);
-  headers.add("Assay-Node", access.node);
+  headers.add(kNodeHeader, access.node);
   return headers;
 }
 
@@ -91,8 +92,8 @@ Result<std::shared_ptr<Connection>> connect_to_leader(const LeaderAccess& access
   return std::shared_ptr<Connection>(std::move(connection));
 }
 
-ClientRequest agent_request(const LeaderAccess& access, std::string method, std::string target) {
-  return {.method = std::move(method), .target = std::move(target), .headers = who_asks(access)};
+ClientRequest agent_request(const LeaderAccess& access, std::string method, std::string_view path) {
+  return {.method = std::move(method), .target = std::string(path), .headers = who_asks(access)};
 }
 
 Error leader_error(const ClientResponse& response) {

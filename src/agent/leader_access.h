@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/result.h"
@@ -46,7 +47,7 @@ Result<std::unique_ptr<HttpClient>> make_leader_client(const LeaderAccess& acces
 Result<std::shared_ptr<Connection>> connect_to_leader(const LeaderAccess& access, Nanos request_time);
 
 /// A request with the agent's key and node on it.
-ClientRequest agent_request(const LeaderAccess& access, std::string method, std::string target);
+ClientRequest agent_request(const LeaderAccess& access, std::string method, std::string_view path);
 
 /// What a status other than the expected means, in the leader's own words where it used the protocol's.
 Error leader_error(const ClientResponse& response);

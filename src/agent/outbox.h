@@ -11,7 +11,7 @@
 
 #include "agent/spool.h"
 #include "base/clock.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 

@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 

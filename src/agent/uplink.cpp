@@ -3,14 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/version.h"
+#include "protocol/batch_receipt.h"
+#include "protocol/join.h"
+#include "protocol/paths.h"
+#include "protocol/retry_after.h"
 
 namespace assay {
 namespace {
@@ -20,30 +22,8 @@ using namespace std::chrono_literals;
 constexpr Nanos kIdleWait = 60s;
 /// What a leader may ask for at most, so that a wrong number does not silence a node for days.
 constexpr Nanos kLongestOrderedPause = 60s;
-constexpr Nanos kShortestHeartbeat = 100ms;
-constexpr Nanos kLongestHeartbeat = 60s;
 /// A repetition that another answer asked for (hello, names) is made at once this often, then with pauses.
 constexpr int kPromptAttempts = 3;
-
-Nanos milliseconds_or(JsonFields& fields, std::string_view key, Nanos fallback, Nanos longest) {
-  const auto number = fields.integer_or(key, std::chrono::duration_cast<std::chrono::milliseconds>(fallback).count());
-  if (number < 0) return fallback;
-  return std::min<Nanos>(std::chrono::milliseconds(std::min<std::int64_t>(number, 86'400'000)), longest);
-}
-
-std::string introduction_text(const Introduction& self, std::string_view stream, bool simulated) {
-  json::object facts;
-  for (const auto& [name, value] : self.facts) facts[name] = value;
-  const auto period_ms = std::chrono::duration_cast<std::chrono::milliseconds>(self.period).count();
-  return json::serialize(json::object{{"schema", 1},
-                                      {"stream", stream},
-                                      {"assay", version()},
-                                      {"period_ms", period_ms},
-                                      {"simulated", simulated},
-                                      {"facts", std::move(facts)},
-                                      {"allow", json::value_from(self.allow)},
-                                      {"sources", json::value_from(self.sources)}});
-}
 
 std::uint64_t pause_seed() { return stable_hash(new_id()); }
 
@@ -128,10 +108,10 @@ Nanos Uplink::join() {
                       .hint = "Start it with --token-file and a new join token."};
     return on_failure(error);
   }
-  ClientRequest request{.method = "POST", .target = "/agent/v1/join"};
+  ClientRequest request{.method = "POST", .target = std::string(kJoinPath)};
   request.headers.add("Authorization", "Bearer " + *options_.access.join_secret);
   request.headers.add("Content-Type", "application/json");
-  request.body = json::serialize(json::object{{"node", options_.access.node}, {"key", options_.access.key}});
+  request.body = json::serialize(to_json(JoinRequest{.node = options_.access.node, .key = options_.access.key}));
   const auto response = client_->send(std::move(request));
   if (!response) return on_failure(response.error());
   if (response->status == 429 || response->status == 503) return wait_as_told(*response);
@@ -165,29 +145,30 @@ Nanos Uplink::join() {
 }
 
 Nanos Uplink::hello(const Parcel& parcel) {
-  auto request = agent_request(options_.access, "POST", "/agent/v1/hello");
+  auto request = agent_request(options_.access, "POST", kHelloPath);
   request.headers.add("Content-Type", "application/json");
-  request.body = introduction_text(options_.introduction, parcel.stream, parcel.simulated);
+  AgentHello hello = options_.introduction;
+  hello.stream = parcel.stream;
+  hello.version = std::string(version());
+  hello.simulated = parcel.simulated;
+  request.body = json::serialize(to_json(hello));
   const auto response = client_->send(std::move(request));
   if (!response) return on_failure(response.error());
   if (response->status == 401) return on_unknown_key(leader_error(*response));
   if (response->status == 429 || response->status == 503) return wait_as_told(*response);
   if (response->status != 200) return on_failure(leader_error(*response));
-  const auto value = parse_json(response->body);
-  if (!value) return on_failure(Error(value.error()).within("the leader's answer to hello"));
-  JsonFields fields(*value, "the leader's answer to hello");
-  const Nanos heartbeat = milliseconds_or(fields, "heartbeat_ms", 1s, kLongestHeartbeat);
-  if (auto read = fields.finish(); !read) return on_failure(read.error());
-  heartbeat_ns_ = std::max(heartbeat, kShortestHeartbeat).count();
+  const auto answer = parse_hello_answer(response->body);
+  if (!answer) return on_failure(answer.error());
+  heartbeat_ns_ = answer->heartbeat.count();
   greeted_ = parcel.stream;
   note_success();
   return 0s;
 }
 
 Nanos Uplink::send(const Parcel& parcel) {
-  auto request = agent_request(options_.access, "POST", "/agent/v1/batch");
-  request.headers.add("Content-Type", "application/x-assay-batches");
-  request.headers.add("Assay-Sent", std::to_string(clock_.wall().time_since_epoch().count()));
+  auto request = agent_request(options_.access, "POST", kBatchPath);
+  request.headers.add("Content-Type", kBatchesType);
+  request.headers.add(kSentHeader, std::to_string(clock_.wall().time_since_epoch().count()));
   request.body = parcel.body;
   const auto response = client_->send(std::move(request));
   if (!response) return on_failure(response.error());
@@ -208,14 +189,9 @@ Nanos Uplink::send(const Parcel& parcel) {
 }
 
 Nanos Uplink::on_taken(const Parcel& parcel, const ClientResponse& response) {
-  const auto value = parse_json(response.body);
-  if (!value) return on_failure(Error(value.error()).within("the leader's answer to a batch"));
-  JsonFields fields(*value, "the leader's answer to a batch");
-  const auto sequence = fields.integer("sequence");
-  const Nanos pause = milliseconds_or(fields, "pause_ms", 0s, kLongestOrderedPause);
-  const Nanos period = milliseconds_or(fields, "period_ms", 0s, 24h);
-  if (auto read = fields.finish(); !read) return on_failure(read.error());
-  const auto taken = sequence < 0 ? 0 : static_cast<std::uint64_t>(sequence);
+  const auto receipt = parse_batch_receipt(response.body);
+  if (!receipt) return on_failure(receipt.error());
+  const std::uint64_t taken = receipt->sequence;
   if (taken < parcel.first_sequence) {
     return on_failure({.kind = ErrorKind::busy, .message = "the leader has not taken the batches it was sent"});
   }
@@ -231,8 +207,8 @@ Nanos Uplink::on_taken(const Parcel& parcel, const ClientResponse& response) {
     const std::lock_guard lock(mutex_);
     state_.backfilled += std::exchange(backfilled_now_, 0);
   }
-  if (period > 0s) options_.on_period(period);
-  return pause;
+  if (receipt->period) options_.on_period(*receipt->period);
+  return receipt->pause;
 }
 
 /// A batch that the leader will never take must not hold up the others: found by sending one at a time.
@@ -259,12 +235,9 @@ Nanos Uplink::on_unknown_key(const Error& error) {
 Nanos Uplink::try_again_soon(const Error& error) { return ++attempts_ <= kPromptAttempts ? 0s : on_failure(error); }
 
 Nanos Uplink::wait_as_told(const ClientResponse& response) {
-  const auto told = trim(response.headers.find("Retry-After").value_or(""));
-  int seconds = 0;
-  const auto [end, problem] = std::from_chars(told.data(), told.data() + told.size(), seconds);
   const Nanos pause = on_failure(leader_error(response));
-  if (problem != std::errc() || seconds < 0) return pause;
-  return std::clamp<Nanos>(std::chrono::seconds(seconds), options_.first_pause, kLongestOrderedPause);
+  const auto told = retry_after(response.headers);
+  return told ? std::clamp<Nanos>(*told, options_.first_pause, kLongestOrderedPause) : pause;
 }
 
 Nanos Uplink::on_failure(const Error& error) {

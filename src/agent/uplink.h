@@ -4,12 +4,10 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "agent/leader_access.h"
 #include "agent/outbox.h"
@@ -18,20 +16,13 @@
 #include "base/result.h"
 #include "base/supervised_thread.h"
 #include "net/http_client.h"
+#include "protocol/hello.h"
 
 namespace assay {
 
-/// What an agent says about itself at the start of a stream.
-struct Introduction {
-  Nanos period = std::chrono::seconds(1);
-  std::map<std::string, std::string> facts;
-  std::vector<std::string> allow;
-  std::vector<std::string> sources;
-};
-
 struct UplinkOptions {
   LeaderAccess access;
-  Introduction introduction;
+  AgentHello introduction;                             ///< said at the start of each stream, with the name of that
   Nanos first_pause = std::chrono::milliseconds(500);  ///< after a failure; doubles up to the longest
   Nanos longest_pause = std::chrono::seconds(10);
   Nanos request_time = std::chrono::seconds(10);

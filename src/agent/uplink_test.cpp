@@ -26,7 +26,8 @@ class UplinkTest : public testing::Test {
   void connect() { connect(leader_.access()); }
   void connect(LeaderAccess access, Nanos request_time = 10s) {
     UplinkOptions options{.access = std::move(access)};
-    options.introduction = {.period = 1s, .facts = {{"host", "gpu03"}}, .allow = {"doctor"}, .sources = {"procfs"}};
+    options.introduction = {
+        .period_ms = 1000, .facts = {{"host", "gpu03"}}, .allow = {"doctor"}, .sources = {"procfs"}};
     options.first_pause = 2ms;
     options.longest_pause = 20ms;
     options.request_time = request_time;

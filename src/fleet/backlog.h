@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 

@@ -17,7 +17,7 @@
 #include "base/json.h"
 #include "fleet/fleet.h"
 #include "net/server_fixture.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 

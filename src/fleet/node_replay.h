@@ -10,7 +10,7 @@
 #include "fleet/fleet_fault.h"
 #include "fleet/fleet_recording.h"
 #include "fleet/gpu_faults.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 #include "telemetry/replay/perturbation.h"
 
 namespace assay {

@@ -78,7 +78,7 @@ class SimAgent {
   Next take_acknowledgement(const ClientResponse& answer, const Backlog::Body& body);
   Next give_up_batch(const Backlog::Body& body);
   void take_refusal(const ClientResponse& answer);
-  IoTask<Result<ClientResponse>> post(std::string target, std::string_view type, std::string body,
+  IoTask<Result<ClientResponse>> post(std::string_view path, std::string_view type, std::string body,
                                       std::string_view bearer);
   void note(const Error& error);
   void note_status(const ClientResponse& answer);

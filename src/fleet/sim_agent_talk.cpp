@@ -2,74 +2,33 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/json.h"
-#include "base/text.h"
 #include "base/version.h"
 #include "fleet/sim_agent.h"
-#include "telemetry/sampler.h"
+#include "protocol/batch_receipt.h"
+#include "protocol/hello.h"
+#include "protocol/join.h"
+#include "protocol/paths.h"
+#include "protocol/retry_after.h"
 
 namespace assay {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 
-/// The protocol's 4 MiB, less the lengths before the batches.
-constexpr std::size_t kBodyBytes = (std::size_t{4} << 20) - 4096;
+/// Less the lengths before the batches.
+constexpr std::size_t kBodyBytes = kBatchBodyBytes - 4096;
 constexpr std::size_t kBodyBatches = 512;
 constexpr std::size_t kAnswerBytes = std::size_t{64} << 10;
 constexpr Nanos kShortestWait = milliseconds(100);
 constexpr Nanos kLongestWait = std::chrono::minutes(10);
-constexpr std::string_view kJson = "application/json";
-constexpr std::string_view kBatches = "application/x-assay-batches";
-
-/// What the leader asks for, within reason.
-Nanos bounded(std::int64_t milliseconds_asked) {
-  return milliseconds(std::clamp<std::int64_t>(milliseconds_asked, 0, kLongestWait / milliseconds(1)));
-}
-
-std::optional<Nanos> retry_after(const ClientResponse& answer) {
-  const auto text = answer.headers.find("Retry-After");
-  if (!text) return std::nullopt;
-  std::int64_t whole_seconds = 0;
-  const auto digits = trim(*text);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), whole_seconds);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return std::clamp<Nanos>(seconds(std::clamp<std::int64_t>(whole_seconds, 0, 600)), kShortestWait, kLongestWait);
-}
-
-struct Acknowledgement {
-  std::uint64_t sequence = 0;
-  Nanos pause{};
-  std::optional<Nanos> period;
-};
-
-Result<Acknowledgement> read_acknowledgement(const std::string& body) {
-  ASSAY_TRY(const auto value, parse_json(body));
-  JsonFields fields(value, "the leader's answer");
-  Acknowledgement answer;
-  answer.sequence = static_cast<std::uint64_t>(std::max<std::int64_t>(0, fields.integer("sequence")));
-  answer.pause = bounded(fields.integer_or("pause_ms", 0));
-  const std::int64_t period = fields.integer_or("period_ms", 0);
-  if (period > 0) answer.period = std::clamp<Nanos>(bounded(period), kShortestPeriod, kLongestPeriod);
-  ASSAY_CHECK(fields.finish());
-  return answer;
-}
-
-Result<Nanos> read_heartbeat(const std::string& body) {
-  ASSAY_TRY(const auto value, parse_json(body));
-  JsonFields fields(value, "the leader's answer to hello");
-  const Nanos heartbeat = bounded(fields.integer_or("heartbeat_ms", 1000));
-  ASSAY_CHECK(fields.finish());
-  return std::max(heartbeat, kShortestWait);
-}
+constexpr const char* kJson = "application/json";
 
 }  // namespace
 
-IoTask<Result<ClientResponse>> SimAgent::post(std::string target, std::string_view type, std::string body,
+IoTask<Result<ClientResponse>> SimAgent::post(std::string_view path, std::string_view type, std::string body,
                                               std::string_view bearer) {
   if (!client_) {
     auto made = AsyncHttpClient::create(
@@ -80,11 +39,11 @@ IoTask<Result<ClientResponse>> SimAgent::post(std::string target, std::string_vi
   }
   ClientRequest request;
   request.method = "POST";
-  request.target = std::move(target);
+  request.target = std::string(path);
   request.headers.add("Authorization", fmt::format("Bearer {}", bearer));
-  request.headers.add("Assay-Node", name_);
+  request.headers.add(kNodeHeader, name_);
   request.headers.add("Content-Type", std::string(type));
-  request.headers.add("Assay-Sent", std::to_string(clock_at(now()).time_since_epoch().count()));
+  request.headers.add(kSentHeader, std::to_string(clock_at(now()).time_since_epoch().count()));
   request.body = std::move(body);
   last_request_ = now();
   auto answer = co_await client_->send(std::move(request));
@@ -92,8 +51,8 @@ IoTask<Result<ClientResponse>> SimAgent::post(std::string target, std::string_vi
 }
 
 IoTask<Result<void>> SimAgent::join() {
-  std::string body = json::serialize(json::object{{"node", name_}, {"key", key_}});
-  auto answer = co_await post("/agent/v1/join", kJson, std::move(body), fleet_.options.join_secret);
+  std::string body = json::serialize(to_json(JoinRequest{.node = name_, .key = key_}));
+  auto answer = co_await post(kJoinPath, kJson, std::move(body), fleet_.options.join_secret);
   if (!answer) co_return std::move(answer).error();
   if (answer->status == 200) {
     joined_ = true;
@@ -131,12 +90,15 @@ IoTask<SimAgent::Next> SimAgent::talk_once() {
 }
 
 IoTask<SimAgent::Next> SimAgent::say_hello() {
-  const json::object facts{{"host", name_}, {"os", "simulated"}, {"kernel", "simulated"}, {"cpu", "simulated"}};
-  const json::object hello{
-      {"schema", 1},       {"stream", stream_}, {"assay", version()},     {"period_ms", period_ / milliseconds(1)},
-      {"simulated", true}, {"facts", facts},    {"allow", json::array()}, {"sources", json::array({"replay"})}};
-  std::string body = json::serialize(hello);
-  auto answer = co_await post("/agent/v1/hello", kJson, std::move(body), key_);
+  const AgentHello hello{.stream = stream_,
+                         .version = std::string(version()),
+                         .period_ms = period_ / milliseconds(1),
+                         .simulated = true,
+                         .facts = {{"host", name_}, {"os", "simulated"}, {"kernel", "simulated"}, {"cpu", "simulated"}},
+                         .allow = {},
+                         .sources = {"replay"}};
+  std::string body = json::serialize(to_json(hello));
+  auto answer = co_await post(kHelloPath, kJson, std::move(body), key_);
   if (!answer) {
     note(answer.error());
     co_return Next::wait;
@@ -145,12 +107,12 @@ IoTask<SimAgent::Next> SimAgent::say_hello() {
     take_refusal(*answer);
     co_return Next::wait;
   }
-  auto heartbeat = read_heartbeat(answer->body);
-  if (!heartbeat) {
-    note(heartbeat.error());
+  const auto told = parse_hello_answer(answer->body);
+  if (!told) {
+    note(told.error());
     co_return Next::wait;
   }
-  heartbeat_ = *heartbeat;
+  heartbeat_ = told->heartbeat;
   greeted_ = connected_ = true;
   co_return Next::go_on;
 }
@@ -161,7 +123,7 @@ IoTask<SimAgent::Next> SimAgent::send_batches() {
   fleet_.counts.sent += body.samples;
   fleet_.counts.bytes += body.bytes.size();
   const SteadyTime sent = std::chrono::steady_clock::now();
-  auto answer = co_await post("/agent/v1/batch", kBatches, std::move(body.bytes), key_);
+  auto answer = co_await post(kBatchPath, kBatchesType, std::move(body.bytes), key_);
   if (answer && answer->status == 200) {
     fleet_.counts.latency.add(std::chrono::steady_clock::now() - sent);
     co_return take_acknowledgement(*answer, body);
@@ -175,7 +137,7 @@ IoTask<SimAgent::Next> SimAgent::send_batches() {
 }
 
 SimAgent::Next SimAgent::take_acknowledgement(const ClientResponse& answer, const Backlog::Body& body) {
-  const auto read = read_acknowledgement(answer.body);
+  const auto read = parse_batch_receipt(answer.body);
   if (!read) {
     note(read.error());
     return Next::wait;
@@ -226,9 +188,9 @@ void SimAgent::take_refusal(const ClientResponse& answer) {
   note_status(answer);
   connected_ = false;
   if (answer.status == 401) joined_ = false;
-  const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer) : std::nullopt;
+  const auto wait = answer.status == 429 || answer.status == 503 ? retry_after(answer.headers) : std::nullopt;
   if (wait) {
-    wait_for(*wait);
+    wait_for(std::clamp<Nanos>(*wait, kShortestWait, kLongestWait));
   } else {
     back_off();
   }

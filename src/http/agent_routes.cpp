@@ -2,18 +2,15 @@
 
 #include <charconv>
 
-#include "api/run_types.h"
-#include "leader/hello.h"
+#include "protocol/batch_receipt.h"
+#include "protocol/hello.h"
+#include "protocol/job_list.h"
+#include "protocol/join.h"
+#include "protocol/paths.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t kBatchBytes = std::size_t{4} << 20;
-constexpr std::size_t kReportBytes = std::size_t{8} << 20;  // 1 MiB of output, escaped as JSON
-
-std::int64_t milliseconds_of(Nanos duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
-}
 std::int64_t ns(WallTime time) { return time.time_since_epoch().count(); }
 
 template <typename Number>
@@ -26,30 +23,24 @@ std::optional<Number> number_in(std::optional<std::string_view> text) {
 }
 
 HttpResponse answer_join(Gatekeeper& gatekeeper, const HttpRequest& request) {
-  auto body = body_object(request);
-  if (!body) return error_response(body.error());
-  const json::value value(std::move(*body));
-  JsonFields fields(value, "join");
-  const std::string node = fields.text("node");
-  const std::string key = fields.text("key");
-  if (const auto good = fields.finish(); !good) return error_response(400, good.error());
-  const auto joined = gatekeeper.join(request, node, key);
+  const auto join = parse_join(request.body);
+  if (!join) return error_response(join.error());
+  const auto joined = gatekeeper.join(request, join->node, join->key);
   if (const auto* away = std::get_if<TurnedAway>(&joined)) return error_response(away->status, away->error);
   const bool waits = std::get<TokenBook::Joined>(joined) == TokenBook::Joined::waits;
-  return json_response(json::object{{"node", node}, {"waits", waits}}, waits ? 202 : 200);
+  return json_response(json::object{{"node", join->node}, {"waits", waits}}, waits ? 202 : 200);
 }
 
 HttpResponse answer_hello(Leader& leader, const Principal& node, const HttpRequest& request) {
   const auto hello = parse_hello(request.body);
   if (!hello) return error_response(hello.error());
   if (const auto said = leader.hello(node.name, *hello); !said) return error_response(503, said.error());
-  return json_response(
-      json::object{{"now_ns", ns(leader.clock().wall())}, {"heartbeat_ms", milliseconds_of(kHeartbeat)}});
+  return json_response(to_json(HelloAnswer{.now_ns = ns(leader.clock().wall()), .heartbeat = kHeartbeat}));
 }
 
 HttpResponse answer_batch(Leader& leader, const Principal& node, const HttpRequest& request) {
   const auto receipt =
-      leader.take_batches(node.name, request.body, number_in<std::int64_t>(request.headers.find("Assay-Sent")));
+      leader.take_batches(node.name, request.body, number_in<std::int64_t>(request.headers.find(kSentHeader)));
   // Everything else is our trouble, not the agent's: it keeps what it has and tries again.
   if (!receipt) return error_response(receipt.error().kind == ErrorKind::usage ? 400 : 503, receipt.error());
   using Outcome = Leader::Receipt::Outcome;
@@ -62,16 +53,14 @@ HttpResponse answer_batch(Leader& leader, const Principal& node, const HttpReque
                      {"names", true}},
         409);
   }
-  return json_response(json::object{{"sequence", receipt->sequence},
-                                    {"now_ns", ns(leader.clock().wall())},
-                                    {"pause_ms", milliseconds_of(receipt->pause)}});
+  return json_response(to_json(
+      BatchReceipt{.sequence = receipt->sequence, .now_ns = ns(leader.clock().wall()), .pause = receipt->pause}));
 }
 
 HttpResponse answer_take(Leader& leader, const Principal& node, const HttpRequest& request) {
   const auto taken = leader.run_desk().take(node.name, request.capture("run"));
   if (!taken) return error_response(taken.error());
-  return json_response(
-      json::object{{"lease", write_api(taken->lease)}, {"run", to_json(taken->run)}, {"planned", taken->planned}});
+  return json_response(to_json(*taken));
 }
 
 HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequest& request) {
@@ -94,19 +83,19 @@ void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
         },
         options);
   };
-  router.post("/agent/v1/join", [&gatekeeper](const HttpRequest& request) { return answer_join(gatekeeper, request); });
-  add("POST", "/agent/v1/hello", answer_hello);
-  add("POST", "/agent/v1/batch", answer_batch, {.body_bytes = kBatchBytes});
-  add("GET", "/agent/v1/commands", [](Leader& asked, const Principal& node, const HttpRequest&) {
+  router.post(kJoinPath, [&gatekeeper](const HttpRequest& request) { return answer_join(gatekeeper, request); });
+  add("POST", kHelloPath, answer_hello);
+  add("POST", kBatchPath, answer_batch, {.body_bytes = kBatchBodyBytes});
+  add("GET", kCommandsPath, [](Leader& asked, const Principal& node, const HttpRequest&) {
     return HttpResponse::streaming(asked.commands().listen(node.name, node.still_allowed).stream(),
                                    "text/event-stream");
   });
-  add("POST", "/agent/v1/commands/{id}", answer_report, {.body_bytes = kReportBytes});
-  add("GET", "/agent/v1/jobs", [](Leader& asked, const Principal& node, const HttpRequest&) {
+  add("POST", kReportPath, answer_report, {.body_bytes = kReportBodyBytes});
+  add("GET", kJobsPath, [](Leader& asked, const Principal& node, const HttpRequest&) {
     return HttpResponse::streaming(asked.run_desk().listen(node.name, node.still_allowed).stream(),
                                    "text/event-stream");
   });
-  add("POST", "/agent/v1/jobs/{run}/take", answer_take);
+  add("POST", kTakePath, answer_take);
 }
 
 }  // namespace assay

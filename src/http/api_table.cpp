@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "http/api_check.h"
+#include "protocol/paths.h"
 
 namespace assay {
 namespace {
@@ -150,7 +151,7 @@ void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
         [endpoint, ignores_unknown = style_.ignores_unknown, refuse, &gatekeeper](const HttpRequest& request) {
           Principal caller;
           if (const auto scope = endpoint.scope) {
-            const bool as_node = endpoint.nodes_too && request.headers.find("Assay-Node");
+            const bool as_node = endpoint.nodes_too && request.headers.find(kNodeHeader);
             auto admitted = gatekeeper.admit(request, as_node ? Scope::node : *scope);
             if (const auto* away = std::get_if<TurnedAway>(&admitted)) return refuse(away->status, away->error);
             caller = std::get<Principal>(std::move(admitted));
@@ -165,7 +166,7 @@ void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
 }
 
 std::optional<HttpResponse> ApiTable::refuse_stranger(Gatekeeper& gatekeeper, const HttpRequest& head) const {
-  const bool as_node = head.headers.find("Assay-Node").has_value();
+  const bool as_node = head.headers.find(kNodeHeader).has_value();
   const auto known = gatekeeper.identify(head, as_node ? Principal::Kind::node : Principal::Kind::user);
   const auto* away = std::get_if<TurnedAway>(&known);
   return away ? std::optional(with_advice(style_.make_error(away->status, away->error))) : std::nullopt;

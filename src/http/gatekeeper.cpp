@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "protocol/paths.h"
 
 namespace assay {
 namespace {
@@ -30,7 +31,7 @@ Gatekeeper::Gatekeeper(TokenBook& book, std::vector<std::unique_ptr<Authenticato
 
 Gatekeeper::Question Gatekeeper::question_of(const HttpRequest& request) {
   return {.claims = {.bearer = std::string(bearer_of(request)),
-                     .node = std::string(request.headers.find("Assay-Node").value_or(""))},
+                     .node = std::string(request.headers.find(kNodeHeader).value_or(""))},
           .what = fmt::format("{} {} from {}", request.method, printable(request.path), request.peer.host)};
 }
 

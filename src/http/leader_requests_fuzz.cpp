@@ -10,13 +10,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "http/leader_router.h"
-#include "leader/hello.h"
 #include "model/run.h"
 #include "net/response_stream.h"
+#include "protocol/batch.h"
+#include "protocol/hello.h"
 #include "store/memory/cluster_memory.h"
 #include "store/memory/run_memory.h"
 #include "store/memory/series_memory.h"
-#include "telemetry/codec/batch.h"
 
 // Any request to any route, by anybody: no crash, no status from 500 on, and JSON that can be read. The first byte
 // chooses the route, the second who asks; a line follows for the path and query, then the body.

@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "http/agent_routes.h"
+#include "protocol/paths.h"
 
 namespace assay {
 namespace {
@@ -18,7 +19,7 @@ constexpr std::size_t kJoinBytes = 4096;
 
 /// Keeps strangers from filling the memory with bodies. Who joins has no more than a token, which the route looks at.
 std::optional<HttpResponse> refuse_strangers(const ApiTable& table, Gatekeeper& gatekeeper, const HttpRequest& head) {
-  if (head.path == "/agent/v1/join") return std::nullopt;
+  if (head.path == kJoinPath) return std::nullopt;
   if (!is_below(head.path, "/agent")) return table.refuse_stranger(gatekeeper, head);
   const auto known = gatekeeper.identify(head, Principal::Kind::node);
   const auto* away = std::get_if<TurnedAway>(&known);
@@ -57,8 +58,8 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup bac
     return refuse_strangers(table, gatekeeper, head);
   });
   // Nodes are not to go offline because somebody asks for much.
-  router.change_below("/agent/v1", [](RouteOptions& options) { options.run_on = RunOn::urgent_worker; });
-  router.change_below("/agent/v1/join", [](RouteOptions& options) {
+  router.change_below(kAgentPaths, [](RouteOptions& options) { options.run_on = RunOn::urgent_worker; });
+  router.change_below(kJoinPath, [](RouteOptions& options) {
     options.body_bytes = kJoinBytes;
     options.many_callers = true;  // all nodes of a cluster that starts have the same token
   });

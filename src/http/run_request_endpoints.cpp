@@ -69,14 +69,13 @@ void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
              .scope = Scope::run,
              .summary = "Go on with a study: with what has not begun and what was interrupted",
              .parameters = {study},
-             .handle = taking<StudyResumption>(
-                 [&desk](StudyResumption wanted, const HttpRequest& request,
-                         const Principal& caller) -> Result<ResumedStudy> {
-                   const RunRequest order{
-                       .plan = {}, .node = std::move(wanted.node), .gpus = std::move(wanted.gpus), .by = caller.name};
-                   ASSAY_TRY(auto todo, desk.resume_study(request.capture("study"), order));
-                   return ResumedStudy{.study = std::string(request.capture("study")), .todo = std::move(todo)};
-                 })});
+             .handle = taking<StudyResumption>([&desk](StudyResumption wanted, const HttpRequest& request,
+                                                       const Principal& caller) -> Result<ResumedStudy> {
+               const RunRequest order{
+                   .plan = {}, .node = std::move(wanted.node), .gpus = std::move(wanted.gpus), .by = caller.name};
+               ASSAY_TRY(auto todo, desk.resume_study(request.capture("study"), order));
+               return ResumedStudy{.study = std::string(request.capture("study")), .todo = std::move(todo)};
+             })});
   table.add({.method = "POST",
              .path = "/api/v1/studies/{study}/stop",
              .scope = Scope::run,

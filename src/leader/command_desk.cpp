@@ -7,13 +7,11 @@
 #include <numeric>
 
 #include "base/ids.h"
-#include "base/text.h"
 #include "leader/readable.h"
 
 namespace assay {
 namespace {
 
-constexpr std::size_t kMaxOutput = std::size_t{1} << 20;
 constexpr std::size_t kMaxMessage = 4096;
 /// The longest command, which JSON may make six times as long, and a little more.
 constexpr std::size_t kQueueBytes = std::size_t{8} << 20;
@@ -30,61 +28,40 @@ Error misuse(std::string message, std::string hint = "") {
   return {.kind = ErrorKind::usage, .message = std::move(message), .hint = std::move(hint)};
 }
 
-Result<void> check_kind(std::string_view kind, const json::object& arguments) {
-  if (kind != "doctor") {
+Result<Command::Kind> check_kind(std::string_view kind, const json::object& arguments) {
+  const auto known = command_kind_from(kind);
+  if (!known) {
     return misuse(fmt::format("there is no command '{}'", kind), "There is doctor; runs are asked for as runs.");
   }
-  return arguments.empty() ? Result<void>() : Result<void>(misuse("'doctor' takes no arguments"));
+  if (!arguments.empty()) return misuse(fmt::format("'{}' takes no arguments", kind));
+  return *known;
 }
 
-struct Report {
-  State state = State::running;
-  std::optional<int> exit_code;
-  std::string output;
-  std::string message;
-};
-
-Result<Report> report_from(std::string_view body) {
-  auto value = parse_json(body);
-  if (!value) return misuse(value.error().text());
-  JsonFields fields(*value, "report");
-  const std::string state = fields.text("state");
-  Report report;
-  if (const auto* given = fields.find("exit_code"); given != nullptr && !given->is_null()) {
-    report.exit_code = fields.small_integer("exit_code");
+State state_after(CommandReport::State reported) {
+  switch (reported) {
+    case CommandReport::State::running: return State::running;
+    case CommandReport::State::done: return State::done;
+    case CommandReport::State::failed: return State::failed;
+    case CommandReport::State::refused: return State::refused;
   }
-  report.output = shortened(fields.text_or("output", ""), kMaxOutput);
-  report.message = shortened(fields.text_or("message", ""), kMaxMessage);
-  if (const auto good = fields.finish(); !good) return misuse(good.error().text());
-  const auto known =
-      std::find_if(kStates.begin(), kStates.end(), [&](const auto& entry) { return entry.second == state; });
-  if (known == kStates.end() || known->first == State::waiting || known->first == State::expired) {
-    return misuse(fmt::format("'{}' is no state of a report", printable(state.substr(0, 64))),
-                  "States are running, done, failed and refused.");
-  }
-  report.state = known->first;
-  return report;
+  return State::failed;
 }
 
 }  // namespace
 
-Result<AgentCommand> CommandDesk::create(std::string_view node, std::string_view kind, json::object arguments,
+Result<AgentCommand> CommandDesk::create(std::string_view node, std::string_view kind, const json::object& arguments,
                                          std::string by) {
   const auto found = registry_.find(node);
   if (!found) return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no node '{}'", node)};
-  ASSAY_CHECK(check_kind(kind, arguments));
+  ASSAY_TRY(const auto known, check_kind(kind, arguments));
   const auto record = found->record();
   if (std::find(record.allow.begin(), record.allow.end(), kind) == record.allow.end()) {
     return Error{.kind = ErrorKind::denied,
                  .message = fmt::format("the agent of '{}' does not allow '{}'", node, kind),
                  .hint = fmt::format("Start it with --allow {}.", kind)};
   }
-  AgentCommand command{.id = new_id(),
-                       .node = std::string(node),
-                       .kind = std::string(kind),
-                       .arguments = std::move(arguments),
-                       .by = std::move(by),
-                       .created = clock_.wall()};
+  AgentCommand command{
+      .id = new_id(), .node = std::string(node), .kind = known, .by = std::move(by), .created = clock_.wall()};
   const std::lock_guard lock(mutex_);
   std::size_t waiting = 0;
   std::size_t waiting_here = 0;
@@ -126,8 +103,8 @@ void CommandDesk::offer_waiting(std::string_view node) {
   std::size_t queued = std::accumulate(unanswered.begin(), unanswered.end(), std::size_t{0},
                                        [](std::size_t sum, const auto& sent) { return sum + sent.second; });
   for (const auto* command : waiting) {
-    const json::object data{{"id", command->id}, {"kind", command->kind}, {"arguments", command->arguments}};
-    const ServerEvent event{.event = "command", .data = json::serialize(data), .id = command->id};
+    const auto data = to_json(Command{.id = command->id, .kind = command->kind});
+    const ServerEvent event{.event = kCommandEvent, .data = json::serialize(data), .id = command->id};
     const std::size_t bytes = format_event(event).size();
     queued += bytes;
     if (queued > kQueueBytes) return;
@@ -158,7 +135,7 @@ EventStream CommandDesk::listen(std::string_view node, std::function<bool()> sti
 }
 
 Result<void> CommandDesk::report(std::string_view node, std::string_view id, std::string_view body) {
-  ASSAY_TRY(auto report, report_from(body));
+  ASSAY_TRY(const auto report, parse_command_report(body));
   const std::lock_guard lock(mutex_);
   const auto found = commands_.find(id);
   if (found == commands_.end() || found->second.node != node) {
@@ -167,11 +144,10 @@ Result<void> CommandDesk::report(std::string_view node, std::string_view id, std
   auto& command = found->second;
   // A report that was sent twice, or late, changes nothing.
   if (command.is_over() && command.state != State::expired) return {};
-  command.state = report.state;
+  command.state = state_after(report.state);
   command.exit_code = report.exit_code;
-  command.output = std::move(report.output);
-  command.message = std::move(report.message);
-  if (command.is_over()) command.arguments.clear();
+  command.output = shortened(report.output, kMaxCommandOutput);
+  command.message = shortened(report.message, kMaxMessage);
   answered(command);
   forget_oldest();
   return {};
@@ -194,7 +170,6 @@ std::vector<AgentCommand> CommandDesk::list() const {
     commands.push_back({.id = command.id,
                         .node = command.node,
                         .kind = command.kind,
-                        .arguments = {},
                         .by = command.by,
                         .created = command.created,
                         .state = command.state,
@@ -219,7 +194,6 @@ void CommandDesk::expire() {
       continue;
     }
     command.state = State::expired;
-    command.arguments.clear();
     answered(command);
   }
   forget_oldest();

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "leader/node_registry.h"
 #include "net/response_stream.h"
+#include "protocol/command.h"
 
 namespace assay {
 
@@ -21,9 +22,8 @@ namespace assay {
 struct AgentCommand {
   std::string id;
   std::string node;
-  std::string kind;        ///< "doctor"
-  json::object arguments;  ///< until it is over
-  std::string by;          ///< the name of the token that asked
+  Command::Kind kind = Command::Kind::doctor;
+  std::string by;  ///< the name of the token that asked
   WallTime created;
   enum class State {
     waiting,
@@ -47,7 +47,8 @@ class CommandDesk {
 
   /// Sends it at once where the agent listens, else when it does. `not_found`: no such node; `usage`: no such kind, or
   /// arguments that it does not take; `denied`: the agent does not allow it; `busy`: too many wait already.
-  Result<AgentCommand> create(std::string_view node, std::string_view kind, json::object arguments, std::string by);
+  Result<AgentCommand> create(std::string_view node, std::string_view kind, const json::object& arguments,
+                              std::string by);
   /// The agent of the node listens from now on; it gets what waits. Replaces its stream before. `still_allowed` is
   /// asked before each command and now and then; the stream ends where it says no. Absent: for ever.
   EventStream listen(std::string_view node, std::function<bool()> still_allowed = {});
@@ -56,7 +57,7 @@ class CommandDesk {
   Result<void> report(std::string_view node, std::string_view id, std::string_view body);
   /// `not_found`.
   Result<AgentCommand> find(std::string_view id) const;
-  /// Newest first, without arguments and output: `find` has those.
+  /// Newest first, without output: `find` has that.
   std::vector<AgentCommand> list() const;
   /// Gives up what no agent took within ten minutes, and what was under way on a node that has been silent for as
   /// long; forgets what is long over.

@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "leader/cluster_watch.h"
 #include "leader/readable.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 #include "telemetry/telemetry_event.h"
 
 namespace assay {

@@ -16,11 +16,11 @@
 #include "base/supervised_thread.h"
 #include "leader/alert_desk.h"
 #include "leader/command_desk.h"
-#include "leader/hello.h"
 #include "leader/live_hub.h"
 #include "leader/node_registry.h"
 #include "leader/run_desk.h"
 #include "model/leader_status.h"
+#include "protocol/hello.h"
 #include "store/cluster_store.h"
 #include "store/series_store.h"
 

@@ -10,10 +10,10 @@
 
 #include "leader/leader.h"
 #include "net/sse.h"
+#include "protocol/batch.h"
 #include "store/memory/cluster_memory.h"
 #include "store/memory/run_memory.h"
 #include "store/memory/series_memory.h"
-#include "telemetry/codec/batch.h"
 #include "telemetry/reading.h"
 
 namespace assay {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <set>
 
+#include "protocol/batch.h"
 #include "store/cluster_store.h"
-#include "telemetry/codec/batch.h"
 
 namespace assay {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "leader/hello.h"
 #include "model/node_record.h"
 #include "model/node_state.h"
+#include "protocol/hello.h"
 #include "store/series_types.h"
 #include "telemetry/devices.h"
 #include "watch/rule_view.h"

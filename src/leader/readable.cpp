@@ -3,7 +3,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 namespace assay {
 namespace {

@@ -229,31 +229,29 @@ EventStream RunDesk::listen(std::string_view node, std::function<bool()> still_a
   return stream;
 }
 
-Result<RunDesk::Taken> RunDesk::take(std::string_view node, std::string_view run) {
+Result<TakenJob> RunDesk::take(std::string_view node, std::string_view run) {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(run);
   if (found == entries_.end() || found->second.job.row.node != node || !found->second.needs) return no_job(run);
   auto& entry = found->second;
-  Taken taken;
+  TakenJob taken;
+  ASSAY_TRY(taken.planned, planned_run_from_json(json::value(entry.job.row.planned)));
   ASSAY_TRY(taken.lease, runs_.take_run(run, {.owner = std::string(node), .length = options_.lease}));
   crash_point("run-taken");
   ASSAY_TRY(taken.run, runs_.find_run(run));
-  taken.planned = entry.job.row.planned;
   entry.state = taken.run.state;
   return taken;
 }
 
 /// The whole list, for an agent to compare with what it does.
 void RunDesk::tell(const std::string& node, Listener& listener) {
-  json::array jobs;
+  std::vector<ListedJob> jobs;
   for (const auto& [run, entry] : entries_) {
-    if (entry.job.row.node == node && entry.needs) {
-      jobs.push_back(json::object{{"run", run}, {"stop", entry.job.row.stop}});
-    }
+    if (entry.job.row.node == node && entry.needs) jobs.push_back({.run = run, .stop = entry.job.row.stop});
   }
-  auto text = json::serialize(json::object{{"jobs", std::move(jobs)}});
+  auto text = json::serialize(to_json(jobs));
   if (text == listener.told) return;
-  if (listener.stream.send({.event = "jobs", .data = text})) listener.told = std::move(text);
+  if (listener.stream.send({.event = kJobsEvent, .data = text})) listener.told = std::move(text);
 }
 
 void RunDesk::tell_all() {

@@ -16,6 +16,7 @@
 #include "model/run.h"
 #include "model/study.h"
 #include "net/response_stream.h"
+#include "protocol/job_list.h"
 #include "store/cluster_store.h"
 #include "store/run_store.h"
 
@@ -77,13 +78,8 @@ class RunDesk {
   /// What the node should be doing, told at once and whenever it changes. Replaces the node's stream before.
   /// `still_allowed` is asked now and then; the stream ends where it says no.
   EventStream listen(std::string_view node, std::function<bool()> still_allowed);
-  struct Taken {
-    Lease lease;
-    Run run;
-    json::object planned;
-  };
   /// The node takes a run that it was offered. `not_found`: it is not this node's; `busy`, `usage`: see `take_run`.
-  Result<Taken> take(std::string_view node, std::string_view run);
+  Result<TakenJob> take(std::string_view node, std::string_view run);
 
   /// Looks at what has changed: runs that have ended, room for the next, owners that are lost. A thread of the leader
   /// does it twice a second.

@@ -123,7 +123,7 @@ TEST_F(RunDeskTest, TheNodeGetsThePlanWithWhatTheRecordMustNotShow) {
   EXPECT_THAT(json::serialize(runs_->find_run(run)->spec), testing::Not(HasSubstr("hf_abc")));
   const auto taken = desk().take("gpu01", run);
   ASSERT_TRUE(taken.ok());
-  EXPECT_THAT(json::serialize(taken->planned), HasSubstr("hf_abc"));
+  EXPECT_THAT(json::serialize(to_json(taken->planned)), HasSubstr("hf_abc"));
 }
 
 TEST_F(RunDeskTest, WhatCannotBeDoneIsRefusedAtOnce) {

@@ -1,4 +1,4 @@
-#include "telemetry/codec/batch.h"
+#include "protocol/batch.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
-#include "leader/hello.h"
+#include "protocol/hello.h"
 
-#include "leader/leader_fixture.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 namespace assay {
 namespace {
@@ -29,6 +30,24 @@ TEST(Hello, ReadsEveryField) {
   EXPECT_EQ(hello->facts.at("cpus"), "64");
   EXPECT_THAT(hello->allow, ElementsAre("doctor"));
   EXPECT_THAT(hello->sources, ElementsAre("procfs", "nvml"));
+}
+
+TEST(Hello, ComesBackAsItWas) {
+  const auto hello = parse_hello(json::serialize(full_hello())).value();
+  EXPECT_EQ(to_json(hello), full_hello());
+  EXPECT_EQ(parse_hello(json::serialize(to_json(hello))).value(), hello);
+}
+
+TEST(Hello, TheAnswerIsWithinReason) {
+  using namespace std::chrono_literals;
+  const HelloAnswer answer{.now_ns = 1'800'000'000'000'000'000, .heartbeat = 2s};
+  EXPECT_EQ(parse_hello_answer(json::serialize(to_json(answer))).value(), answer);
+  EXPECT_EQ(parse_hello_answer("{}")->heartbeat, 1s);
+  EXPECT_EQ(parse_hello_answer(R"({"heartbeat_ms": -5})")->heartbeat, 1s);
+  EXPECT_EQ(parse_hello_answer(R"({"heartbeat_ms": 0})")->heartbeat, 100ms);
+  EXPECT_EQ(parse_hello_answer(R"({"heartbeat_ms": 9000000000000000000})")->heartbeat, 60s);
+  EXPECT_FALSE(parse_hello_answer("[]").ok());
+  EXPECT_FALSE(parse_hello_answer(R"({"heartbeat_ms": "soon"})").ok());
 }
 
 TEST(Hello, OnlyTheStreamIsNeeded) {

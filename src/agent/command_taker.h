@@ -11,30 +11,31 @@
 
 namespace assay {
 
-struct CommandsOptions {
+struct CommandTakerOptions {
   ExecutorOptions executor;
   std::function<std::uint64_t()> arrivals;  ///< see ListenerOptions
   Nanos look = std::chrono::seconds(5);     ///< the same
 };
 
 /// Listens to the leader's commands and has them carried out.
-class Commands {
+class CommandTaker {
  public:
-  static Result<std::unique_ptr<Commands>> start(CommandsOptions options);
-  Commands(const Commands&) = delete;
-  Commands& operator=(const Commands&) = delete;
+  static Result<std::unique_ptr<CommandTaker>> start(CommandTakerOptions options);
+  CommandTaker(const CommandTaker&) = delete;
+  CommandTaker& operator=(const CommandTaker&) = delete;
   /// As `stop`.
-  ~Commands();
+  ~CommandTaker();
 
   /// Ends what is under way, and all threads.
   void stop();
 
  private:
-  Commands(CommandsOptions options, std::unique_ptr<HttpClient> client, std::unique_ptr<CommandExecutor> executor);
+  CommandTaker(CommandTakerOptions options, std::unique_ptr<HttpClient> client,
+               std::unique_ptr<CommandExecutor> executor);
   void handle(const ServerEvent& event);
   void report(const std::string& id, const CommandReport& report);
 
-  const CommandsOptions options_;
+  const CommandTakerOptions options_;
   std::unique_ptr<HttpClient> client_;  ///< for answers at once
   std::unique_ptr<CommandExecutor> executor_;
   std::unique_ptr<EventListener> listener_;

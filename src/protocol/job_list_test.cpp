@@ -1,9 +1,7 @@
-#include "agent/job_list.h"
+#include "protocol/job_list.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "api/run_types.h"
 
 namespace assay {
 namespace {
@@ -15,6 +13,7 @@ TEST(JobList, IsReadFromWhatLeadersSend) {
   ASSERT_TRUE(jobs.ok()) << jobs.error().text();
   EXPECT_THAT(*jobs, ElementsAre(ListedJob{"r1", true}, ListedJob{"r2", false}));
   EXPECT_TRUE(parse_job_list(R"({"jobs": []})")->empty());
+  EXPECT_EQ(parse_job_list(json::serialize(to_json(*jobs))).value(), *jobs);
 }
 
 TEST(JobList, WhatMakesNoSenseIsAnError) {
@@ -33,7 +32,7 @@ TEST(JobList, ATakenJobHasLeaseRunAndPlan) {
   run.placement.gpus = std::vector<std::string>{"GPU-1"};
   const Lease lease{.run = "r1", .journal = std::string(kOwnersJournal), .owner = "gpu03", .epoch = 3};
   const PlannedRun planned{.variant = "baseline", .spec = {{"kind", "command"}}};
-  json::object answer{{"lease", write_api(lease)}, {"run", to_json(run)}, {"planned", to_json(planned)}};
+  json::object answer = to_json(TakenJob{.lease = lease, .run = run, .planned = planned});
   const auto job = taken_job_from_json(answer);
   ASSERT_TRUE(job.ok()) << job.error().text();
   EXPECT_EQ(job->lease.epoch, 3U);

@@ -1,10 +1,8 @@
-#include "leader/hello.h"
-
-#include <fmt/format.h>
+#include "protocol/hello.h"
 
 #include <algorithm>
 
-#include "base/json.h"
+#include "protocol/message.h"
 
 namespace assay {
 namespace {
@@ -13,6 +11,9 @@ constexpr std::size_t kMaxFacts = 64;
 constexpr std::size_t kMaxFactBytes = 1024;
 constexpr std::size_t kMaxListed = 32;
 constexpr std::int64_t kLongestPeriodMs = 600'000;
+
+constexpr Nanos kShortestHeartbeat = std::chrono::milliseconds(100);
+constexpr Nanos kLongestHeartbeat = std::chrono::seconds(60);
 
 bool fits(const std::vector<std::string>& list) {
   return list.size() <= kMaxListed &&
@@ -25,17 +26,10 @@ bool fits(const std::map<std::string, std::string>& facts) {
          });
 }
 
-}  // namespace
-
-Result<AgentHello> parse_hello(std::string_view body) {
-  const auto as_usage = [](Error error) {
-    error.kind = ErrorKind::usage;
-    return error;
-  };
-  auto value = parse_json(body);
-  if (!value) return as_usage(std::move(value).error());
-  if (const auto schema = check_schema(*value, 1, "hello"); !schema) return as_usage(schema.error());
-  JsonFields fields(*value, "hello");
+Result<AgentHello> read_hello(std::string_view body) {
+  ASSAY_TRY(const auto value, parse_json(body));
+  ASSAY_CHECK(check_schema(value, 1, "hello"));
+  JsonFields fields(value, "hello");
   AgentHello hello;
   hello.stream = fields.text("stream");
   hello.version = fields.text_or("assay", "");
@@ -50,8 +44,36 @@ Result<AgentHello> parse_hello(std::string_view body) {
   if (!fits(hello.facts)) fields.fail("facts", "must be at most 64, of at most 1024 bytes each");
   if (!fits(hello.allow)) fields.fail("allow", "must be at most 32, of at most 1024 bytes each");
   if (!fits(hello.sources)) fields.fail("sources", "must be at most 32, of at most 1024 bytes each");
-  if (auto good = fields.finish(); !good) return as_usage(std::move(good).error());
+  ASSAY_CHECK(fields.finish());
   return hello;
+}
+
+}  // namespace
+
+json::object to_json(const AgentHello& hello) {
+  return {{"schema", 1},
+          {"stream", hello.stream},
+          {"assay", hello.version},
+          {"period_ms", hello.period_ms},
+          {"simulated", hello.simulated},
+          {"facts", json::value_from(hello.facts)},
+          {"allow", json::value_from(hello.allow)},
+          {"sources", json::value_from(hello.sources)}};
+}
+
+Result<AgentHello> parse_hello(std::string_view body) { return as_usage(read_hello(body)); }
+
+json::object to_json(const HelloAnswer& answer) {
+  return {{"now_ns", answer.now_ns}, {"heartbeat_ms", whole_milliseconds(answer.heartbeat)}};
+}
+
+Result<HelloAnswer> parse_hello_answer(std::string_view body) {
+  ASSAY_TRY(const auto value, parse_json(body));
+  JsonFields fields(value, "the leader's answer to hello");
+  HelloAnswer answer{.now_ns = fields.integer_or("now_ns", 0)};
+  answer.heartbeat = milliseconds_in(fields, "heartbeat_ms", answer.heartbeat, kShortestHeartbeat, kLongestHeartbeat);
+  ASSAY_CHECK(fields.finish());
+  return answer;
 }
 
 }  // namespace assay

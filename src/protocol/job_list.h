@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "model/run.h"
 #include "model/study.h"
@@ -11,17 +12,20 @@
 
 namespace assay {
 
-/// A run that the leader wants this node to do, or to end.
+/// A run that the leader wants a node to do, or to end.
 struct ListedJob {
   std::string run;
   bool stop = false;
   bool operator==(const ListedJob&) const = default;
 };
 
+inline constexpr const char* kJobsEvent = "jobs";
 /// More than that at a time are nobody's wish.
 inline constexpr std::size_t kMostListedJobs = 4096;
 
-/// Reads the data of a `jobs` event: everything that this node should be doing. Any text.
+/// The data of a `jobs` event: everything that a node should be doing.
+json::object to_json(const std::vector<ListedJob>& jobs);
+/// Any text.
 Result<std::vector<ListedJob>> parse_job_list(std::string_view text);
 
 /// What the leader hands over to whoever takes a run. `planned` may hold credentials: it is for whoever starts the
@@ -31,7 +35,9 @@ struct TakenJob {
   Run run;
   PlannedRun planned;
 };
-/// Of the answer to a taking. Any value.
+
+json::object to_json(const TakenJob& job);
+/// Any value.
 Result<TakenJob> taken_job_from_json(const json::value& value);
 
 }  // namespace assay

@@ -1,4 +1,4 @@
-#include "agent/job_list.h"
+#include "protocol/job_list.h"
 
 #include <fmt/format.h>
 
@@ -6,6 +6,13 @@
 #include "base/files.h"
 
 namespace assay {
+
+json::object to_json(const std::vector<ListedJob>& jobs) {
+  json::array list;
+  list.reserve(jobs.size());
+  for (const auto& job : jobs) list.push_back(json::object{{"run", job.run}, {"stop", job.stop}});
+  return {{"jobs", std::move(list)}};
+}
 
 Result<std::vector<ListedJob>> parse_job_list(std::string_view text) {
   ASSAY_TRY(const auto value, parse_json(text));
@@ -24,6 +31,10 @@ Result<std::vector<ListedJob>> parse_job_list(std::string_view text) {
   }
   ASSAY_CHECK(fields.finish());
   return jobs;
+}
+
+json::object to_json(const TakenJob& job) {
+  return {{"lease", write_api(job.lease)}, {"run", to_json(job.run)}, {"planned", to_json(job.planned)}};
 }
 
 Result<TakenJob> taken_job_from_json(const json::value& value) {

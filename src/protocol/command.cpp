@@ -1,10 +1,13 @@
-#include "agent/command.h"
+#include "protocol/command.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include "base/text.h"
+#include "protocol/message.h"
 
 namespace assay {
 namespace {
@@ -18,6 +21,28 @@ constexpr std::array<std::pair<CommandReport::State, std::string_view>, 4> kStat
      {CommandReport::State::refused, "refused"}}};
 
 constexpr std::size_t kLongestId = 64;
+
+Result<CommandReport> read_report(std::string_view body) {
+  ASSAY_TRY(const auto value, parse_json(body));
+  JsonFields fields(value, "report");
+  CommandReport report;
+  const std::string name = fields.text("state");
+  report.output = fields.text_or("output", "");
+  report.message = fields.text_or("message", "");
+  if (const auto* given = fields.find("exit_code"); given != nullptr && !given->is_null()) {
+    report.exit_code = fields.small_integer("exit_code");
+  }
+  ASSAY_CHECK(fields.finish());
+  const auto state =
+      std::find_if(kStates.begin(), kStates.end(), [&](const auto& known) { return known.second == name; });
+  if (state == kStates.end()) {
+    return Error{.kind = ErrorKind::bad_file,
+                 .message = fmt::format("'{}' is no state of a report", printable(name.substr(0, 64))),
+                 .hint = "States are running, done, failed and refused."};
+  }
+  report.state = state->first;
+  return report;
+}
 
 }  // namespace
 
@@ -37,6 +62,8 @@ bool is_command_id(std::string_view text) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
   });
 }
+
+json::object to_json(const Command& command) { return {{"id", command.id}, {"kind", name_of(command.kind)}}; }
 
 Result<Command> parse_command(std::string_view text) {
   ASSAY_TRY(const auto value, parse_json(text));
@@ -73,19 +100,6 @@ json::object to_json(const CommandReport& report) {
   return object;
 }
 
-Result<CommandReport> command_report_from_json(const json::value& value) {
-  JsonFields fields(value, "report");
-  CommandReport report;
-  const std::string name = fields.text("state");
-  const auto state =
-      std::find_if(kStates.begin(), kStates.end(), [&](const auto& known) { return known.second == name; });
-  if (state == kStates.end()) fields.fail("state", "is unknown");
-  report.output = fields.text_or("output", "");
-  report.message = fields.text_or("message", "");
-  if (fields.find("exit_code") != nullptr) report.exit_code = fields.small_integer("exit_code");
-  ASSAY_CHECK(fields.finish());
-  report.state = state->first;
-  return report;
-}
+Result<CommandReport> parse_command_report(std::string_view body) { return as_usage(read_report(body)); }
 
 }  // namespace assay

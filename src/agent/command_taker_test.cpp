@@ -1,4 +1,4 @@
-#include "agent/commands.h"
+#include "agent/command_taker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ class CommandsTest : public testing::Test {
   fs::path script() const { return folder_.path() / "assay"; }
 
   void listen(std::set<Command::Kind> allow) {
-    CommandsOptions options;
+    CommandTakerOptions options;
     options.executor.access = leader_.access();
     options.executor.self = {script().string()};
     options.executor.allow = std::move(allow);
@@ -42,7 +42,7 @@ class CommandsTest : public testing::Test {
     options.executor.doctor_time = doctor_time_;
     options.look = 20ms;
     options.arrivals = [this] { return arrivals_.load(); };
-    auto commands = Commands::start(std::move(options));
+    auto commands = CommandTaker::start(std::move(options));
     ASSERT_TRUE(commands.ok());
     commands_ = std::move(*commands);
     EXPECT_TRUE(comes_true([this] { return streams() >= 1; }));
@@ -71,7 +71,7 @@ class CommandsTest : public testing::Test {
   Nanos doctor_time_ = 30s;
   std::atomic<bool> measuring_ = false;
   std::atomic<std::uint64_t> arrivals_ = 1;
-  std::unique_ptr<Commands> commands_;
+  std::unique_ptr<CommandTaker> commands_;
 };
 
 TEST_F(CommandsTest, DoctorIsCarriedOut) {

@@ -1,4 +1,4 @@
-#include "agent/command.h"
+#include "protocol/command.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,8 @@ namespace {
 TEST(Command, IsReadFromWhatLeadersSend) {
   EXPECT_EQ(parse_command(R"({"id": "c3", "kind": "doctor"})")->kind, Command::Kind::doctor);
   EXPECT_EQ(parse_command(R"({"id": "c3", "kind": "doctor", "arguments": {}, "new": 1})")->id, "c3");
+  const Command command{.id = "c-4_x", .kind = Command::Kind::doctor};
+  EXPECT_EQ(parse_command(json::serialize(to_json(command))).value(), command);
 }
 
 TEST(Command, WhatMakesNoSenseIsAnError) {
@@ -26,15 +28,20 @@ TEST(Command, ABadOneCanStillBeAnswered) {
 }
 
 TEST(Command, AReportComesBackAsItWas) {
-  const CommandReport report{
-      .state = CommandReport::State::done, .exit_code = 3, .output = "out", .message = "message"};
-  const auto again = command_report_from_json(to_json(report));
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->state, report.state);
-  EXPECT_EQ(again->exit_code, 3);
-  EXPECT_EQ(again->output, "out");
-  EXPECT_EQ(again->message, "message");
-  EXPECT_FALSE(command_report_from_json(json::object{{"state", "lost"}}).ok());
+  CommandReport report{.state = CommandReport::State::done, .exit_code = 3, .output = "out", .message = "message"};
+  EXPECT_EQ(parse_command_report(json::serialize(to_json(report))).value(), report);
+  report.exit_code.reset();
+  EXPECT_EQ(parse_command_report(json::serialize(to_json(report))).value(), report);
+  EXPECT_EQ(parse_command_report(R"({"state": "running", "exit_code": null})").value(), CommandReport{});
+}
+
+TEST(Command, WhatIsNoReportIsAMistakeOfTheSender) {
+  for (const char* body : {"", "[]", "{}", R"({"state": "lost"})", R"({"state": "waiting"})", R"({"state": 1})",
+                           R"({"state": "done", "exit_code": "0"})", R"({"state": "done", "output": 1})"}) {
+    const auto report = parse_command_report(body);
+    ASSERT_FALSE(report.ok()) << body;
+    EXPECT_EQ(report.error().kind, ErrorKind::usage) << body;
+  }
 }
 
 }  // namespace

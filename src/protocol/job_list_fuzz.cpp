@@ -4,20 +4,25 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "agent/job_list.h"
 #include "base/files.h"
+#include "protocol/job_list.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace assay;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto jobs = assay::parse_job_list(text);
+  const auto jobs = parse_job_list(text);
   if (!jobs) {
     if (jobs.error().message.empty()) std::abort();
   } else {
-    if (jobs->size() > assay::kMostListedJobs) std::abort();
+    if (jobs->size() > kMostListedJobs) std::abort();
     for (const auto& job : *jobs) {
-      if (!assay::is_file_name(job.run)) std::abort();
+      if (!is_file_name(job.run)) std::abort();
     }
+    if (parse_job_list(json::serialize(to_json(*jobs))).value() != *jobs) std::abort();
   }
-  if (const auto value = assay::parse_json(text)) static_cast<void>(assay::taken_job_from_json(*value).ok());
+  if (const auto value = parse_json(text)) {
+    const auto job = taken_job_from_json(*value);
+    if (job && !taken_job_from_json(to_json(*job))) std::abort();
+  }
   return 0;
 }

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/result.h"
+
+namespace assay {
+
+/// What an agent says of itself and its machine at the start of a stream.
+struct AgentHello {
+  std::string stream;
+  std::string version;
+  std::int64_t period_ms = 1000;
+  bool simulated = false;
+  std::map<std::string, std::string> facts;
+  std::vector<std::string> allow;
+  std::vector<std::string> sources;
+  bool operator==(const AgentHello&) const = default;
+};
+
+json::object to_json(const AgentHello& hello);
+/// Any bytes: `usage`, with the rule that was broken. Texts and lists have limits.
+Result<AgentHello> parse_hello(std::string_view body);
+
+/// What the leader answers.
+struct HelloAnswer {
+  std::int64_t now_ns = 0;                    ///< the leader's clock
+  Nanos heartbeat = std::chrono::seconds(1);  ///< how often it wants to hear of the node
+  bool operator==(const HelloAnswer&) const = default;
+};
+
+json::object to_json(const HelloAnswer& answer);
+/// Any bytes. The heartbeat is 0.1 to 60 s, whatever it says.
+Result<HelloAnswer> parse_hello_answer(std::string_view body);
+
+}  // namespace assay
