@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "access/secrets.h"
+#include "base/byte_stream.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "http/leader_router.h"
