@@ -192,9 +192,8 @@ template <>
 const ApiType<CommandRequest>& api_type() {
   static const auto type =
       ApiType<CommandRequest>("CommandRequest", "What an agent is to do.")
-          .field("kind", &CommandRequest::kind, "doctor, run or stop")
-          .optional("arguments", &CommandRequest::arguments, "run: {spec, name}; stop: {id of the run's command}")
-          .optional("force", &CommandRequest::force, "true: run on a node that is draining, too");
+          .field("kind", &CommandRequest::kind, "doctor; runs are asked for as runs")
+          .optional("arguments", &CommandRequest::arguments, "Of the command: doctor takes none");
   return type;
 }
 

@@ -11,6 +11,7 @@
 #include "model/alert.h"
 #include "model/leader_status.h"
 #include "model/node_record.h"
+#include "model/node_state.h"
 #include "store/cluster_store.h"
 #include "store/series_types.h"
 
@@ -94,7 +95,6 @@ struct CommandList {
 struct CommandRequest {
   std::string kind;
   json::object arguments;
-  bool force = false;
 };
 
 struct AlertList {

@@ -167,7 +167,7 @@ CommandView::State state_of(AgentCommand::State state) {
 CommandView view_of(const AgentCommand& command) {
   return {.id = command.id,
           .node = command.node,
-          .kind = command.kind,
+          .kind = std::string(name_of(command.kind)),
           .by = command.by,
           .created = command.created,
           .state = state_of(command.state),
@@ -178,13 +178,7 @@ CommandView view_of(const AgentCommand& command) {
 
 Result<CommandView> send_command(Leader& leader, const HttpRequest& request, const Principal& caller,
                                  const CommandRequest& wanted) {
-  ASSAY_TRY(const auto node, find_node(leader, request));
-  if (const auto record = node->record(); wanted.kind == "run" && record.draining && !wanted.force) {
-    return Error{.kind = ErrorKind::busy,
-                 .message = fmt::format("{} is draining{}{}", record.name, record.drain_reason.empty() ? "" : ": ",
-                                        record.drain_reason),
-                 .hint = "It gets no new work; --force (\"force\": true) gives it some all the same."};
-  }
+  ASSAY_CHECK(find_node(leader, request));
   ASSAY_TRY(const auto command,
             leader.commands().create(request.capture("node"), wanted.kind, wanted.arguments, caller.name));
   return view_of(command);

@@ -17,12 +17,6 @@ constexpr std::size_t kMaxMessage = 4096;
 constexpr std::size_t kQueueBytes = std::size_t{8} << 20;
 
 using State = AgentCommand::State;
-constexpr std::array<std::pair<State, std::string_view>, 6> kStates = {{{State::waiting, "waiting"},
-                                                                        {State::running, "running"},
-                                                                        {State::done, "done"},
-                                                                        {State::failed, "failed"},
-                                                                        {State::refused, "refused"},
-                                                                        {State::expired, "expired"}}};
 
 Error misuse(std::string message, std::string hint = "") {
   return {.kind = ErrorKind::usage, .message = std::move(message), .hint = std::move(hint)};
