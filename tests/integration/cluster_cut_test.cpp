@@ -27,7 +27,7 @@ std::string name_of(const CutCase& cut) {
 }
 void PrintTo(const CutCase& cut, std::ostream* out) { *out << name_of(cut); }
 
-constexpr int kSteps = 40;
+constexpr int kStepsOfCut = 40;
 
 class ClusterCut : public ClusterTest, public testing::WithParamInterface<CutCase> {
  protected:
@@ -59,7 +59,7 @@ class ClusterCut : public ClusterTest, public testing::WithParamInterface<CutCas
   }
   void expect_all_lines() {
     const auto all = logs();
-    for (int i = 1; i <= kSteps; ++i) {
+    for (int i = 1; i <= kStepsOfCut; ++i) {
       const auto line = "step=" + std::to_string(i) + " ";
       const auto first = all.find(line);
       EXPECT_NE(first, std::string::npos) << line << "is lost";
@@ -78,9 +78,9 @@ TEST_P(ClusterCut, LosesAndDoublesNothing) {
   const auto [moment, how] = GetParam();
   if (moment == Moment::offered) {
     wire_->cut(how);
-    ask(kSteps);
+    ask(kStepsOfCut);
   } else {
-    ask(moment == Moment::stopped ? 100'000 : kSteps);
+    ask(moment == Moment::stopped ? 100'000 : kStepsOfCut);
     ASSERT_TRUE(is_begun());
     ASSERT_TRUE(eventually([&] { return logs().find("step=3 ") != std::string::npos; }));
     wire_->cut(how);
