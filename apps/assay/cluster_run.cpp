@@ -24,6 +24,8 @@ namespace {
 constexpr int kLookMs = 250;
 /// A run that begins at once needs no word about waiting.
 constexpr int kLooksBeforeNote = 6;
+/// For a leader that is started anew: the run goes on meanwhile.
+constexpr Nanos kLeaderPatience = std::chrono::minutes(5);
 constexpr std::size_t kMaxSpec = std::size_t{1} << 20;
 
 /// Shows what a run records as if it were this machine's own.
@@ -120,8 +122,8 @@ class ClusterRuns {
     int looks = 0;
     for (;;) {
       // The state first: what was recorded before the end is then shown in any case.
-      ASSAY_TRY(auto run, store_->find_run(id));
-      ASSAY_TRY(position, read_journal(*store_, id, remote, std::move(position)));
+      ASSAY_TRY(auto run, patiently([&] { return store_->find_run(id); }));
+      ASSAY_TRY(position, patiently([&] { return read_journal(*store_, id, remote, position); }));
       if (run.state == RunState::ended) return std::optional(std::move(run));
       if (run.state == RunState::running) remote.show_progress(run, context_.clock.wall());
       if (run.state == RunState::queued && ++looks == kLooksBeforeNote) say_that_it_waits(run);
@@ -182,9 +184,9 @@ class ClusterRuns {
     };
     while (!is_begun()) {
       // Asked before the study is read: whatever was begun until then is in it.
-      ASSAY_TRY(const auto jobs,
-                ask<StudyJobs>(*leader_, fmt::format("/api/v1/studies/{}/jobs", percent_encode(study.id))));
-      ASSAY_TRY(study, store_->find_study(study.id));
+      const auto path = fmt::format("/api/v1/studies/{}/jobs", percent_encode(study.id));
+      ASSAY_TRY(const auto jobs, patiently([&] { return ask<StudyJobs>(*leader_, path); }));
+      ASSAY_TRY(study, patiently([&] { return store_->find_study(study.id); }));
       if (is_begun()) break;
       if (jobs.runs.empty()) return false;
       if (look()) return no_longer_waiting("study " + study.id, "study:" + study.id);
@@ -201,6 +203,20 @@ class ClusterRuns {
       ++outcome.not_valid;
     }
     outcome.runs.push_back(run);
+  }
+
+  /// Asks until the leader answers, for a while, or until the user no longer wants to wait.
+  template <typename Ask>
+  auto patiently(Ask ask) -> decltype(ask()) {
+    const SteadyTime deadline = context_.clock.now() + kLeaderPatience;
+    for (bool said = false;; said = true) {
+      auto answer = ask();
+      const bool away =
+          !answer && (answer.error().kind == ErrorKind::unreachable || answer.error().kind == ErrorKind::timeout);
+      if (!away || context_.clock.now() > deadline) return answer;
+      if (!said && !context_.json && !context_.quiet) print_error("the leader does not answer; it is waited for\n");
+      if (look()) return answer;
+    }
   }
 
   /// Whether the user no longer wants to wait.

@@ -84,7 +84,7 @@ Result<void> RunDesk::close_unfinished() {
     } else if (is_to_stop && run->state != RunState::running) {
       ASSAY_CHECK(end_before_it_began(row.id, "it was stopped before it began"));
     } else {
-      ASSAY_CHECK(close_run_of(run->placement.node, row.id, lease->expires.value_or(clock_.wall())));
+      ASSAY_CHECK(close_run_of(run->placement.node, row.id, clock_.wall()));
     }
   }
   return {};
@@ -390,7 +390,8 @@ Result<void> RunDesk::close_lost(const Entry& entry) {
 Result<void> RunDesk::close_run_of(const std::string& owner, const std::string& run, WallTime last_sign) {
   const auto mine = runs_.take_run(run, {.owner = std::string(kLeaderOwner), .length = kOwnLease});
   if (!mine) return mine.error().kind == ErrorKind::busy ? Result<void>() : Result<void>(mine.error());
-  log_warning("Run {} is closed as interrupted: {} has not been heard of since {}.", run, owner, iso8601(last_sign));
+  log_warning("Run {} is closed as interrupted: {} has not been heard of since {} at the latest.", run, owner,
+              iso8601(last_sign));
   ASSAY_CHECK(close_interrupted(runs_, *mine, owner, last_sign));
   return {};
 }

@@ -119,7 +119,7 @@ std::string title_of(const testing::TestParamInfo<Crash>& info) {
   return title + "_" + std::to_string(crash.time);
 }
 
-constexpr int kSteps = 6;
+constexpr int kStepsOfRun = 6;
 constexpr int kRunsOfStudy = 3;
 
 class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Crash> {
@@ -141,7 +141,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
   /// Counts, leaves a line for each time that it is begun, an artifact, and a mark among the processes.
   std::string spec() {
     const bool is_long = GetParam().life == Life::stopped || GetParam().life == Life::never_begun;
-    const std::string steps = std::to_string(is_long ? 100'000 : kSteps);
+    const std::string steps = std::to_string(is_long ? 100'000 : kStepsOfRun);
     return cli().write("counting.yaml",
                        "kind: command\ncommand: \"echo $ASSAY_RUN_ID >> " + begun_file().string() +
                            "; for i in $(seq " + steps +
@@ -214,7 +214,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
   }
   void expect_lines(const std::string& id, bool all) {
     const auto text = cli().run({"logs", id}).out;
-    for (int i = 1; i <= kSteps; ++i) {
+    for (int i = 1; i <= kStepsOfRun; ++i) {
       const auto line = "step=" + std::to_string(i) + " ";
       const auto first = text.find(line);
       if (all) {

@@ -20,7 +20,14 @@ struct CutCase {
   Wire::Cut how;
 };
 
-constexpr int kSteps = 40;
+std::string name_of(const CutCase& cut) {
+  constexpr std::array<std::string_view, 4> kMoments = {"Offered", "Running", "Ended", "Stopped"};
+  const std::string how = cut.how == Wire::Cut::loud ? "Loudly" : "Silently";
+  return how + std::string(kMoments[static_cast<std::size_t>(cut.moment)]);
+}
+void PrintTo(const CutCase& cut, std::ostream* out) { *out << name_of(cut); }
+
+constexpr int kStepsOfCut = 40;
 
 class ClusterCut : public ClusterTest, public testing::WithParamInterface<CutCase> {
  protected:
@@ -52,7 +59,7 @@ class ClusterCut : public ClusterTest, public testing::WithParamInterface<CutCas
   }
   void expect_all_lines() {
     const auto all = logs();
-    for (int i = 1; i <= kSteps; ++i) {
+    for (int i = 1; i <= kStepsOfCut; ++i) {
       const auto line = "step=" + std::to_string(i) + " ";
       const auto first = all.find(line);
       EXPECT_NE(first, std::string::npos) << line << "is lost";
@@ -71,9 +78,9 @@ TEST_P(ClusterCut, LosesAndDoublesNothing) {
   const auto [moment, how] = GetParam();
   if (moment == Moment::offered) {
     wire_->cut(how);
-    ask(kSteps);
+    ask(kStepsOfCut);
   } else {
-    ask(moment == Moment::stopped ? 100'000 : kSteps);
+    ask(moment == Moment::stopped ? 100'000 : kStepsOfCut);
     ASSERT_TRUE(is_begun());
     ASSERT_TRUE(eventually([&] { return logs().find("step=3 ") != std::string::npos; }));
     wire_->cut(how);
@@ -97,17 +104,11 @@ TEST_P(ClusterCut, LosesAndDoublesNothing) {
   EXPECT_TRUE(leader_.get("/api/v1/runs/" + id_ + "/lease").at("lease").is_null());
 }
 
-std::string name_of_cut(const testing::TestParamInfo<CutCase>& cut) {
-  constexpr std::array<std::string_view, 4> kMoments = {"Offered", "Running", "Ended", "Stopped"};
-  const std::string how = cut.param.how == Wire::Cut::loud ? "Loudly" : "Silently";
-  return how + std::string(kMoments[static_cast<std::size_t>(cut.param.moment)]);
-}
-
 const auto kCuts =
     testing::Values(CutCase{Moment::offered, Wire::Cut::loud}, CutCase{Moment::running, Wire::Cut::loud},
                     CutCase{Moment::running, Wire::Cut::silent}, CutCase{Moment::ended, Wire::Cut::loud},
                     CutCase{Moment::ended, Wire::Cut::silent}, CutCase{Moment::stopped, Wire::Cut::loud});
-INSTANTIATE_TEST_SUITE_P(At, ClusterCut, kCuts, name_of_cut);
+INSTANTIATE_TEST_SUITE_P(At, ClusterCut, kCuts, [](const auto& one) { return name_of(one.param); });
 
 }  // namespace
 }  // namespace assay

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "base/ids.h"
 #include "cluster_fixture.h"
 
 namespace assay {
@@ -19,7 +20,7 @@ class ClusterRuns : public ClusterTest {
   /// A specification that counts to `steps`, ten a second, and leaves a mark among the processes.
   std::string counting(int steps) {
     return cli().write("counting.yaml", "kind: command\ncommand: \"for i in $(seq " + std::to_string(steps) +
-                                            "); do echo step=$i loss=0.$i; sleep 0.1; done # " + kMark + "\"\n");
+                                            "); do echo step=$i loss=0.$i; sleep 0.1; done # " + mark_ + "\"\n");
   }
   std::string ask(const std::string& spec) {
     const auto answer = cli().json({"run", spec, "--node", "n1", "--no-wait"});
@@ -43,7 +44,7 @@ class ClusterRuns : public ClusterTest {
     }
   }
 
-  static constexpr const char* kMark = "mark-86397";
+  const std::string mark_ = "mark-" + new_id();  ///< other tests go on beside this one
   std::optional<AssayProcess> agent_;
 };
 
@@ -128,24 +129,24 @@ TEST_F(ClusterRuns, AreEndedByWhoeverMay) {
   start();
   const auto id = ask(counting(100000));
   const auto waiting = ask(counting(100000));
-  ASSERT_TRUE(eventually([&] { return !processes_with(kMark).empty(); })) << "the run does not start";
+  ASSERT_TRUE(eventually([&] { return !processes_with(mark_).empty(); })) << "the run does not start";
   EXPECT_EQ(state_of_run(waiting), "queued") << "the node's CPUs are in use";
   EXPECT_EQ(cli().run({"cancel", waiting}).exit_code, 0);
   EXPECT_EQ(verdict_of(waiting), "interrupted");
   EXPECT_EQ(cli().run({"cancel", id}).exit_code, 0);
   EXPECT_TRUE(ends(id));
   EXPECT_EQ(verdict_of(id), "interrupted");
-  EXPECT_TRUE(eventually([&] { return processes_with(kMark).empty(); })) << "stopped, and it goes on";
+  EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); })) << "stopped, and it goes on";
   EXPECT_NE(cli().run({"cancel", id}).exit_code, 0);
 }
 
 TEST_F(ClusterRuns, GoOnWhenNobodyWaitsAnyMore) {
   start();
   auto waiting = leader_.start_command("waiting", {"run", counting(100000), "--node", "n1"});
-  ASSERT_TRUE(eventually([&] { return !processes_with(kMark).empty(); })) << "the run does not start";
+  ASSERT_TRUE(eventually([&] { return !processes_with(mark_).empty(); })) << "the run does not start";
   EXPECT_EQ(waiting.terminate(), 1);
   EXPECT_THAT(waiting.said(), HasSubstr("assay cancel "));
-  EXPECT_FALSE(processes_with(kMark).empty());
+  EXPECT_FALSE(processes_with(mark_).empty());
 }
 
 TEST_F(ClusterRuns, OfAStudyAreOneStudy) {
@@ -164,9 +165,9 @@ class ClusterStudies : public ClusterRuns {
     start();
     const auto spec =
         cli().write("study.yaml", "kind: command\ncommand: \"echo begun; for i in $(seq 10); do sleep 0.1; done # " +
-                                      std::string(kMark) + "\"\nrepeat: 3\n");
+                                      mark_ + "\"\nrepeat: 3\n");
     auto asking = leader_.start_command("asking", {"run", spec, "--node", "n1"});
-    ASSERT_TRUE(eventually([&] { return !processes_with(kMark).empty(); })) << "the study does not start";
+    ASSERT_TRUE(eventually([&] { return !processes_with(mark_).empty(); })) << "the study does not start";
     asking.kill_now();
     study_ = std::string(leader_.get("/api/v1/studies").at("studies").as_array().at(0).at("id").as_string());
   }
@@ -245,12 +246,23 @@ TEST_F(ClusterRuns, SurviveTheirLeader) {
   EXPECT_EQ(cli().json({"runs"}).at("result").at("runs").as_array().size(), 1U);
 }
 
+TEST_F(ClusterRuns, AreWaitedForWhileTheirLeaderIsStartedAnew) {
+  start();
+  auto waiting = leader_.start_command("waiting", {"run", counting(30), "--leader", leader_.url(), "--token-file",
+                                                   leader_.token_file("user").string(), "--node", "n1"});
+  ASSERT_TRUE(eventually([&] { return !processes_with(mark_).empty(); })) << "the run does not start";
+  leader_.process().kill_now();
+  EXPECT_TRUE(eventually([&] { return waiting.said().find("does not answer") != std::string::npos; }));
+  leader_.start();
+  EXPECT_EQ(waiting.wait(), 0) << waiting.said();
+}
+
 TEST_F(ClusterRuns, SurviveALeaderThatIsAwayAtTheirEnd) {
   start();
   const auto id = ask(counting(20));
   ASSERT_TRUE(eventually([&] { return logs(id).find("step=3 ") != std::string::npos; }));
   leader_.process().kill_now();
-  ASSERT_TRUE(eventually([&] { return processes_with(kMark).empty(); })) << "it waits for its leader";
+  ASSERT_TRUE(eventually([&] { return processes_with(mark_).empty(); })) << "it waits for its leader";
   leader_.start();
   EXPECT_TRUE(ends(id));
   EXPECT_EQ(verdict_of(id), "valid");
@@ -262,12 +274,12 @@ TEST_F(ClusterRuns, AreInterruptedWithTheirDataWhenTheirAgentDies) {
   const auto id = ask(counting(100000));
   ASSERT_TRUE(eventually([&] { return logs(id).find("step=10 ") != std::string::npos; }));
   agent_->kill_now();
-  EXPECT_TRUE(eventually([&] { return processes_with(kMark).empty(); })) << "its workload goes on without it";
+  EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); })) << "its workload goes on without it";
   agent_.emplace(leader_.start_agent("n1", {"--allow", "run"}));
   EXPECT_TRUE(ends(id));
   EXPECT_EQ(verdict_of(id), "interrupted");
   expect_all_lines(id, 10);
-  EXPECT_TRUE(processes_with(kMark).empty()) << "it was begun a second time";
+  EXPECT_TRUE(processes_with(mark_).empty()) << "it was begun a second time";
   EXPECT_EQ(cli().run({"run", counting(2), "--node", "n1"}).exit_code, 0) << "the node gets no further work";
 }
 
