@@ -66,7 +66,7 @@ put() { install -D -m "$1" "$2" "$3/$(basename "$2")"; }
 
 stage_program() {
   local to=$stage/assay
-  put 755 "$program" "$to/usr/bin"
+  install -D -m 755 "$program" "$to/usr/bin/assay"
   strip --strip-unneeded --remove-section=.comment "$to/usr/bin/assay"
   mkdir -p "$to/usr/share/bash-completion/completions" "$to/usr/share/zsh/vendor-completions"
   "$program" completion bash >"$to/usr/share/bash-completion/completions/assay"

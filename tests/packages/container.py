@@ -1,0 +1,81 @@
+"""A Debian with a real systemd as its first process, in a container that starts within a second and leaves nothing.
+
+The root file system is made once by debootstrap and kept in the cache folder of the user; containers see it through an
+overlay in memory, so that no test changes it.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+BOOTSTRAP_DEADLINE_S = 540
+# What nspawn of Debian 12 keeps from its guests although it is harmless; agents confine runs with it.
+LANDLOCK = "landlock_add_rule landlock_create_ruleset landlock_restrict_self"
+
+
+class Unavailable(Exception):
+    """Why there can be no container here."""
+
+
+def root_of(suite):
+    """The cached root file system of a release of Debian; made where it is missing."""
+    if os.geteuid() != 0:
+        raise Unavailable("containers need root")
+    for tool in ("systemd-nspawn", "debootstrap"):
+        if not shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
+            raise Unavailable(f"there is no {tool} here")
+    roots = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "roots"
+    root = roots / suite
+    if root.is_dir():
+        return root
+    roots.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f"{suite}-", dir=roots))
+    try:
+        done = subprocess.run(["debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv,dbus", suite, str(made)],
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BOOTSTRAP_DEADLINE_S, check=False)
+        if done.returncode:
+            raise Unavailable(f"debootstrap {suite} ended with {done.returncode}: {done.stdout.strip()[-200:]}")
+        # Else every container would bear the name of this machine.
+        (made / "etc/hostname").unlink(missing_ok=True)
+        made.chmod(0o755)
+        made.rename(root)
+    except subprocess.TimeoutExpired as late:
+        raise Unavailable(f"debootstrap {suite} took more than {BOOTSTRAP_DEADLINE_S} s") from late
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return root
+
+
+def _nspawn(root, shared, *arguments):
+    return ["systemd-nspawn", "--quiet", f"--directory={root}", "--volatile=overlay", "--register=no", "--keep-unit", "--link-journal=no",
+            "--private-network", "--console=pipe", "--hostname=head", f"--system-call-filter={LANDLOCK}", f"--bind={shared}:/shared",
+            *arguments]
+
+
+def run_without_systemd(root, shared, command, deadline_s):
+    """Runs a shell command in the root as in a chroot: nothing else runs there. Its exit status and output."""
+    done = subprocess.run(_nspawn(root, shared, "--as-pid2", "/bin/sh", "-c", command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=deadline_s, check=False)
+    return done.returncode, done.stdout
+
+
+def run_under_systemd(root, shared, script, deadline_s):
+    """Boots, runs a script of the shared folder, and powers off. The script's exit status, and all that it printed."""
+    log, status = shared / "log", shared / "status"
+    unit = shared / "assay-test.service"
+    unit.write_text("[Unit]\nDescription=What is tested\n[Service]\nType=oneshot\n"
+                    f"ExecStart=/bin/sh -c '/bin/sh /shared/{script} >/shared/log 2>&1; echo $? >/shared/status'\n"
+                    "ExecStopPost=/bin/systemctl --no-block poweroff\n")
+    command = _nspawn(root, shared, f"--bind-ro={unit}:/etc/systemd/system/{unit.name}", "--boot", "--", f"systemd.wants={unit.name}")
+    try:
+        # All processes of a container end with its first one, which is a child of nspawn and ends with that.
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              errors="replace", timeout=deadline_s, check=False)
+        said = done.stdout
+    except subprocess.TimeoutExpired:
+        said = f"the container was ended after {deadline_s} s"
+    if not status.exists():
+        return 1, f"{log.read_text(errors='replace') if log.exists() else ''}\n{said}"
+    return int(status.read_text()), log.read_text(errors="replace")
