@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 BOOTSTRAP_DEADLINE_S = 540
+PROBE_DEADLINE_S = 60
 # What nspawn of Debian 12 keeps from its guests although it is harmless; agents confine runs with it.
 LANDLOCK = "landlock_add_rule landlock_create_ruleset landlock_restrict_self"
 
@@ -46,6 +47,16 @@ def root_of(suite):
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return root
+
+
+def check_boots(root):
+    """Raises Unavailable where nspawn cannot start systemd, as in a container or chroot that lacks rights or cgroups."""
+    with tempfile.TemporaryDirectory(prefix="assay-boot-") as folder:
+        shared = Path(folder)
+        (shared / "nothing.sh").write_text("exit 0\n")
+        status, said = run_under_systemd(root, shared, "nothing.sh", PROBE_DEADLINE_S)
+        if status:
+            raise Unavailable(f"systemd-nspawn cannot start systemd here: {' '.join(said.split())[-300:]}")
 
 
 def _nspawn(root, shared, *arguments):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # The life of the packages on one machine that is leader and node at once, under systemd: see systemd_test.py.
-# /shared has old/ and new/ with the packages in two versions, and the tarball of the first.
+# /shared has old/ and new/ with the packages in two versions, the tarball of the first, and what `assay version` must say.
 set -u
 
 step() { echo "== $1"; }
@@ -24,6 +24,7 @@ cd /root || exit 1
 
 step 'install'
 dpkg --install /shared/old/*.deb >installed 2>&1 || { cat installed; fail 'installing'; }
+[ "$(assay version)" = "$(cat /shared/version)" ] || fail 'this is another program, or it does not start here'
 systemctl --quiet is-active assay-leader || fail 'the leader does not run after its installation'
 grep -q 'assay-agent-join https://LEADER:8470' installed || fail 'installing the agent does not say how to join'
 [ "$(stat -c '%U %a' /var/lib/assay)" = 'assay 700' ] || fail "the leader's data is not its user's alone"

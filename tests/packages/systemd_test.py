@@ -1,4 +1,4 @@
-"""Installs, uses, upgrades and removes the packages under a real systemd: `systemd_test.py PACKAGES SUITE`.
+"""Installs, uses, upgrades and removes the packages under a real systemd: `systemd_test.py PROGRAM PACKAGES SUITE`.
 
 Skips itself, with the reason, where there can be no container. Prints GoogleTest's lines, which scripts/checks.py counts.
 """
@@ -27,7 +27,9 @@ def newer(package, folder):
     shutil.rmtree(tree)
 
 
-def prepare(packages, shared):
+def prepare(program, packages, shared):
+    version = subprocess.run([program, "version"], check=True, capture_output=True, text=True).stdout
+    (shared / "version").write_text(version)
     for name in ("old", "new"):
         (shared / name).mkdir()
     for package in sorted(packages.glob("*.deb")):
@@ -37,12 +39,13 @@ def prepare(packages, shared):
     shutil.copy(HERE / "inside.sh", shared)
 
 
-def check(packages, suite):
+def check(program, packages, suite):
     """What went wrong, or nothing."""
     root = container.root_of(suite)
+    container.check_boots(root)
     with tempfile.TemporaryDirectory(prefix="assay-packages-") as folder:
         shared = Path(folder)
-        prepare(packages, shared)
+        prepare(program, packages, shared)
         # As where images of nodes are made: there is no systemd to talk to, and the next start finds everything.
         status, said = container.run_without_systemd(
             root, shared, "dpkg -i /shared/old/*.deb && id assay && test -L /etc/systemd/system/multi-user.target.wants/assay-leader.service",
@@ -54,10 +57,10 @@ def check(packages, suite):
         return None if status == 0 else "the steps above did not all succeed"
 
 
-def main(packages, suite):
+def main(program, packages, suite):
     name, started = f"packages_systemd_{suite}", time.monotonic()
     try:
-        problem = check(Path(packages), suite)
+        problem = check(program, Path(packages), suite)
     except container.Unavailable as reason:
         print(f"{Path(__file__).name}: Skipped\n{reason}\n[  SKIPPED ] {name} (0 ms)")
         return 0
