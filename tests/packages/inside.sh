@@ -21,9 +21,10 @@ node_is_online() {
 }
 pid_of() { systemctl show --property MainPID --value "$1"; }
 cd /root || exit 1
+export DEBIAN_FRONTEND=noninteractive
 
 step 'install'
-dpkg --install /shared/old/*.deb >installed 2>&1 || { cat installed; fail 'installing'; }
+apt-get install --yes /shared/old/*.deb >installed 2>&1 || { cat installed; fail 'installing'; }
 [ "$(assay version)" = "$(cat /shared/version)" ] || fail 'this is another program, or it does not start here'
 systemctl --quiet is-active assay-leader || fail 'the leader does not run after its installation'
 grep -q 'assay-agent-join https://LEADER:8470' installed || fail 'installing the agent does not say how to join'
@@ -54,7 +55,7 @@ timeout 60 runuser -u assay -- assay run /tmp/run.yaml --name before --node "$(h
 step 'upgrade: data and node are kept, services are restarted'
 leader=$(pid_of assay-leader) agent=$(pid_of assay-agent)
 key=$(cksum /var/lib/private/assay-agent/key)
-dpkg --install /shared/new/*.deb >upgraded 2>&1 || { cat upgraded; fail 'upgrading'; }
+apt-get install --yes /shared/new/*.deb >upgraded 2>&1 || { cat upgraded; fail 'upgrading'; }
 [ "$(pid_of assay-leader)" != "$leader" ] && systemctl --quiet is-active assay-leader || fail 'the leader was not restarted'
 [ "$(pid_of assay-agent)" != "$agent" ] && systemctl --quiet is-active assay-agent || fail 'the agent was not restarted'
 node_is_online || fail 'the node is gone after the upgrade'
@@ -63,7 +64,7 @@ as_leader runs | grep -qw before || fail 'the run is gone after the upgrade'
 [ -z "$(systemctl --failed --no-legend)" ] || { systemctl --failed; fail 'a unit has failed'; }
 
 step 'purge: says what it leaves'
-dpkg --purge assay-leader assay-agent assay >purged 2>&1 || { cat purged; fail 'purging'; }
+apt-get purge --yes assay-leader assay-agent assay >purged 2>&1 || { cat purged; fail 'purging'; }
 grep -q '/var/lib/assay is left' purged && grep -q '/var/lib/private/assay-agent is left' purged || { cat purged; fail 'it does not say what it leaves'; }
 [ -e /var/lib/assay/leader/cluster.db ] || fail 'the data is gone'
 [ ! -e /etc/assay ] || { ls /etc/assay; fail 'settings are left'; }

@@ -14,6 +14,16 @@ import container
 
 BOOT_DEADLINE_S = 150
 HERE = Path(__file__).resolve().parent
+# There is no systemd to talk to, the token was put there before, and the first start must find everything.
+AS_AN_IMAGE_IS_MADE = """set -e
+mkdir -p /etc/assay && echo assay-join:0 >/etc/assay/join.token
+dpkg -i /shared/old/*.deb
+id assay
+test -L /etc/systemd/system/multi-user.target.wants/assay-leader.service
+test -L /etc/systemd/system/multi-user.target.wants/assay-agent.service
+dpkg -P assay-agent assay-leader assay
+test ! -e /etc/assay
+"""
 
 
 def newer(package, folder):
@@ -46,10 +56,7 @@ def check(program, packages, suite):
     with tempfile.TemporaryDirectory(prefix="assay-packages-") as folder:
         shared = Path(folder)
         prepare(program, packages, shared)
-        # As where images of nodes are made: there is no systemd to talk to, and the next start finds everything.
-        status, said = container.run_without_systemd(
-            root, shared, "dpkg -i /shared/old/*.deb && id assay && test -L /etc/systemd/system/multi-user.target.wants/assay-leader.service",
-            deadline_s=60)
+        status, said = container.run_without_systemd(root, shared, AS_AN_IMAGE_IS_MADE, deadline_s=60)
         if status:
             return f"without a running systemd:\n{said}"
         status, said = container.run_under_systemd(root, shared, "inside.sh", BOOT_DEADLINE_S)
