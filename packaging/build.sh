@@ -120,7 +120,8 @@ pack() {
 
 # The same files, as install.sh expects them.
 pack_tarball() {
-  local name=assay-$version-linux-$(uname -m) tree
+  local name tree
+  name=assay-$version-linux-$(uname -m)
   tree=$stage/$name
   mkdir -p "$tree/share" "$tree/etc"
   put 755 "$stage/assay/usr/bin/assay" "$tree/bin"

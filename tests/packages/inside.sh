@@ -56,8 +56,9 @@ step 'upgrade: data and node are kept, services are restarted'
 leader=$(pid_of assay-leader) agent=$(pid_of assay-agent)
 key=$(cksum /var/lib/private/assay-agent/key)
 apt-get install --yes /shared/new/*.deb >upgraded 2>&1 || { cat upgraded; fail 'upgrading'; }
-[ "$(pid_of assay-leader)" != "$leader" ] && systemctl --quiet is-active assay-leader || fail 'the leader was not restarted'
-[ "$(pid_of assay-agent)" != "$agent" ] && systemctl --quiet is-active assay-agent || fail 'the agent was not restarted'
+for unit in assay-leader assay-agent; do systemctl --quiet is-active $unit || fail "$unit does not run after the upgrade"; done
+[ "$(pid_of assay-leader)" != "$leader" ] || fail 'the leader was not restarted'
+[ "$(pid_of assay-agent)" != "$agent" ] || fail 'the agent was not restarted'
 node_is_online || fail 'the node is gone after the upgrade'
 [ "$(cksum /var/lib/private/assay-agent/key)" = "$key" ] || fail 'the node has another key'
 as_leader runs | grep -qw before || fail 'the run is gone after the upgrade'
@@ -65,23 +66,26 @@ as_leader runs | grep -qw before || fail 'the run is gone after the upgrade'
 
 step 'purge: says what it leaves'
 apt-get purge --yes assay-leader assay-agent assay >purged 2>&1 || { cat purged; fail 'purging'; }
-grep -q '/var/lib/assay is left' purged && grep -q '/var/lib/private/assay-agent is left' purged || { cat purged; fail 'it does not say what it leaves'; }
+for left in /var/lib/assay /var/lib/private/assay-agent; do
+  grep -q "$left is left" purged || { cat purged; fail "it does not say that it leaves $left"; }
+done
 [ -e /var/lib/assay/leader/cluster.db ] || fail 'the data is gone'
 [ ! -e /etc/assay ] || { ls /etc/assay; fail 'settings are left'; }
-ls -l /proc/[0-9]*/exe 2>/dev/null | grep -q bin/assay && fail 'something still runs'
+[ -z "$(find /proc/[0-9]*/exe -lname '*/bin/assay*' 2>/dev/null)" ] || fail 'something still runs'
 [ -z "$(find /etc/systemd /usr/lib/systemd -name 'assay-leader*' -o -name 'assay-agent*')" ] || fail 'something of the units is left'
 
 step 'the tarball takes the data over, and goes again'
-tar -xzf /shared/assay.tar.gz
-./assay-*/install.sh --leader --agent || fail 'install.sh'
+mkdir tarball
+tar -xzf /shared/assay.tar.gz -C tarball --strip-components 1
+tarball/install.sh --leader --agent || fail 'install.sh'
 hash -r
 rm join.token
 assay-leader-setup || fail 'assay-leader-setup of the tarball'
 assay-agent-join https://127.0.0.1:8470 <join.token || fail 'assay-agent-join of the tarball'
 node_is_online || fail 'the node of the tarball is not online'
 as_leader runs | grep -qw before || fail 'the run is gone'
-./assay-*/install.sh --uninstall >removed || fail 'install.sh --uninstall'
+tarball/install.sh --uninstall >removed || fail 'install.sh --uninstall'
 grep -q 'Left: /var/lib/assay' removed || { cat removed; fail 'it does not say what it leaves'; }
-[ ! -e /usr/local/bin/assay ] && [ ! -e /etc/systemd/system/assay-leader.service ] || fail 'something is left'
+for gone in /usr/local/bin/assay /etc/systemd/system/assay-leader.service; do [ ! -e $gone ] || fail "$gone is left"; done
 
 step 'done'
