@@ -4,8 +4,10 @@ The root file system is made once by debootstrap and kept in the cache folder of
 overlay in memory, so that no test changes it.
 """
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -34,7 +36,9 @@ def root_of(suite):
     roots.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f"{suite}-", dir=roots))
     try:
-        done = subprocess.run(["debootstrap", "--variant=minbase", "--include=systemd,systemd-sysv,dbus", suite, str(made)],
+        # In namespaces of its own: whenever it ends, so do its children and its mounts.
+        done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "debootstrap", "--variant=minbase",
+                               "--include=systemd,systemd-sysv,dbus", suite, str(made)],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BOOTSTRAP_DEADLINE_S, check=False)
         if done.returncode:
             raise Unavailable(f"debootstrap {suite} ended with {done.returncode}: {done.stdout.strip()[-200:]}")
@@ -65,11 +69,33 @@ def _nspawn(root, shared, *arguments):
             *arguments]
 
 
+def _run(command, deadline_s):
+    """Runs nspawn to its end, at most so long. Its exit status, and what it printed."""
+    # If this process is killed, nspawn shuts the container down.
+    process = subprocess.Popen(["setpriv", "--pdeathsig", "TERM", *command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, errors="replace")
+    try:
+        said, _ = process.communicate(timeout=deadline_s)
+        return process.returncode, said
+    except subprocess.TimeoutExpired:
+        return 124, f"the container was ended after {deadline_s} s"
+    finally:
+        _end(process)
+
+
+def _end(process):
+    """Ends a container with all its processes: they go with its first one, which outlives nspawn if only that is killed."""
+    if process.poll() is not None:
+        return
+    with contextlib.suppress(OSError):  # It may end by itself meanwhile.
+        for child in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+    process.communicate(timeout=30)
+
+
 def run_without_systemd(root, shared, command, deadline_s):
     """Runs a shell command in the root as in a chroot: nothing else runs there. Its exit status and output."""
-    done = subprocess.run(_nspawn(root, shared, "--as-pid2", "/bin/sh", "-c", command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, timeout=deadline_s, check=False)
-    return done.returncode, done.stdout
+    return _run(_nspawn(root, shared, "--as-pid2", "/bin/sh", "-c", command), deadline_s)
 
 
 def run_under_systemd(root, shared, script, deadline_s):
@@ -80,13 +106,7 @@ def run_under_systemd(root, shared, script, deadline_s):
                     f"ExecStart=/bin/sh -c '/bin/sh /shared/{script} >/shared/log 2>&1; echo $? >/shared/status'\n"
                     "ExecStopPost=/bin/systemctl --no-block poweroff\n")
     command = _nspawn(root, shared, f"--bind-ro={unit}:/etc/systemd/system/{unit.name}", "--boot", "--", f"systemd.wants={unit.name}")
-    try:
-        # All processes of a container end with its first one, which is a child of nspawn and ends with that.
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              errors="replace", timeout=deadline_s, check=False)
-        said = done.stdout
-    except subprocess.TimeoutExpired:
-        said = f"the container was ended after {deadline_s} s"
+    _, said = _run(command, deadline_s)
     if not status.exists():
         return 1, f"{log.read_text(errors='replace') if log.exists() else ''}\n{said}"
     return int(status.read_text()), log.read_text(errors="replace")
