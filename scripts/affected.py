@@ -11,7 +11,9 @@ from steps import ROOT, configure
 # A change of one of these may change anything.
 EVERYTHING = re.compile(r"^(CMakeLists\.txt|CMakePresets\.json|cmake/|scripts/|test\.sh|\.ci/|tests/support/)|CMakeLists\.txt$")
 # Read by people, and by a test only where a test names them.
-TEXTS = re.compile(r"\.(md|yaml|html|svg|png)$|^(docs|examples|packaging)/")
+TEXTS = re.compile(r"\.(md|yaml|html|svg|png)$|^(docs|examples)/")
+# What is packed together with the program, and how that is tried.
+PACKAGING = re.compile(r"^(packaging|tests/packages)/.*(?<!\.md)$")
 CODE = (".h", ".cpp", ".cu", ".cuh")
 
 
@@ -88,6 +90,8 @@ class Affected:
         owners = {name for name, target in self._targets.items() if path in target.sources}
         if owners:
             return owners
+        if PACKAGING.search(path):
+            return {"assay"} & set(self._targets)
         if EVERYTHING.search(path):
             return None
         if path.endswith(CODE):

@@ -41,6 +41,13 @@ class AffectedTest(unittest.TestCase):
         for path in ("CMakePresets.json", "cmake/X.cmake", "src/base/CMakeLists.txt", "tests/support/x.h", "src/new/x.cpp"):
             self.assertEqual(self.programs(path), ["base_test", "report_test"], path)
 
+    def test_what_is_packed_with_the_program_belongs_to_it(self):
+        targets = {**TARGETS, "assay": program("apps/x.cpp", "report"), "cli_test": program("tests/x.cpp", "assay"),
+                   "all_tests": Target("UTILITY", "", set(), {"base_test", "cli_test"})}
+        for path in ("packaging/build.sh", "packaging/agent.yaml", "packaging/debian/assay-agent/postinst", "tests/packages/inside.sh"):
+            self.assertEqual(Affected(targets, [path]).programs_below(["all_tests"]), ["assay", "cli_test"], path)
+        self.assertEqual(Affected(targets, ["packaging/README.md"]).programs_below(["all_tests"]), [])
+
     def test_texts_that_no_test_names_change_nothing(self):
         self.assertEqual(self.programs("docs/guides/reports.md", "README.md"), [])
         self.assertEqual(self.programs(), [])

@@ -6,14 +6,14 @@ set -euo pipefail
 build=(build-essential cmake ninja-build ccache git ca-certificates python3
   libssl-dev zlib1g-dev libsqlite3-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev
   libtorch-dev libgloo-dev libopenblas0-pthread)
-test_only=(procps slurm-wlm munge openmpi-bin)
+test_only=(procps slurm-wlm munge openmpi-bin debootstrap systemd-container)
 
 # shellcheck disable=SC1091
 . /etc/os-release
 case "${ID:-}-${VERSION_ID:-}" in
   debian-12*) build+=(libboost1.81-dev libboost-json1.81-dev); test_only+=(chromium) ;;
   debian-13*) build+=(libboost1.83-dev libboost-json1.83-dev); test_only+=(chromium) ;;
-  ubuntu-24.04*) build+=(libboost1.83-dev libboost-json1.83-dev) ;;
+  ubuntu-24.04*) build+=(libboost1.83-dev libboost-json1.83-dev); test_only+=(debian-archive-keyring) ;;
   *)
     if [ -n "${ASSAY_SKIP_SETUP:-}" ]; then exit 0; fi
     cat >&2 <<TEXT

@@ -1,11 +1,16 @@
-// Debian 12 builds against glibc 2.36, but the binary should start on RHEL 9 (glibc 2.34) as well. The one newer symbol
-// that a statically linked libgcc asks for is _dl_find_object, which its unwinder uses to find exception tables;
-// defined here, by walking the loaded objects as the unwinder itself did before.
+// Debian 12 builds against glibc 2.36, but the binary should start on RHEL 9 (glibc 2.34) as well. Two newer symbols
+// are asked for by what is linked statically, and defined here: _dl_find_object by libgcc, whose unwinder finds
+// exception tables with it (here by walking the loaded objects, as the unwinder itself did before), and arc4random by
+// libstdc++, whose std::random_device draws from it. tests/packages sees to it that there are no more.
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/random.h>
 
+#include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 
 #ifdef DLFO_STRUCT_HAS_EH_DBASE
 
@@ -49,3 +54,12 @@ extern "C" int _dl_find_object(void* address,
 }
 
 #endif
+
+extern "C" std::uint32_t arc4random() noexcept {
+  std::uint32_t value = 0;
+  // Up to 256 bytes come whole or not at all; before the kernel has gathered enough, a signal may interrupt the wait.
+  while (getrandom(&value, sizeof value, 0) != sizeof value) {
+    if (errno != EINTR) std::abort();
+  }
+  return value;
+}

@@ -1,0 +1,91 @@
+#!/bin/sh
+# The life of the packages on one machine that is leader and node at once, under systemd: see systemd_test.py.
+# /shared has old/ and new/ with the packages in two versions, the tarball of the first, and what `assay version` must say.
+set -u
+
+step() { echo "== $1"; }
+fail() {
+  echo "FAILED: $1"
+  systemctl --no-pager status assay-leader assay-agent
+  journalctl --no-pager --output cat --lines 40 --unit assay-leader --unit assay-agent
+  exit 1
+}
+as_leader() { runuser -u assay -- env HOME=/var/lib/assay assay "$@" --data /var/lib/assay; }
+node_is_online() {
+  tries=0
+  until as_leader nodes --state online 2>&1 | grep -qw "$(hostname)"; do
+    tries=$((tries + 1))
+    [ $tries -lt 60 ] || { as_leader nodes; return 1; }
+    sleep 0.5
+  done
+}
+pid_of() { systemctl show --property MainPID --value "$1"; }
+cd /root || exit 1
+export DEBIAN_FRONTEND=noninteractive
+
+step 'install'
+apt-get install --yes /shared/old/*.deb >installed 2>&1 || { cat installed; fail 'installing'; }
+[ "$(assay version)" = "$(cat /shared/version)" ] || fail 'this is another program, or it does not start here'
+systemctl --quiet is-active assay-leader || fail 'the leader does not run after its installation'
+grep -q 'assay-agent-join https://LEADER:8470' installed || fail 'installing the agent does not say how to join'
+[ "$(stat -c '%U %a' /var/lib/assay)" = 'assay 700' ] || fail "the leader's data is not its user's alone"
+systemctl --quiet is-active assay-agent && fail 'the agent runs without a leader'
+
+step 'an agent without a token says what is missing'
+systemctl start assay-agent 2>/dev/null && fail 'it starts'
+journalctl --output cat --unit assay-agent | grep -q 'no join token in /etc/assay/join.token' || fail 'its log does not say so'
+systemctl stop assay-agent
+
+step 'one command on the leader, one on the node'
+assay-leader-setup || fail 'assay-leader-setup'
+[ "$(stat -c '%U %a' join.token)" = 'root 600' ] || fail 'others can read the join token'
+echo 'ASSAY_AGENT_OPTIONS=--allow doctor,run' >/etc/assay/agent.env
+assay-agent-join https://127.0.0.1:8470 <join.token || fail 'assay-agent-join'
+node_is_online || fail 'the node is not online'
+[ "$(stat -c '%U %a' /etc/assay/join.token)" = 'root 600' ] || fail "others can read the node's token"
+
+step 'a run on the node'
+cat >/tmp/run.yaml <<SPEC
+kind: command
+command: touch kept-beside-me && test -w "\$HOME" && ! cat /etc/assay/join.token && echo loss=1.5
+time_limit: 30s
+SPEC
+timeout 60 runuser -u assay -- assay run /tmp/run.yaml --name before --node "$(hostname)" --data /var/lib/assay -v >ran 2>&1 || { cat ran; fail 'the run'; }
+
+step 'upgrade: data and node are kept, services are restarted'
+leader=$(pid_of assay-leader) agent=$(pid_of assay-agent)
+key=$(cksum /var/lib/private/assay-agent/key)
+apt-get install --yes /shared/new/*.deb >upgraded 2>&1 || { cat upgraded; fail 'upgrading'; }
+for unit in assay-leader assay-agent; do systemctl --quiet is-active $unit || fail "$unit does not run after the upgrade"; done
+[ "$(pid_of assay-leader)" != "$leader" ] || fail 'the leader was not restarted'
+[ "$(pid_of assay-agent)" != "$agent" ] || fail 'the agent was not restarted'
+node_is_online || fail 'the node is gone after the upgrade'
+[ "$(cksum /var/lib/private/assay-agent/key)" = "$key" ] || fail 'the node has another key'
+as_leader runs | grep -qw before || fail 'the run is gone after the upgrade'
+[ -z "$(systemctl --failed --no-legend)" ] || { systemctl --failed; fail 'a unit has failed'; }
+
+step 'purge: says what it leaves'
+apt-get purge --yes assay-leader assay-agent assay >purged 2>&1 || { cat purged; fail 'purging'; }
+for left in /var/lib/assay /var/lib/private/assay-agent; do
+  grep -q "$left is left" purged || { cat purged; fail "it does not say that it leaves $left"; }
+done
+[ -e /var/lib/assay/leader/cluster.db ] || fail 'the data is gone'
+[ ! -e /etc/assay ] || { ls /etc/assay; fail 'settings are left'; }
+[ -z "$(find /proc/[0-9]*/exe -lname '*/bin/assay*' 2>/dev/null)" ] || fail 'something still runs'
+[ -z "$(find /etc/systemd /usr/lib/systemd -name 'assay-leader*' -o -name 'assay-agent*')" ] || fail 'something of the units is left'
+
+step 'the tarball takes the data over, and goes again'
+mkdir tarball
+tar -xzf /shared/assay.tar.gz -C tarball --strip-components 1
+tarball/install.sh --leader --agent || fail 'install.sh'
+hash -r
+rm join.token
+assay-leader-setup || fail 'assay-leader-setup of the tarball'
+assay-agent-join https://127.0.0.1:8470 <join.token || fail 'assay-agent-join of the tarball'
+node_is_online || fail 'the node of the tarball is not online'
+as_leader runs | grep -qw before || fail 'the run is gone'
+tarball/install.sh --uninstall >removed || fail 'install.sh --uninstall'
+grep -q 'Left: /var/lib/assay' removed || { cat removed; fail 'it does not say what it leaves'; }
+for gone in /usr/local/bin/assay /etc/systemd/system/assay-leader.service; do [ ! -e $gone ] || fail "$gone is left"; done
+
+step 'done'
