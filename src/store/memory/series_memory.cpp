@@ -175,4 +175,14 @@ SeriesStoreStats SeriesMemory::stats() const {
   return stats;
 }
 
+std::vector<std::string> SeriesMemory::problems() const {
+  const std::lock_guard lock(mutex_);
+  return damage_;
+}
+
+void SeriesMemory::find_damage(std::string what) {
+  const std::lock_guard lock(mutex_);
+  damage_.push_back(std::move(what));
+}
+
 }  // namespace assay

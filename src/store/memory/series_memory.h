@@ -34,12 +34,14 @@ class SeriesMemory final : public SeriesStore {
   Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const override;
   Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const override;
 
-  std::vector<std::string> problems() const override { return {}; }
+  std::vector<std::string> problems() const override;
   SeriesStoreStats stats() const override;
   SeriesLimits limits() const override { return limits_; }
 
   /// What whoever writes is told from now on, as of a disk that is full; absent: all is well again.
   void fail_writes(std::optional<Error> error);
+  /// Damage that it is to speak of.
+  void find_damage(std::string what);
 
  private:
   struct Series {
@@ -57,6 +59,7 @@ class SeriesMemory final : public SeriesStore {
   SeriesId next_id_ = 1;
   SeriesFloors floors_{};
   std::optional<Error> failure_;
+  std::vector<std::string> damage_;
 };
 
 }  // namespace assay

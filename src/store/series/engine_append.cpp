@@ -59,6 +59,7 @@ Result<AppendOutcome> SeriesEngine::append(std::span<const SeriesSample> samples
 Result<void> SeriesEngine::make_room() {
   if (log_->full()) {
     ASSAY_CHECK(log_->rotate());
+    remember_log_files(first_log_file_);
     const std::lock_guard hold(state_);
     ++log_files_;
   }
@@ -144,6 +145,9 @@ Result<void> SeriesEngine::merge_late(std::uint64_t change, std::span<const Seri
   const auto give_up = [&](const LatePoints& series, const Error& error) {
     note({fmt::format("series {}: late points cannot be stored: {}", series.id, error.message)});
     change_failed_ = true;
+    const std::lock_guard hold(state_);
+    losses_.add(series.id, {series.points.front().time_ns, series.points.back().time_ns + 1},
+                "late points could not be stored: " + error.message);
   };
   std::span<const LatePoints> rest = late;
   do {

@@ -110,11 +110,13 @@ void SeriesEngine::drop(std::span<const SeriesId> ids) {
     replace_points(heads_[id], {});
     heads_[id] = {};
     catalogue_.remove(id);
+    losses_.forget(id);
     due_.erase(id);
   }
   const auto is_gone = [&](SeriesId id) { return gone.contains(id); };
   std::erase_if(unlogged_, is_gone);
   std::erase_if(unsaved_, is_gone);
+  std::erase_if(unsavable_, is_gone);
 }
 
 }  // namespace assay

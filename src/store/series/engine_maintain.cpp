@@ -36,6 +36,7 @@ Result<UpkeepOutcome> SeriesEngine::maintain(WallTime now) {
   const auto attempt = [&](Result<void> done) {
     if (failed.ok()) failed = std::move(done);
   };
+  if (!log_files_remembered_) remember_log_files(first_log_file_);
   const auto due = due_.size();
   attempt(write_due(kWrites));
   outcome.series_written = due - due_.size();
@@ -198,8 +199,14 @@ Result<bool> SeriesEngine::delete_log_files(UpkeepOutcome& outcome) {
   ASSAY_TRY(const auto files, log_files(folder_));
   if (files.empty() || files.front().number >= needed) return true;
   // Names of series that are only in the log must not go with it, nor chunks that the disk does not have yet.
-  if (!unsaved_.empty()) ASSAY_CHECK(write_group({}, false));
+  ASSAY_CHECK(save_names());
+  for (const auto id : unsavable_) {
+    const auto info = catalogue_.info(id);
+    log_->add_series(id, info.key, info.unit);
+  }
+  ASSAY_CHECK(log_->commit());
   ASSAY_CHECK(log_->sync());
+  remember_log_files(needed);
   ASSAY_CHECK(checkpoint());
   if (written_since_checkpoint_) return false;
   for (const auto& file : files) {
@@ -250,6 +257,7 @@ Result<void> SeriesEngine::backup_to(const fs::path& folder) {
       const std::lock_guard writing(writer_);
       last = log_->file_number();
       ASSAY_CHECK(log_->rotate());
+      remember_log_files(first_log_file_);
       const std::lock_guard hold(state_);
       ++log_files_;
     }
