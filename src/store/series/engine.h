@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fair_mutex.h"
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "base/result.h"
@@ -31,9 +32,10 @@ namespace assay {
 
 /// The embedded store; embedded_series_store.h has its contract.
 ///
-/// Two locks, always taken in this order: `writer_` is held by whatever changes anything, `state_` only for the moments
-/// in which memory that readers look at changes. A commit to the database and the removal of its points from the head
-/// happen under one hold of `state_`, and a reader takes its snapshot of both under another: it sees each point once.
+/// Two locks, always taken in this order: `writer_` is held by whatever changes anything, for one slice of its work at
+/// a time, `state_` only for the moments in which memory that readers look at changes. A commit to the database and the
+/// removal of its points from the head happen under one hold of `state_`, and a reader takes its snapshot of both under
+/// another: it sees each point once.
 class SeriesEngine final : public SeriesStore {
  public:
   static Result<std::unique_ptr<SeriesEngine>> open(const fs::path& folder, const SeriesStoreOptions& options);
@@ -43,7 +45,8 @@ class SeriesEngine final : public SeriesStore {
 
   using SeriesStore::append;
   using SeriesStore::erase;
-  Result<SeriesId> intern(const SeriesKey& key, std::string_view unit) override;
+  using SeriesStore::intern;
+  std::vector<Result<SeriesId>> intern(std::span<const SeriesInfo> series) override;
   Result<AppendOutcome> append(std::span<const SeriesSample> samples) override;
   Result<void> sync() override;
   Result<UpkeepOutcome> maintain(WallTime now) override;
@@ -57,6 +60,7 @@ class SeriesEngine final : public SeriesStore {
   Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const override;
   std::vector<std::string> problems() const override;
   SeriesStoreStats stats() const override;
+  SeriesHolding holding(std::string_view owner) const override;
   SeriesLimits limits() const override { return options_; }
 
  private:
@@ -128,9 +132,12 @@ class SeriesEngine final : public SeriesStore {
   void remember_log_files(std::uint32_t first);
 
   // engine_append.cpp: all with `writer_` held
+  Result<SeriesId> intern_one(const SeriesKey& key, std::string_view unit);
   Result<void> make_room();
-  Result<AppendOutcome> sort_out(std::span<const SeriesSample> samples);
-  Result<void> log_samples();
+  Result<void> sort_out(std::span<const SeriesSample> samples, AppendOutcome& outcome);
+  Result<void> take_fresh(std::span<const SeriesSample> samples, AppendOutcome& outcome);
+  Result<void> take_late(std::span<const SeriesSample> samples, AppendOutcome& outcome);
+  void log_names();
   void put_into_heads(std::span<const SeriesSample> samples);
   void put_into_head(const SeriesSample& sample);
   Result<void> merge_late(std::uint64_t change, std::span<const SeriesSample> samples);
@@ -150,6 +157,7 @@ class SeriesEngine final : public SeriesStore {
   void replace_points(Head& head, PackedPoints points);
 
   // engine_change.cpp: all with `writer_` held
+  Result<void> erase_some(std::span<const SeriesId> ids, TimeRange range);
   Result<void> apply_erase(std::uint64_t change, TimeRange range, std::span<const SeriesId> ids);
   Result<void> erase_group(std::span<const SeriesId> ids, TimeRange range, std::optional<std::uint64_t> change);
   void erase_from_heads(std::span<const SeriesId> ids, TimeRange range);
@@ -180,11 +188,11 @@ class SeriesEngine final : public SeriesStore {
   std::optional<FileLock> lock_;
   mutable ReaderPool readers_;
 
-  std::mutex writer_;
+  FairMutex writer_;
   mutable std::mutex state_;
 
   // Changed with both locks held, read with either.
-  SeriesCatalogue catalogue_;
+  SeriesCatalogue catalogue_{options_.owner_label};
   std::vector<Head> heads_;  ///< by id
   Floors floors_{};          ///< before these, the tiers are being deleted
   std::size_t head_points_ = 0;

@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 // The bounds of one slice of upkeep: a fraction of a second each.
-constexpr std::size_t kWrites = 2048;
+constexpr std::size_t kWrites = 256;
 constexpr SeriesId kExpiries = 512;
 constexpr std::size_t kCarried = 8192;
 constexpr std::int64_t kFreedPages = 256;
@@ -29,23 +29,31 @@ constexpr std::size_t kWorthAChunk = kChunkPoints / 4;
 }  // namespace
 
 Result<UpkeepOutcome> SeriesEngine::maintain(WallTime now) {
-  const std::lock_guard writing(writer_);
   UpkeepOutcome outcome;
-  // One job does not wait for another that fails: on a full disk the later ones are those that make room.
+  // One job does not wait for another that fails: on a full disk the later ones are those that make room. Between two
+  // of them whoever waits is served.
   Result<void> failed;
-  const auto attempt = [&](Result<void> done) {
+  const auto attempt = [&](const auto& job) {
+    const std::lock_guard writing(writer_);
+    Result<void> done = job();
     if (failed.ok()) failed = std::move(done);
   };
-  if (!log_files_remembered_) remember_log_files(first_log_file_);
-  const auto due = due_.size();
-  attempt(write_due(kWrites));
-  outcome.series_written = due - due_.size();
-  outcome.more = !due_.empty();
-  attempt(sync_if_due());
-  attempt(expire(now, outcome).within("deleting old telemetry"));
-  attempt(trim_log(now, outcome).within("trimming the telemetry log"));
-  if (written_since_checkpoint_ && clock_.now() - checkpointed_ >= kCheckpointEvery) attempt(checkpoint());
-  attempt(free_pages(outcome));
+  attempt([&] {
+    if (!log_files_remembered_) remember_log_files(first_log_file_);
+    const auto due = due_.size();
+    auto written = write_due(kWrites);
+    outcome.series_written = due - due_.size();
+    outcome.more = !due_.empty();
+    return written;
+  });
+  attempt([&] { return sync_if_due(); });
+  attempt([&] { return expire(now, outcome).within("deleting old telemetry"); });
+  attempt([&] { return trim_log(now, outcome).within("trimming the telemetry log"); });
+  attempt([&] {
+    const bool due = written_since_checkpoint_ && clock_.now() - checkpointed_ >= kCheckpointEvery;
+    return due ? checkpoint() : Result<void>();
+  });
+  attempt([&] { return free_pages(outcome); });
   if (!failed.ok()) return std::move(failed).error();
   return outcome;
 }

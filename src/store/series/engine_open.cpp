@@ -67,7 +67,7 @@ Result<void> SeriesEngine::open_file() {
   if (loaded.ok() || loaded.error().kind != ErrorKind::bad_file) return loaded;
   file_.reset();
   opening_.reset();
-  catalogue_ = {};
+  catalogue_ = SeriesCatalogue(options_.owner_label);
   heads_.clear();
   newest_sample_ = 0;
   const auto aside = fmt::format("{}{}", kAside, new_id());
@@ -172,6 +172,11 @@ void SeriesEngine::note(std::vector<std::string> problems) const {
 std::vector<std::string> SeriesEngine::problems() const {
   const std::lock_guard hold(state_);
   return {problems_.begin(), problems_.end()};
+}
+
+SeriesHolding SeriesEngine::holding(std::string_view owner) const {
+  const std::lock_guard hold(state_);
+  return catalogue_.holding(owner);
 }
 
 SeriesStoreStats SeriesEngine::stats() const {

@@ -139,12 +139,15 @@ Result<void> SeriesEngine::save_names() {
 }
 
 Result<void> SeriesEngine::flush() {
-  const std::lock_guard writing(writer_);
-  std::vector<SeriesId> ids;
-  for (SeriesId id = 0; id < catalogue_.end(); ++id) {
-    if (catalogue_.contains(id) && !heads_[id].points.empty()) ids.push_back(id);
+  for (SeriesId next = 0;;) {
+    const std::lock_guard writing(writer_);
+    std::vector<SeriesId> ids;
+    for (; next < catalogue_.end() && ids.size() < kWriteGroup; ++next) {
+      if (catalogue_.contains(next) && !heads_[next].points.empty()) ids.push_back(next);
+    }
+    if (ids.empty()) return {};
+    ASSAY_CHECK(write_out(ids, true));
   }
-  return write_out(ids, true);
 }
 
 }  // namespace assay
