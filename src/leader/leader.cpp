@@ -52,6 +52,7 @@ Result<void> Leader::open_all() {
   ASSAY_CHECK(run_desk_->load().within("reading which runs were asked for"));
   commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);
   started_ = clock_.now();
+  log_damage();
   return {};
 }
 
@@ -299,6 +300,12 @@ void Leader::note_changes(Node& node, std::vector<std::string> changes) {
   note_cluster_events(std::move(events));
 }
 
+void Leader::log_damage() {
+  for (const auto& problem : series_.problems()) {
+    if (logged_damage_.insert(problem).second) log_error("Telemetry is damaged: {}", problem);
+  }
+}
+
 void Leader::keep_store(const std::stop_token& stop) {
   while (sleep_for(stop, kUpkeepPeriod)) {
     // Not for ever in one go: what is left is done after the next second.
@@ -311,6 +318,7 @@ void Leader::keep_store(const std::stop_token& stop) {
       note_problem("storing telemetry", {});
       if (!upkeep->more) break;
     }
+    log_damage();
     crowded_ = series_.stats().fullness > kCrowdedShare;
   }
 }

@@ -120,6 +120,9 @@ class Leader {
   /// Those that could not be written before; the mutex must be held.
   void write_waiting_events();
 
+  /// What the store of series has found damaged, each once.
+  void log_damage();
+
   void keep_store(const std::stop_token& stop);
   void keep_watch(const std::stop_token& stop);
   void keep_telling(const std::stop_token& stop);
@@ -147,6 +150,7 @@ class Leader {
   std::atomic<bool> crowded_ = false;  ///< memory for what is not in chunks yet runs out
   std::mutex unwritten_mutex_;
   std::vector<ClusterEvent> unwritten_;
+  std::set<std::string> logged_damage_;  ///< of whoever opens the leader, then of the thread that keeps the store
   mutable std::mutex problems_mutex_;
   std::map<std::string, std::string> problems_;  ///< what was tried: what went wrong
   std::vector<SupervisedThread> threads_;

@@ -460,5 +460,13 @@ TEST_F(LeaderIntake, TextThatIsNoTextIsMadeReadable) {
   EXPECT_THAT(status_of("gpu01").record.devices, SizeIs(1));
 }
 
+TEST_F(LeaderIntake, DamageThatIsFoundAtTheStartIsLogged) {
+  series_.find_damage("head-00000007.log is missing");
+  testing::internal::CaptureStderr();
+  open();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("head-00000007.log is missing"));
+  EXPECT_THAT(json::serialize(leader_->status().at("problems")), testing::HasSubstr("head-00000007.log is missing"));
+}
+
 }  // namespace
 }  // namespace assay

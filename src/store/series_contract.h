@@ -128,6 +128,41 @@ TEST_P(SeriesContract, TheNumberOfSeriesIsBounded) {
   EXPECT_TRUE(store_->intern({"a", {}}, "W").ok());
 }
 
+TEST_P(SeriesContract, OneOwnerDoesNotTakeThePlaceOfAll) {
+  limits_.max_per_owner.series = 2;
+  open();
+  intern("a", {{"node", "greedy"}});
+  intern("b", {{"node", "greedy"}});
+  const auto third = store_->intern({"c", {{"node", "greedy"}}}, "W");
+  ASSERT_FALSE(third.ok());
+  EXPECT_EQ(third.error().kind, ErrorKind::usage);
+  EXPECT_THAT(third.error().message, testing::HasSubstr("node 'greedy' has 2 series, which is the limit"));
+  intern("a", {{"node", "greedy"}});
+  intern("c", {{"node", "honest"}});
+  // What is deleted makes room.
+  EXPECT_EQ(store_->erase({"a", {{.label = "node", .value = "greedy"}}}).value_or(0), 1U);
+  intern("c", {{"node", "greedy"}});
+  EXPECT_EQ(store_->holding("greedy").series, 2U);
+  EXPECT_EQ(store_->holding("honest").series, 1U);
+  EXPECT_EQ(store_->holding("nobody"), SeriesHolding{});
+}
+
+TEST_P(SeriesContract, WhatAnOwnerHasOfNamesAndLabelsIsBounded) {
+  limits_.max_per_owner.key_bytes = 3000;
+  open();
+  // Name and unit are a byte each, labels 1005 and 6.
+  const std::string text(1000, 'x');
+  for (int i = 0; i < 2; ++i) intern("a", {{"label", text}, {"node", std::to_string(i)}});
+  intern("b", {{"label", text}, {"node", "0"}});
+  EXPECT_EQ(store_->holding("0").key_bytes, 2U * (1 + 1 + 5 + 1000 + 4 + 1));
+  const auto third = store_->intern({"c", {{"label", text}, {"node", "0"}}}, "W");
+  ASSERT_FALSE(third.ok());
+  EXPECT_THAT(third.error().message, testing::HasSubstr("bytes of names and labels, which is the limit"));
+  EXPECT_EQ(store_->erase({"", {{.label = "node", .value = "0"}}}).value_or(0), 2U);
+  EXPECT_EQ(store_->holding("0"), SeriesHolding{});
+  intern("c", {{"label", text}, {"node", "0"}});
+}
+
 TEST_P(SeriesContract, AnUnknownIdRefusesTheWholeBatch) {
   const auto id = intern("a");
   const std::vector<SeriesSample> samples = {{id, kStart, 1}, {id + 7, kStart, 1}};

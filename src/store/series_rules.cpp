@@ -83,6 +83,32 @@ Error too_many_series(std::size_t series) {
           .hint = "Delete series that are no longer needed, or raise the limit."};
 }
 
+Result<void> check_holding(const SeriesLimits& limits, std::string_view owner, const SeriesHolding& held,
+                           std::size_t more_key_bytes) {
+  const auto& most = limits.max_per_owner;
+  const auto refuse = [&](std::string what) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("{} '{}' has {}, which is the limit for one", limits.owner_label, owner, what),
+                 .hint = "Delete series that are no longer needed, or raise the limit."};
+  };
+  if (held.series >= most.series) return refuse(fmt::format("{} series", held.series));
+  if (held.key_bytes + more_key_bytes > most.key_bytes) {
+    return refuse(fmt::format("series with {} bytes of names and labels", held.key_bytes));
+  }
+  return {};
+}
+
+std::size_t key_bytes(const SeriesKey& key, std::string_view unit) {
+  auto bytes = key.name.size() + unit.size();
+  for (const auto& [label, value] : key.labels) bytes += label.size() + value.size();
+  return bytes;
+}
+
+std::string_view owner_of(const SeriesKey& key, const std::string& owner_label) {
+  const auto label = key.labels.find(owner_label);
+  return label == key.labels.end() ? std::string_view() : std::string_view(label->second);
+}
+
 Error no_such_series(SeriesId series) {
   return {.kind = ErrorKind::not_found,
           .message = fmt::format("there is no series {} (any more)", series),

@@ -27,6 +27,13 @@ Result<SeriesPlan> plan_of(const SeriesQuery& query, const SeriesFloors& floors)
 Result<void> check_series_key(const SeriesKey& key, std::string_view unit);
 Error wrong_unit(const SeriesKey& key, std::string_view known, std::string_view unit);
 Error too_many_series(std::size_t series);
+/// Whether an owner that has `held` may have one more series; `usage` if not.
+Result<void> check_holding(const SeriesLimits& limits, std::string_view owner, const SeriesHolding& held,
+                           std::size_t more_key_bytes);
+/// What a key counts for in a holding.
+std::size_t key_bytes(const SeriesKey& key, std::string_view unit);
+/// The value of the owner's label.
+std::string_view owner_of(const SeriesKey& key, const std::string& owner_label);
 Error no_such_series(SeriesId series);
 /// "the answer would have more than 10000 series".
 Error answer_too_large(std::string_view what, std::size_t limit);

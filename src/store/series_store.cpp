@@ -2,6 +2,11 @@
 
 namespace assay {
 
+Result<SeriesId> SeriesStore::intern(const SeriesKey& key, std::string_view unit) {
+  const SeriesInfo series[] = {{.key = key, .unit = std::string(unit)}};
+  return std::move(intern(series).front());
+}
+
 Result<AppendOutcome> SeriesStore::append(std::span<const SeriesBatch> batch) {
   std::vector<SeriesSample> samples;
   for (const auto& series : batch) {

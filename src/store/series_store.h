@@ -16,7 +16,8 @@ namespace assay {
 /// **What is kept**: for each series one value per time stamp; of several, the last one appended. Points may come in
 /// any order; late ones cost more. Beside the points there are minutes and hours, which are kept for longer.
 ///
-/// **Threads**: any thread may call anything. Writers wait for each other, readers for nobody.
+/// **Threads**: any thread may call anything. Writers wait for each other, readers for nobody. Long work is done in
+/// slices, between which those who wait are served in their order: nobody waits for all that somebody else has brought.
 ///
 /// **Failure**: a full disk is an error of the call that met it; nothing is damaged and the call may be repeated.
 /// Damaged bytes are skipped, named in `problems()` and in the answer that met them. What a crash costs, an
@@ -27,10 +28,12 @@ class SeriesStore {
 
   // --- writing ---
 
-  /// The id of a series, new or known. `usage` if it is known with another unit, its name or labels are too long, or
-  /// there are as many series as may be.
-  virtual Result<SeriesId> intern(const SeriesKey& key, std::string_view unit) = 0;
-  /// `not_found` if an id is unknown or was forgotten: then nothing of the batch is stored.
+  /// The ids of series, new or known; those that are given are not looked at. `usage` for each that is known with
+  /// another unit, whose name or labels are too long, or beyond as many series as may be.
+  virtual std::vector<Result<SeriesId>> intern(std::span<const SeriesInfo> series) = 0;
+  Result<SeriesId> intern(const SeriesKey& key, std::string_view unit);
+  /// `not_found` if an id is unknown or was forgotten: then nothing of the batch is stored, unless it was forgotten
+  /// while the batch was. After any other failure, the same batch may be appended again.
   virtual Result<AppendOutcome> append(std::span<const SeriesSample> samples) = 0;
   /// The same by names, for those who keep no ids.
   Result<AppendOutcome> append(std::span<const SeriesBatch> batch);
@@ -68,6 +71,8 @@ class SeriesStore {
   /// Damage that was found since it was opened, in words, each once; at most a hundred.
   virtual std::vector<std::string> problems() const = 0;
   virtual SeriesStoreStats stats() const = 0;
+  /// What belongs to one owner.
+  virtual SeriesHolding holding(std::string_view owner) const = 0;
   virtual SeriesLimits limits() const = 0;
 };
 

@@ -109,12 +109,14 @@ struct LatestValue {
   TimedValue newest;
 };
 
-/// What became of a batch: the sum is its size. Refused samples are no failure, the rest is stored; but whoever tells a
-/// sender that it may forget them loses them.
+/// What became of a batch: accepted and refused are its size. Refused samples are no failure, the rest is stored; but
+/// whoever tells a sender that it may forget them loses them.
 struct AppendOutcome {
   std::size_t accepted = 0;
   std::size_t too_old = 0;        ///< older than what raw retention has begun to delete, or before 1970
   std::size_t too_far_ahead = 0;  ///< more than `max_ahead` after now: the sender's clock is wrong, or this machine's
+  /// Minutes of series that were made again for late samples: what those cost, beyond being many.
+  std::size_t rewritten = 0;
 };
 
 /// What one slice of upkeep did. `more`: another call would find work at once.
@@ -125,6 +127,14 @@ struct UpkeepOutcome {
   std::size_t log_files_deleted = 0;
   std::size_t pages_freed = 0;
   bool more = false;
+};
+
+/// What one owner has in a store: `SeriesLimits::owner_label`.
+struct SeriesHolding {
+  std::size_t series = 0;
+  std::size_t key_bytes = 0;  ///< of their names, units and labels
+
+  friend bool operator==(const SeriesHolding&, const SeriesHolding&) = default;
 };
 
 struct SeriesStoreStats {
@@ -143,6 +153,10 @@ struct SeriesLimits {
   /// A sample later than this from now is refused: one wrong clock would make every later point a late one.
   Nanos max_ahead = std::chrono::hours(1);
   std::size_t max_series = 1'000'000;
+  /// Whose a series is, is the value of this label; those without it belong to one owner without a name. Each may have
+  /// so much of what is stored, for as long as it is: one that makes up ever new labels does not take the place of all.
+  std::string owner_label = "node";
+  SeriesHolding max_per_owner = {.series = 32'768, .key_bytes = std::size_t{8} << 20};
   std::size_t max_answer_series = 10'000;
   std::size_t max_answer_points = 5'000'000;
 };

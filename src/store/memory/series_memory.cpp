@@ -15,8 +15,15 @@ bool is_selected(const SeriesInfo& series, const SeriesSelector& selector) {
 
 }  // namespace
 
-Result<SeriesId> SeriesMemory::intern(const SeriesKey& key, std::string_view unit) {
+std::vector<Result<SeriesId>> SeriesMemory::intern(std::span<const SeriesInfo> series) {
   const std::lock_guard lock(mutex_);
+  std::vector<Result<SeriesId>> ids;
+  ids.reserve(series.size());
+  for (const auto& one : series) ids.push_back(intern_one(one.key, one.unit));
+  return ids;
+}
+
+Result<SeriesId> SeriesMemory::intern_one(const SeriesKey& key, std::string_view unit) {
   if (const auto known = ids_.find(key); known != ids_.end()) {
     const std::string& other = series_.at(known->second).info.unit;
     if (other == unit) return known->second;
@@ -24,6 +31,10 @@ Result<SeriesId> SeriesMemory::intern(const SeriesKey& key, std::string_view uni
   }
   ASSAY_CHECK(check_series_key(key, unit));
   if (series_.size() >= limits_.max_series) return too_many_series(series_.size());
+  auto& held = holdings_[std::string(owner_of(key, limits_.owner_label))];
+  ASSAY_CHECK(check_holding(limits_, owner_of(key, limits_.owner_label), held, key_bytes(key, unit)));
+  ++held.series;
+  held.key_bytes += key_bytes(key, unit);
   const SeriesId id = next_id_++;
   ids_[key] = id;
   series_[id].info = {.id = id, .key = key, .unit = std::string(unit)};
@@ -70,7 +81,7 @@ Result<UpkeepOutcome> SeriesMemory::maintain(WallTime now) {
     points.erase(points.begin(), points.lower_bound(floors_[2]));
     const bool is_over = had_points && points.empty();
     outcome.series_forgotten += is_over ? 1 : 0;
-    if (is_over) ids_.erase(entry->second.info.key);
+    if (is_over) forget_key(entry->second.info);
     entry = is_over ? series_.erase(entry) : std::next(entry);
   }
   return outcome;
@@ -88,7 +99,7 @@ Result<std::size_t> SeriesMemory::erase(const SeriesSelector& selector, TimeRang
       points.erase(points.lower_bound(range.from_ns), points.lower_bound(range.to_ns));
     }
     touched += selected ? 1 : 0;
-    if (selected && whole) ids_.erase(entry->second.info.key);
+    if (selected && whole) forget_key(entry->second.info);
     entry = selected && whole ? series_.erase(entry) : std::next(entry);
   }
   return touched;
@@ -173,6 +184,29 @@ SeriesStoreStats SeriesMemory::stats() const {
   SeriesStoreStats stats{.series = series_.size()};
   for (const auto& [id, series] : series_) stats.head_points += series.points.size();
   return stats;
+}
+
+void SeriesMemory::forget_key(const SeriesInfo& series) {
+  ids_.erase(series.key);
+  auto& held = holdings_[std::string(owner_of(series.key, limits_.owner_label))];
+  --held.series;
+  held.key_bytes -= key_bytes(series.key, series.unit);
+}
+
+SeriesHolding SeriesMemory::holding(std::string_view owner) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = holdings_.find(owner);
+  return found == holdings_.end() ? SeriesHolding{} : found->second;
+}
+
+std::vector<std::string> SeriesMemory::problems() const {
+  const std::lock_guard lock(mutex_);
+  return damage_;
+}
+
+void SeriesMemory::find_damage(std::string what) {
+  const std::lock_guard lock(mutex_);
+  damage_.push_back(std::move(what));
 }
 
 }  // namespace assay

@@ -20,7 +20,8 @@ class SeriesMemory final : public SeriesStore {
 
   using SeriesStore::append;
   using SeriesStore::erase;
-  Result<SeriesId> intern(const SeriesKey& key, std::string_view unit) override;
+  using SeriesStore::intern;
+  std::vector<Result<SeriesId>> intern(std::span<const SeriesInfo> series) override;
   Result<AppendOutcome> append(std::span<const SeriesSample> samples) override;
   Result<void> sync() override { return {}; }
   Result<UpkeepOutcome> maintain(WallTime now) override;
@@ -34,18 +35,24 @@ class SeriesMemory final : public SeriesStore {
   Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const override;
   Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const override;
 
-  std::vector<std::string> problems() const override { return {}; }
+  std::vector<std::string> problems() const override;
   SeriesStoreStats stats() const override;
+  SeriesHolding holding(std::string_view owner) const override;
   SeriesLimits limits() const override { return limits_; }
 
   /// What whoever writes is told from now on, as of a disk that is full; absent: all is well again.
   void fail_writes(std::optional<Error> error);
+  /// Damage that it is to speak of.
+  void find_damage(std::string what);
 
  private:
   struct Series {
     SeriesInfo info;
     std::map<std::int64_t, double> points;
   };
+  /// With the mutex.
+  Result<SeriesId> intern_one(const SeriesKey& key, std::string_view unit);
+  void forget_key(const SeriesInfo& series);
   /// In order of id; with the mutex.
   Result<std::vector<const Series*>> select(const SeriesSelector& selector) const;
 
@@ -54,9 +61,11 @@ class SeriesMemory final : public SeriesStore {
   mutable std::mutex mutex_;
   std::map<SeriesId, Series> series_;
   std::map<SeriesKey, SeriesId> ids_;
+  std::map<std::string, SeriesHolding, std::less<>> holdings_;
   SeriesId next_id_ = 1;
   SeriesFloors floors_{};
   std::optional<Error> failure_;
+  std::vector<std::string> damage_;
 };
 
 }  // namespace assay

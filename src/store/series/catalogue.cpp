@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "store/series_rules.h"
 
 namespace assay {
 namespace {
@@ -23,12 +24,29 @@ std::uint64_t hash_of(const SeriesKey& key) {
 
 }  // namespace
 
-SeriesCatalogue::Symbol SeriesCatalogue::symbol(std::string_view text) {
-  if (const auto known = find_symbol(text)) return *known;
-  const auto id = static_cast<Symbol>(symbols_.size());
-  symbols_.emplace_back(text);
-  symbol_ids_.emplace(symbols_.back(), id);
+SeriesCatalogue::Symbol SeriesCatalogue::use(std::string_view text) {
+  if (const auto known = find_symbol(text)) {
+    ++symbols_[*known].uses;
+    return *known;
+  }
+  Symbol id = static_cast<Symbol>(symbols_.size());
+  if (free_symbols_.empty()) {
+    symbols_.emplace_back();
+  } else {
+    id = free_symbols_.back();
+    free_symbols_.pop_back();
+  }
+  symbols_[id] = {std::string(text), 1};
+  symbol_ids_.emplace(symbols_[id].text, id);
   return id;
+}
+
+void SeriesCatalogue::release(Symbol symbol) {
+  Text& text = symbols_[symbol];
+  if (--text.uses > 0) return;
+  symbol_ids_.erase(text.text);
+  text = {};
+  free_symbols_.push_back(symbol);
 }
 
 std::optional<SeriesCatalogue::Symbol> SeriesCatalogue::find_symbol(std::string_view text) const {
@@ -37,10 +55,10 @@ std::optional<SeriesCatalogue::Symbol> SeriesCatalogue::find_symbol(std::string_
 }
 
 bool SeriesCatalogue::has_key(const Entry& entry, const SeriesKey& key) const {
-  if (symbols_[entry.name] != key.name || entry.labels != key.labels.size()) return false;
-  auto at = entry.labels_at;
+  if (text(entry.name) != key.name || entry.labels != key.labels.size()) return false;
+  const Symbol* at = entry.label_symbols.get();
   for (const auto& [label, value] : key.labels) {
-    if (symbols_[label_symbols_[at]] != label || symbols_[label_symbols_[at + 1]] != value) return false;
+    if (text(at[0]) != label || text(at[1]) != value) return false;
     at += 2;
   }
   return true;
@@ -58,15 +76,21 @@ void SeriesCatalogue::add(SeriesId id, const SeriesKey& key, std::string_view un
   if (id >= entries_.size()) entries_.resize(std::size_t{id} + 1);
   Entry& entry = entries_[id];
   ASSAY_ASSERT(!entry.alive);
-  entry = {.labels_at = static_cast<std::uint32_t>(label_symbols_.size()),
-           .name = symbol(key.name),
-           .unit = symbol(unit),
+  entry = {.label_symbols = std::make_unique<Symbol[]>(2 * key.labels.size()),
+           .name = use(key.name),
+           .unit = use(unit),
            .labels = static_cast<std::uint16_t>(key.labels.size()),
            .alive = true};
+  Symbol* next = entry.label_symbols.get();
   for (const auto& [label, value] : key.labels) {
-    label_symbols_.push_back(symbol(label));
-    label_symbols_.push_back(symbol(value));
+    *next++ = use(label);
+    *next++ = use(value);
   }
+  const auto owner = owner_of(key, owner_label_);
+  auto holding = holdings_.find(owner);
+  if (holding == holdings_.end()) holding = holdings_.emplace(owner, SeriesHolding{}).first;
+  ++holding->second.series;
+  holding->second.key_bytes += key_bytes(key, unit);
   by_key_.emplace(hash_of(key), id);
   by_name_[entry.name].push_back(id);
   ++alive_;
@@ -74,35 +98,47 @@ void SeriesCatalogue::add(SeriesId id, const SeriesKey& key, std::string_view un
 
 void SeriesCatalogue::remove(SeriesId id) {
   ASSAY_ASSERT(contains(id));
-  const auto [begin, end] = by_key_.equal_range(hash_of(info(id).key));
+  const auto gone = info(id);
+  const auto [begin, end] = by_key_.equal_range(hash_of(gone.key));
   for (auto candidate = begin; candidate != end; ++candidate) {
     if (candidate->second == id) {
       by_key_.erase(candidate);
       break;
     }
   }
-  std::erase(by_name_[entries_[id].name], id);
-  entries_[id].alive = false;
+  const auto holding = holdings_.find(owner_of(gone.key, owner_label_));
+  holding->second.key_bytes -= key_bytes(gone.key, gone.unit);
+  if (--holding->second.series == 0) holdings_.erase(holding);
+  Entry& entry = entries_[id];
+  const auto named = by_name_.find(entry.name);
+  std::erase(named->second, id);
+  if (named->second.empty()) by_name_.erase(named);
+  for (std::size_t i = 0; i < std::size_t{2} * entry.labels; ++i) release(entry.label_symbols[i]);
+  release(entry.unit);
+  release(entry.name);
+  entry = {};
   --alive_;
+}
+
+SeriesHolding SeriesCatalogue::holding(std::string_view owner) const {
+  const auto found = holdings_.find(owner);
+  return found == holdings_.end() ? SeriesHolding{} : found->second;
 }
 
 SeriesInfo SeriesCatalogue::info(SeriesId id) const {
   ASSAY_ASSERT(contains(id));
   const Entry& entry = entries_[id];
-  SeriesInfo info{.id = id, .key = {.name = symbols_[entry.name]}, .unit = symbols_[entry.unit]};
-  for (std::size_t i = 0; i < entry.labels; ++i) {
-    const auto at = entry.labels_at + 2 * i;
-    info.key.labels.emplace(symbols_[label_symbols_[at]], symbols_[label_symbols_[at + 1]]);
-  }
+  SeriesInfo info{.id = id, .key = {.name = std::string(text(entry.name))}, .unit = std::string(text(entry.unit))};
+  const Symbol* at = entry.label_symbols.get();
+  for (std::size_t i = 0; i < entry.labels; ++i, at += 2) info.key.labels.emplace(text(at[0]), text(at[1]));
   return info;
 }
 
 bool SeriesCatalogue::fulfils(const Entry& entry, const Condition& condition) const {
   std::optional<std::string_view> value;
   for (std::size_t i = 0; condition.label && i < entry.labels; ++i) {
-    const auto at = entry.labels_at + 2 * i;
-    if (label_symbols_[at] != *condition.label) continue;
-    value = symbols_[label_symbols_[at + 1]];
+    if (entry.label_symbols[2 * i] != *condition.label) continue;
+    value = text(entry.label_symbols[2 * i + 1]);
     break;
   }
   return condition.match->fits(value);

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,9 +17,12 @@
 
 namespace assay {
 
-/// Which series there are. Names and labels are kept once each: some sixty bytes a series. Not thread-safe.
+/// Which series there are. Names and labels are kept once each, for as long as a series has them: some eighty bytes a
+/// series. Not thread-safe.
 class SeriesCatalogue {
  public:
+  explicit SeriesCatalogue(std::string owner_label = "") : owner_label_(std::move(owner_label)) {}
+
   std::optional<SeriesId> find(const SeriesKey& key) const;
   /// Neither the id nor the key is there yet; ids may leave gaps.
   void add(SeriesId id, const SeriesKey& key, std::string_view unit);
@@ -25,17 +30,22 @@ class SeriesCatalogue {
 
   bool contains(SeriesId id) const { return id < entries_.size() && entries_[id].alive; }
   SeriesInfo info(SeriesId id) const;  ///< of one that is there
-  std::string_view unit(SeriesId id) const { return symbols_[entries_[id].unit]; }
+  std::string_view unit(SeriesId id) const { return text(entries_[id].unit); }
   /// In order of id.
   std::vector<SeriesId> select(const SeriesSelector& selector) const;
   std::size_t size() const { return alive_; }
+  SeriesHolding holding(std::string_view owner) const;
   /// One above every id that was ever added.
   SeriesId end() const { return static_cast<SeriesId>(entries_.size()); }
 
  private:
   using Symbol = std::uint32_t;
+  struct Text {
+    std::string text;
+    std::uint32_t uses = 0;
+  };
   struct Entry {
-    std::uint32_t labels_at = 0;  ///< in label_symbols_: name, value, name, value, …
+    std::unique_ptr<Symbol[]> label_symbols;  ///< name, value, name, value, …
     Symbol name = 0;
     Symbol unit = 0;
     std::uint16_t labels = 0;
@@ -47,17 +57,22 @@ class SeriesCatalogue {
     std::optional<Symbol> label;
   };
 
-  Symbol symbol(std::string_view text);
+  /// Counts one more use of it.
+  Symbol use(std::string_view text);
+  void release(Symbol symbol);
+  std::string_view text(Symbol symbol) const { return symbols_[symbol].text; }
   std::optional<Symbol> find_symbol(std::string_view text) const;
   bool has_key(const Entry& entry, const SeriesKey& key) const;
   bool fulfils(const Entry& entry, const Condition& condition) const;
 
-  std::deque<std::string> symbols_;  ///< a deque: the views in the map stay valid
+  std::string owner_label_;
+  std::deque<Text> symbols_;  ///< a deque: the views in the map stay valid
+  std::vector<Symbol> free_symbols_;
   std::unordered_map<std::string_view, Symbol> symbol_ids_;
-  std::vector<Symbol> label_symbols_;
   std::vector<Entry> entries_;
   std::unordered_multimap<std::uint64_t, SeriesId> by_key_;
   std::unordered_map<Symbol, std::vector<SeriesId>> by_name_;
+  std::map<std::string, SeriesHolding, std::less<>> holdings_;
   std::size_t alive_ = 0;
 };
 

@@ -13,15 +13,18 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fair_mutex.h"
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "store/series/catalogue.h"
 #include "store/series/embedded_series_store.h"
 #include "store/series/head_log.h"
+#include "store/series/known_losses.h"
 #include "store/series/packed_points.h"
 #include "store/series/reader_pool.h"
 #include "store/series/series_file.h"
+#include "store/series/stored_progress.h"
 #include "store/series_rules.h"
 #include "store/series_store.h"
 
@@ -29,9 +32,10 @@ namespace assay {
 
 /// The embedded store; embedded_series_store.h has its contract.
 ///
-/// Two locks, always taken in this order: `writer_` is held by whatever changes anything, `state_` only for the moments
-/// in which memory that readers look at changes. A commit to the database and the removal of its points from the head
-/// happen under one hold of `state_`, and a reader takes its snapshot of both under another: it sees each point once.
+/// Two locks, always taken in this order: `writer_` is held by whatever changes anything, for one slice of its work at
+/// a time, `state_` only for the moments in which memory that readers look at changes. A commit to the database and the
+/// removal of its points from the head happen under one hold of `state_`, and a reader takes its snapshot of both under
+/// another: it sees each point once.
 class SeriesEngine final : public SeriesStore {
  public:
   static Result<std::unique_ptr<SeriesEngine>> open(const fs::path& folder, const SeriesStoreOptions& options);
@@ -41,7 +45,8 @@ class SeriesEngine final : public SeriesStore {
 
   using SeriesStore::append;
   using SeriesStore::erase;
-  Result<SeriesId> intern(const SeriesKey& key, std::string_view unit) override;
+  using SeriesStore::intern;
+  std::vector<Result<SeriesId>> intern(std::span<const SeriesInfo> series) override;
   Result<AppendOutcome> append(std::span<const SeriesSample> samples) override;
   Result<void> sync() override;
   Result<UpkeepOutcome> maintain(WallTime now) override;
@@ -55,6 +60,7 @@ class SeriesEngine final : public SeriesStore {
   Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const override;
   std::vector<std::string> problems() const override;
   SeriesStoreStats stats() const override;
+  SeriesHolding holding(std::string_view owner) const override;
   SeriesLimits limits() const override { return options_; }
 
  private:
@@ -87,6 +93,22 @@ class SeriesEngine final : public SeriesStore {
     ReaderPool::Lease file;
     std::vector<Seen> series;
   };
+  /// Points of a log that may be in chunks already, for all that a damaged database can say.
+  struct LeftOut {
+    std::size_t points = 0;
+    TimeRange range{0, 0};
+  };
+  /// What is needed while the store is opened.
+  struct Opening {
+    explicit Opening(StoredProgress progress) : stored(std::move(progress)) {}
+    StoredProgress stored;
+    std::map<SeriesId, LeftOut> unplaced;  ///< series of which it is not known how far they are in chunks
+  };
+  /// The log files there should be; 0: nobody knows.
+  struct LogNumbers {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+  };
   using Floors = SeriesFloors;
   /// What the database calls them.
   static constexpr std::array kFloorNames = {"raw_floor", "minute_floor", "hour_floor"};
@@ -97,14 +119,25 @@ class SeriesEngine final : public SeriesStore {
   Result<void> open_file();
   Result<void> load();
   Result<void> load_series(std::vector<std::string>& problems);
-  Result<void> replay();
+  Result<void> load_progress(SeriesId id);
+  void note_set_aside();
   void add_series(SeriesId id, const SeriesKey& key, std::string_view unit);
   void note(std::vector<std::string> problems) const;
 
+  // engine_replay.cpp
+  Result<void> replay();
+  void place(SeriesId id, const LeftOut& left_out);
+  void note_lost_names();
+  void note_missing_log(const std::vector<LogFile>& files, LogNumbers known);
+  void remember_log_files(std::uint32_t first);
+
   // engine_append.cpp: all with `writer_` held
+  Result<SeriesId> intern_one(const SeriesKey& key, std::string_view unit);
   Result<void> make_room();
-  Result<AppendOutcome> sort_out(std::span<const SeriesSample> samples);
-  Result<void> log_samples();
+  Result<void> sort_out(std::span<const SeriesSample> samples, AppendOutcome& outcome);
+  Result<void> take_fresh(std::span<const SeriesSample> samples, AppendOutcome& outcome);
+  Result<void> take_late(std::span<const SeriesSample> samples, AppendOutcome& outcome);
+  void log_names();
   void put_into_heads(std::span<const SeriesSample> samples);
   void put_into_head(const SeriesSample& sample);
   Result<void> merge_late(std::uint64_t change, std::span<const SeriesSample> samples);
@@ -119,11 +152,12 @@ class SeriesEngine final : public SeriesStore {
   Result<void> write_group(std::span<const SeriesId> ids, bool whole);
   Result<Written> write_series(SeriesId id, bool whole, std::vector<std::string>& problems);
   void give_up_on(SeriesId id, const Error& error);
-  Result<void> save_series();
+  Result<void> save_names();
   void settle(std::vector<Written> written);
   void replace_points(Head& head, PackedPoints points);
 
   // engine_change.cpp: all with `writer_` held
+  Result<void> erase_some(std::span<const SeriesId> ids, TimeRange range);
   Result<void> apply_erase(std::uint64_t change, TimeRange range, std::span<const SeriesId> ids);
   Result<void> erase_group(std::span<const SeriesId> ids, TimeRange range, std::optional<std::uint64_t> change);
   void erase_from_heads(std::span<const SeriesId> ids, TimeRange range);
@@ -154,11 +188,11 @@ class SeriesEngine final : public SeriesStore {
   std::optional<FileLock> lock_;
   mutable ReaderPool readers_;
 
-  std::mutex writer_;
+  FairMutex writer_;
   mutable std::mutex state_;
 
   // Changed with both locks held, read with either.
-  SeriesCatalogue catalogue_;
+  SeriesCatalogue catalogue_{options_.owner_label};
   std::vector<Head> heads_;  ///< by id
   Floors floors_{};          ///< before these, the tiers are being deleted
   std::size_t head_points_ = 0;
@@ -167,22 +201,27 @@ class SeriesEngine final : public SeriesStore {
 
   // With `state_`.
   mutable std::set<std::string> problems_;
+  KnownLosses losses_;
 
   // With `writer_`.
   std::unique_ptr<SeriesFile> file_;
   std::optional<HeadLogWriter> log_;
   SeriesId next_id_ = 1;
   std::uint64_t next_change_ = 1;
-  std::set<SeriesId> due_;          ///< have enough points for a chunk
-  std::vector<SeriesId> unlogged_;  ///< not yet in the log
-  std::vector<SeriesId> unsaved_;   ///< not yet in the database
+  std::set<SeriesId> due_;           ///< have enough points for a chunk
+  std::vector<SeriesId> unlogged_;   ///< not yet in the log
+  std::vector<SeriesId> unsaved_;    ///< not yet in the database
+  std::vector<SeriesId> unsavable_;  ///< their page of the database is damaged: their names stay in the log
   std::vector<SeriesSample> fresh_;
   std::vector<SeriesSample> late_;
   SteadyTime synced_{};
   SteadyTime checkpointed_{};
   bool written_since_checkpoint_ = false;  ///< since the last that moved everything
   bool change_failed_ = false;             ///< one is in the log that will not be carried out
+  std::optional<Opening> opening_;         ///< at the start only
   std::uint32_t replaying_ = 0;            ///< the log file that is being read, at the start only
+  std::uint32_t first_log_file_ = 0;
+  bool log_files_remembered_ = false;  ///< the database knows which there are
   std::uint32_t trimmed_at_file_ = 0;
   WallTime trimmed_{};
   std::int64_t newest_sample_ = 0;    ///< the latest time that any sample had

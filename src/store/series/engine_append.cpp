@@ -10,18 +10,54 @@ namespace {
 
 /// Series that wait for a chunk before `append` itself writes some; upkeep normally gets there first.
 constexpr std::size_t kMostDue = 2048;
+constexpr std::size_t kDueAtOnce = 256;
 /// A head is written out at this size even if it is short of points: noise that does not pack.
 constexpr std::size_t kMostPackedBytes = 4096;
-/// Samples that enter the head under one hold of the lock.
+/// What is done under one hold of the locks, so that whoever waits gets its turn within a tenth of a second: samples
+/// that enter heads, minutes made again for late ones (with their chunk and hour, half a millisecond each), new names.
 constexpr std::size_t kSlice = 8192;
-/// Late samples of one change: fits a frame of the log.
-constexpr std::size_t kLateAtOnce = 32768;
+constexpr std::size_t kMinutesRewritten = 128;
+constexpr std::size_t kNamesAtOnce = 1024;
 constexpr std::size_t kSeriesAtOnce = 256;
+
+bool by_series_and_time(const SeriesSample& a, const SeriesSample& b) {
+  return a.series != b.series ? a.series < b.series : a.time_ns < b.time_ns;
+}
+
+/// The first of some late samples, in order of series and time: as many as one slice of work has room for.
+struct LateSlice {
+  std::size_t samples = 0;
+  std::size_t minutes = 0;
+};
+LateSlice late_slice(std::span<const SeriesSample> late) {
+  LateSlice slice;
+  for (; slice.samples < std::min(late.size(), kSlice); ++slice.samples) {
+    const auto& next = late[slice.samples];
+    const auto* before = slice.samples == 0 ? nullptr : &late[slice.samples - 1];
+    const bool same_minute = before && before->series == next.series &&
+                             floor_to(before->time_ns, kMinuteNs) == floor_to(next.time_ns, kMinuteNs);
+    if (same_minute) continue;
+    if (slice.minutes == kMinutesRewritten) break;
+    ++slice.minutes;
+  }
+  return slice;
+}
 
 }  // namespace
 
-Result<SeriesId> SeriesEngine::intern(const SeriesKey& key, std::string_view unit) {
-  const std::lock_guard writing(writer_);
+std::vector<Result<SeriesId>> SeriesEngine::intern(std::span<const SeriesInfo> series) {
+  std::vector<Result<SeriesId>> ids;
+  ids.reserve(series.size());
+  while (!series.empty()) {
+    const auto slice = series.first(std::min(series.size(), kNamesAtOnce));
+    const std::lock_guard writing(writer_);
+    for (const auto& one : slice) ids.push_back(intern_one(one.key, one.unit));
+    series = series.subspan(slice.size());
+  }
+  return ids;
+}
+
+Result<SeriesId> SeriesEngine::intern_one(const SeriesKey& key, std::string_view unit) {
   if (const auto known = catalogue_.find(key)) {
     if (catalogue_.unit(*known) == unit) return *known;
     return wrong_unit(key, catalogue_.unit(*known), unit);
@@ -30,6 +66,8 @@ Result<SeriesId> SeriesEngine::intern(const SeriesKey& key, std::string_view uni
   if (catalogue_.size() >= options_.max_series || next_id_ >= INT32_MAX) {
     return too_many_series(catalogue_.size());
   }
+  const auto owner = owner_of(key, options_.owner_label);
+  ASSAY_CHECK(check_holding(options_, owner, catalogue_.holding(owner), key_bytes(key, unit)));
   const SeriesId id = next_id_++;
   const std::lock_guard hold(state_);
   add_series(id, key, unit);
@@ -39,39 +77,78 @@ Result<SeriesId> SeriesEngine::intern(const SeriesKey& key, std::string_view uni
 }
 
 Result<AppendOutcome> SeriesEngine::append(std::span<const SeriesSample> samples) {
-  const std::lock_guard writing(writer_);
-  ASSAY_CHECK(make_room());
-  ASSAY_TRY(const auto outcome, sort_out(samples));
-  const auto first_change = next_change_;
-  ASSAY_CHECK(log_samples());
-  put_into_heads(fresh_);
-  auto change = first_change;
-  for (std::span<const SeriesSample> rest = late_; !rest.empty(); ++change) {
-    const auto piece = rest.first(std::min(rest.size(), kLateAtOnce));
-    ASSAY_CHECK(merge_late(change, piece).within("storing late telemetry"));
-    rest = rest.subspan(piece.size());
+  {
+    const std::lock_guard hold(state_);
+    for (const auto& sample : samples) {
+      if (!catalogue_.contains(sample.series)) return no_such_series(sample.series);
+    }
   }
-  ASSAY_CHECK(sync_if_due());
+  AppendOutcome outcome;
+  std::vector<SeriesSample> late;
+  do {
+    const auto slice = samples.first(std::min(samples.size(), kSlice));
+    const std::lock_guard writing(writer_);
+    ASSAY_CHECK(make_room());
+    ASSAY_CHECK(take_fresh(slice, outcome));
+    late.insert(late.end(), late_.begin(), late_.end());
+    samples = samples.subspan(slice.size());
+    if (samples.empty() && late.empty()) ASSAY_CHECK(sync_if_due());
+  } while (!samples.empty());
+  // In order, so that a chunk is met in one slice or two; of equal times the last one stays the last.
+  std::stable_sort(late.begin(), late.end(), by_series_and_time);
+  for (std::span<const SeriesSample> rest = late; !rest.empty();) {
+    const auto slice = late_slice(rest);
+    const std::lock_guard writing(writer_);
+    ASSAY_CHECK(take_late(rest.first(slice.samples), outcome).within("storing late telemetry"));
+    outcome.rewritten += slice.minutes;
+    rest = rest.subspan(slice.samples);
+    if (rest.empty()) ASSAY_CHECK(sync_if_due());
+  }
   return outcome;
+}
+
+/// What belongs into heads; the rest waits in `late_`.
+Result<void> SeriesEngine::take_fresh(std::span<const SeriesSample> samples, AppendOutcome& outcome) {
+  ASSAY_CHECK(sort_out(samples, outcome));
+  log_names();
+  log_->add_samples(fresh_);
+  ASSAY_CHECK(log_->commit());
+  unlogged_.clear();
+  put_into_heads(fresh_);
+  outcome.accepted += fresh_.size();
+  return {};
+}
+
+/// What was late when its batch came, and is so still, unless its series was forgotten.
+Result<void> SeriesEngine::take_late(std::span<const SeriesSample> samples, AppendOutcome& outcome) {
+  ASSAY_CHECK(sort_out(samples, outcome));
+  const auto change = next_change_;
+  log_->add_samples(fresh_);
+  if (!late_.empty()) log_->add_late(next_change_++, late_);
+  ASSAY_CHECK(log_->commit());
+  put_into_heads(fresh_);
+  if (!late_.empty()) ASSAY_CHECK(merge_late(change, late_));
+  outcome.accepted += fresh_.size() + late_.size();
+  return {};
 }
 
 /// Keeps memory and log files bounded before anything new is taken in.
 Result<void> SeriesEngine::make_room() {
   if (log_->full()) {
     ASSAY_CHECK(log_->rotate());
+    remember_log_files(first_log_file_);
     const std::lock_guard hold(state_);
     ++log_files_;
   }
   if (due_.size() < kMostDue && head_bytes_ < options_.max_head_bytes) return {};
-  const auto written = write_due(kMostDue);
+  const auto written = write_due(head_bytes_ < options_.max_head_bytes ? kDueAtOnce : kMostDue);
   // As long as there is memory, what cannot be written to chunks now can be later.
   if (written.ok() || head_bytes_ < options_.max_head_bytes) return {};
   return Result<void>(written.error()).within("telemetry waits in memory and cannot be written");
 }
 
-/// Splits a batch into what goes into heads, what is late and what is refused.
-Result<AppendOutcome> SeriesEngine::sort_out(std::span<const SeriesSample> samples) {
-  AppendOutcome outcome;
+/// Splits samples into what goes into heads, what is late and what is refused.
+Result<void> SeriesEngine::sort_out(std::span<const SeriesSample> samples, AppendOutcome& outcome) {
   fresh_.clear();
   late_.clear();
   const auto oldest = floors_[0];
@@ -88,33 +165,19 @@ Result<AppendOutcome> SeriesEngine::sort_out(std::span<const SeriesSample> sampl
       fresh_.push_back(sample);
     }
   }
-  outcome.accepted = fresh_.size() + late_.size();
-  return outcome;
+  return {};
 }
 
-Result<void> SeriesEngine::log_samples() {
+void SeriesEngine::log_names() {
   for (const auto id : unlogged_) {
     const auto info = catalogue_.info(id);
     log_->add_series(id, info.key, info.unit);
   }
-  log_->add_samples(fresh_);
-  for (std::span<const SeriesSample> rest = late_; !rest.empty();) {
-    const auto piece = rest.first(std::min(rest.size(), kLateAtOnce));
-    log_->add_late(next_change_++, piece);
-    rest = rest.subspan(piece.size());
-  }
-  ASSAY_CHECK(log_->commit());
-  unlogged_.clear();
-  return {};
 }
 
 void SeriesEngine::put_into_heads(std::span<const SeriesSample> samples) {
-  while (!samples.empty()) {
-    const auto slice = samples.first(std::min(samples.size(), kSlice));
-    const std::lock_guard hold(state_);
-    for (const auto& sample : slice) put_into_head(sample);
-    samples = samples.subspan(slice.size());
-  }
+  const std::lock_guard hold(state_);
+  for (const auto& sample : samples) put_into_head(sample);
 }
 
 /// With `state_` held, or while nobody else knows the store.
@@ -144,6 +207,9 @@ Result<void> SeriesEngine::merge_late(std::uint64_t change, std::span<const Seri
   const auto give_up = [&](const LatePoints& series, const Error& error) {
     note({fmt::format("series {}: late points cannot be stored: {}", series.id, error.message)});
     change_failed_ = true;
+    const std::lock_guard hold(state_);
+    losses_.add(series.id, {series.points.front().time_ns, series.points.back().time_ns + 1},
+                "late points could not be stored: " + error.message);
   };
   std::span<const LatePoints> rest = late;
   do {
@@ -161,9 +227,7 @@ Result<void> SeriesEngine::merge_late(std::uint64_t change, std::span<const Seri
 
 std::vector<SeriesEngine::LatePoints> SeriesEngine::by_series(std::span<const SeriesSample> samples) {
   std::vector<SeriesSample> sorted(samples.begin(), samples.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const SeriesSample& a, const SeriesSample& b) {
-    return a.series != b.series ? a.series < b.series : a.time_ns < b.time_ns;
-  });
+  std::stable_sort(sorted.begin(), sorted.end(), by_series_and_time);
   std::vector<LatePoints> late;
   for (const auto& sample : sorted) {
     if (late.empty() || late.back().id != sample.series) late.push_back({sample.series, {}});

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "store/series/engine.h"
 
@@ -11,19 +12,32 @@ constexpr std::size_t kChangeGroup = 64;
 }  // namespace
 
 Result<std::size_t> SeriesEngine::erase(const SeriesSelector& selector, TimeRange range) {
-  const std::lock_guard writing(writer_);
-  const auto ids = catalogue_.select(selector);
   const TimeRange clipped{std::max<std::int64_t>(range.from_ns, 0), std::min(range.to_ns, kEndOfTime)};
-  if (ids.empty() || clipped.from_ns >= clipped.to_ns) return std::size_t{0};
-  if (clipped.from_ns == 0 && clipped.to_ns == kEndOfTime) {
-    ASSAY_CHECK(forget(ids));
-    return ids.size();
+  if (clipped.from_ns >= clipped.to_ns) return std::size_t{0};
+  const auto selected = [&] {
+    const std::lock_guard hold(state_);
+    return catalogue_.select(selector);
+  }();
+  std::size_t erased = 0;
+  for (std::span<const SeriesId> rest = selected; !rest.empty();) {
+    const auto slice = rest.first(std::min(rest.size(), kChangeGroup));
+    rest = rest.subspan(slice.size());
+    const std::lock_guard writing(writer_);
+    std::vector<SeriesId> ids;
+    std::copy_if(slice.begin(), slice.end(), std::back_inserter(ids),
+                 [&](SeriesId id) { return catalogue_.contains(id); });
+    if (!ids.empty()) ASSAY_CHECK(erase_some(ids, clipped));
+    erased += ids.size();
   }
+  return erased;
+}
+
+Result<void> SeriesEngine::erase_some(std::span<const SeriesId> ids, TimeRange range) {
+  if (range.from_ns == 0 && range.to_ns == kEndOfTime) return forget(ids);
   const auto change = next_change_++;
-  log_->add_erase(change, clipped, ids);
+  log_->add_erase(change, range, ids);
   ASSAY_CHECK(log_->commit());
-  ASSAY_CHECK(outcome_of_change(apply_erase(change, clipped, ids)).within("deleting telemetry"));
-  return ids.size();
+  return outcome_of_change(apply_erase(change, range, ids)).within("deleting telemetry");
 }
 
 Result<void> SeriesEngine::apply_erase(std::uint64_t change, TimeRange range, std::span<const SeriesId> ids) {
@@ -110,11 +124,13 @@ void SeriesEngine::drop(std::span<const SeriesId> ids) {
     replace_points(heads_[id], {});
     heads_[id] = {};
     catalogue_.remove(id);
+    losses_.forget(id);
     due_.erase(id);
   }
   const auto is_gone = [&](SeriesId id) { return gone.contains(id); };
   std::erase_if(unlogged_, is_gone);
   std::erase_if(unsaved_, is_gone);
+  std::erase_if(unsavable_, is_gone);
 }
 
 }  // namespace assay

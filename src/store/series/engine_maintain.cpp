@@ -10,7 +10,7 @@ namespace assay {
 namespace {
 
 // The bounds of one slice of upkeep: a fraction of a second each.
-constexpr std::size_t kWrites = 2048;
+constexpr std::size_t kWrites = 256;
 constexpr SeriesId kExpiries = 512;
 constexpr std::size_t kCarried = 8192;
 constexpr std::int64_t kFreedPages = 256;
@@ -29,22 +29,31 @@ constexpr std::size_t kWorthAChunk = kChunkPoints / 4;
 }  // namespace
 
 Result<UpkeepOutcome> SeriesEngine::maintain(WallTime now) {
-  const std::lock_guard writing(writer_);
   UpkeepOutcome outcome;
-  // One job does not wait for another that fails: on a full disk the later ones are those that make room.
+  // One job does not wait for another that fails: on a full disk the later ones are those that make room. Between two
+  // of them whoever waits is served.
   Result<void> failed;
-  const auto attempt = [&](Result<void> done) {
+  const auto attempt = [&](const auto& job) {
+    const std::lock_guard writing(writer_);
+    Result<void> done = job();
     if (failed.ok()) failed = std::move(done);
   };
-  const auto due = due_.size();
-  attempt(write_due(kWrites));
-  outcome.series_written = due - due_.size();
-  outcome.more = !due_.empty();
-  attempt(sync_if_due());
-  attempt(expire(now, outcome).within("deleting old telemetry"));
-  attempt(trim_log(now, outcome).within("trimming the telemetry log"));
-  if (written_since_checkpoint_ && clock_.now() - checkpointed_ >= kCheckpointEvery) attempt(checkpoint());
-  attempt(free_pages(outcome));
+  attempt([&] {
+    if (!log_files_remembered_) remember_log_files(first_log_file_);
+    const auto due = due_.size();
+    auto written = write_due(kWrites);
+    outcome.series_written = due - due_.size();
+    outcome.more = !due_.empty();
+    return written;
+  });
+  attempt([&] { return sync_if_due(); });
+  attempt([&] { return expire(now, outcome).within("deleting old telemetry"); });
+  attempt([&] { return trim_log(now, outcome).within("trimming the telemetry log"); });
+  attempt([&] {
+    const bool due = written_since_checkpoint_ && clock_.now() - checkpointed_ >= kCheckpointEvery;
+    return due ? checkpoint() : Result<void>();
+  });
+  attempt([&] { return free_pages(outcome); });
   if (!failed.ok()) return std::move(failed).error();
   return outcome;
 }
@@ -198,8 +207,14 @@ Result<bool> SeriesEngine::delete_log_files(UpkeepOutcome& outcome) {
   ASSAY_TRY(const auto files, log_files(folder_));
   if (files.empty() || files.front().number >= needed) return true;
   // Names of series that are only in the log must not go with it, nor chunks that the disk does not have yet.
-  if (!unsaved_.empty()) ASSAY_CHECK(write_group({}, false));
+  ASSAY_CHECK(save_names());
+  for (const auto id : unsavable_) {
+    const auto info = catalogue_.info(id);
+    log_->add_series(id, info.key, info.unit);
+  }
+  ASSAY_CHECK(log_->commit());
   ASSAY_CHECK(log_->sync());
+  remember_log_files(needed);
   ASSAY_CHECK(checkpoint());
   if (written_since_checkpoint_) return false;
   for (const auto& file : files) {
@@ -250,6 +265,7 @@ Result<void> SeriesEngine::backup_to(const fs::path& folder) {
       const std::lock_guard writing(writer_);
       last = log_->file_number();
       ASSAY_CHECK(log_->rotate());
+      remember_log_files(first_log_file_);
       const std::lock_guard hold(state_);
       ++log_files_;
     }

@@ -9,9 +9,8 @@ namespace assay {
 namespace {
 
 constexpr const char* kDatabase = "series.db";
+constexpr const char* kAside = "series.db.damaged-";
 constexpr std::size_t kMostProblems = 100;
-/// No log file is longer: a batch is written before the size is looked at.
-constexpr std::size_t kLongestLog = std::size_t{4} << 30;
 
 bool wal_is_safe(const fs::path& folder, bool wanted) {
   const auto kind = file_system_of(folder);
@@ -24,98 +23,6 @@ const Clock& machine_clock() {
 }
 
 }  // namespace
-
-/// Puts the log back into memory. The database has every point up to where its series is in chunks, and every change up
-/// to the last it knows; the rest comes from here. No chunk is written meanwhile: it would have points that a change
-/// further on takes away, and of that change the database may know already.
-class SeriesEngine::Replay final : public LogVisitor {
- public:
-  Replay(SeriesEngine& engine, std::uint64_t applied) : engine_(engine), applied_(applied) {}
-
-  Result<void> on_series(SeriesId id, const SeriesKey& key, std::string_view unit) override {
-    engine_.next_id_ = std::max(engine_.next_id_, id + 1);
-    unknown_.erase(id);
-    if (engine_.catalogue_.contains(id)) return {};
-    // The database may know its successor already: then a later frame says that this one was forgotten.
-    if (engine_.catalogue_.find(key)) return {};
-    if (!check_series_key(key, unit).ok()) {
-      return Error{.kind = ErrorKind::bad_file, .message = "a series that cannot be"};
-    }
-    engine_.add_series(id, key, unit);
-    engine_.unsaved_.push_back(id);
-    return {};
-  }
-
-  Result<void> on_samples(std::span<const SeriesSample> samples) override {
-    put_into_heads(samples);
-    return {};
-  }
-
-  Result<void> on_late(std::uint64_t number, std::span<const SeriesSample> samples) override {
-    // What is later than the chunks is in memory only, even if the database has seen the change.
-    const auto late = put_into_heads(samples);
-    return begin(number) ? engine_.merge_late(number, late) : Result<void>();
-  }
-
-  Result<void> on_erase(std::uint64_t number, TimeRange range, std::span<const SeriesId> ids) override {
-    std::vector<SeriesId> known;
-    for (const auto id : ids) {
-      if (engine_.catalogue_.contains(id)) known.push_back(id);
-    }
-    if (begin(number)) return engine_.apply_erase(number, range, known);
-    // The chunks were changed before; the points that the log brought back to memory were not.
-    engine_.erase_from_heads(known, range);
-    return {};
-  }
-
-  Result<void> on_forget(std::uint64_t number, std::span<const SeriesId> ids) override {
-    std::vector<SeriesId> known;
-    for (const auto id : ids) {
-      unknown_.erase(id);
-      if (engine_.catalogue_.contains(id)) known.push_back(id);
-    }
-    if (begin(number)) return engine_.apply_forget(number, known);
-    engine_.drop(known);
-    return {};
-  }
-
-  void on_damage(std::string what) override { engine_.note({std::move(what)}); }
-
-  void finish() {
-    if (unknown_.empty()) return;
-    engine_.note({fmt::format("points of {} series were lost with the names of the series", unknown_.size())});
-  }
-
- private:
-  /// Gives back those that belong among the chunks.
-  std::vector<SeriesSample> put_into_heads(std::span<const SeriesSample> samples) {
-    std::vector<SeriesSample> others;
-    for (const auto& sample : samples) {
-      if (!engine_.catalogue_.contains(sample.series)) {
-        unknown_.insert(sample.series);
-      } else if (sample.time_ns < engine_.floors_[0]) {
-        continue;
-      } else if (sample.time_ns <= engine_.heads_[sample.series].progress.stored_until) {
-        others.push_back(sample);
-      } else {
-        engine_.put_into_head(sample);
-      }
-    }
-    return others;
-  }
-
-  /// Whether the database has yet to see this change.
-  bool begin(std::uint64_t number) {
-    engine_.next_change_ = std::max(engine_.next_change_, number + 1);
-    if (number <= applied_) return false;
-    applied_ = number;
-    return true;
-  }
-
-  SeriesEngine& engine_;
-  std::uint64_t applied_;
-  std::set<SeriesId> unknown_;
-};
 
 SeriesEngine::SeriesEngine(fs::path folder, const SeriesStoreOptions& options)
     : folder_(std::move(folder)),
@@ -140,6 +47,7 @@ Result<std::unique_ptr<SeriesEngine>> SeriesEngine::open(const fs::path& folder,
     std::unique_ptr<SeriesEngine> engine(new SeriesEngine(folder, options));
     ASSAY_TRY(auto lock, FileLock::claim(folder / "owner.lock"));
     engine->lock_.emplace(std::move(lock));
+    engine->note_set_aside();
     ASSAY_CHECK(engine->open_file());
     ASSAY_CHECK(engine->replay());
     return engine;
@@ -158,17 +66,35 @@ Result<void> SeriesEngine::open_file() {
   auto loaded = try_it();
   if (loaded.ok() || loaded.error().kind != ErrorKind::bad_file) return loaded;
   file_.reset();
-  catalogue_ = {};
+  opening_.reset();
+  catalogue_ = SeriesCatalogue(options_.owner_label);
   heads_.clear();
   newest_sample_ = 0;
-  const auto aside = fmt::format("{}.damaged-{}", kDatabase, new_id());
+  const auto aside = fmt::format("{}{}", kAside, new_id());
   for (const std::string_view suffix : {"", "-wal", "-shm"}) {
     std::error_code missing;
     fs::rename(path.string() + std::string(suffix), (folder_ / aside).string() + std::string(suffix), missing);
   }
-  note({fmt::format("{} cannot be read ({}) and was kept as {}; a new one was begun", kDatabase, loaded.error().message,
-                    aside)});
+  auto what = fmt::format("{} cannot be read ({}) and was kept as {}; a new one was begun", kDatabase,
+                          loaded.error().message, aside);
+  note({what});
+  losses_.add_for_all({.to_ns = clock_.wall().time_since_epoch().count()}, std::move(what));
   return try_it();
+}
+
+/// Databases that were lost earlier are missing from answers for as long as nobody has taken care of them.
+void SeriesEngine::note_set_aside() {
+  std::error_code code;
+  for (const auto& entry : fs::directory_iterator(folder_, code)) {
+    const auto name = entry.path().filename().string();
+    if (!name.starts_with(kAside) || name.ends_with("-wal") || name.ends_with("-shm")) continue;
+    const auto written = fs::file_time_type::clock::to_sys(entry.last_write_time(code));
+    auto what = fmt::format(
+        "what is in {} is missing from answers: it could not be read; remove it once it is not needed", name);
+    note({what});
+    losses_.add_for_all({.to_ns = std::chrono::duration_cast<Nanos>(written.time_since_epoch()).count()},
+                        std::move(what));
+  }
 }
 
 Result<void> SeriesEngine::load() {
@@ -178,24 +104,24 @@ Result<void> SeriesEngine::load() {
   }
   floors_ = next_floors(clock_.wall());
   ASSAY_CHECK(load_series(problems));
-  std::set<SeriesId> without_progress;
+  ASSAY_TRY(auto stored, StoredProgress::read(*file_));
+  opening_.emplace(std::move(stored));
   for (SeriesId id = 0; id < catalogue_.end(); ++id) {
-    if (catalogue_.contains(id)) without_progress.insert(id);
-  }
-  ASSAY_CHECK(file_->each_progress([&](SeriesId id, const SeriesProgress& progress) {
-    if (!catalogue_.contains(id)) return;
-    heads_[id].progress = progress;
-    newest_sample_ = std::max(newest_sample_, progress.newest.time_ns);
-    without_progress.erase(id);
-  }));
-  for (const auto id : without_progress) {
-    auto newest = file_->raw().last(id, problems);
-    if (!newest.ok() && newest.error().kind != ErrorKind::bad_file) return std::move(newest).error();
-    if (!newest.ok() || !*newest) continue;
-    heads_[id].progress = {(*newest)->time_ns, **newest};
-    newest_sample_ = std::max(newest_sample_, (*newest)->time_ns);
+    if (catalogue_.contains(id)) ASSAY_CHECK(load_progress(id));
   }
   note(std::move(problems));
+  return {};
+}
+
+/// How far a series is in chunks. Where that is not known, nothing may be put on top of them.
+Result<void> SeriesEngine::load_progress(SeriesId id) {
+  ASSAY_TRY(const auto progress, opening_->stored.of(*file_, id));
+  if (!progress) {
+    opening_->unplaced.try_emplace(id);
+    return {};
+  }
+  heads_[id].progress = *progress;
+  newest_sample_ = std::max(newest_sample_, progress->newest.time_ns);
   return {};
 }
 
@@ -224,35 +150,6 @@ Result<void> SeriesEngine::load_series(std::vector<std::string>& problems) {
   return {};
 }
 
-Result<void> SeriesEngine::replay() {
-  ASSAY_TRY(const auto applied, file_->setting("changes"));
-  next_change_ = static_cast<std::uint64_t>(applied) + 1;
-  ASSAY_TRY(const auto files, log_files(folder_));
-  Replay visitor(*this, static_cast<std::uint64_t>(applied));
-  std::uint32_t number = 0;
-  for (const auto& file : files) {
-    number = file.number;
-    ASSAY_TRY(const auto bytes, read_file(file.path, kLongestLog));
-    // The file that is open for writing does not exist yet: what is put into heads comes from this one.
-    replaying_ = number;
-    const bool newest = &file == &files.back();
-    ASSAY_TRY(const auto end, read_log(bytes, file, newest, visitor).within(file.path.filename().string()));
-    if (end == bytes.size()) continue;
-    // What was cut off by a crash would look like damage once other files follow.
-    std::error_code code;
-    fs::resize_file(file.path, end, code);
-    if (code) return system_error(code.value(), fmt::format("cannot shorten '{}'", file.path.string()));
-  }
-  replaying_ = 0;
-  visitor.finish();
-  ASSAY_TRY(auto log, HeadLogWriter::create(folder_, number + 1, options_.log_file_bytes));
-  log_.emplace(std::move(log));
-  log_files_ = files.size() + 1;
-  synced_ = checkpointed_ = clock_.now();
-  trusted_sample_ = newest_sample_;
-  return {};
-}
-
 void SeriesEngine::add_series(SeriesId id, const SeriesKey& key, std::string_view unit) {
   // The first chunk is shorter by a different number of points for each group of ids: later, groups fall due one after
   // the other instead of all at once, and those of one group are neighbours in the tables.
@@ -275,6 +172,11 @@ void SeriesEngine::note(std::vector<std::string> problems) const {
 std::vector<std::string> SeriesEngine::problems() const {
   const std::lock_guard hold(state_);
   return {problems_.begin(), problems_.end()};
+}
+
+SeriesHolding SeriesEngine::holding(std::string_view owner) const {
+  const std::lock_guard hold(state_);
+  return catalogue_.holding(owner);
 }
 
 SeriesStoreStats SeriesEngine::stats() const {

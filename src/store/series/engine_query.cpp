@@ -95,9 +95,10 @@ Result<SeriesAnswer> SeriesEngine::query(const SeriesQuery& query) const {
   const auto ids = catalogue_.select(query.selector);
   if (ids.size() > options_.max_answer_series) return answer_too_large("series", options_.max_answer_series);
   ASSAY_TRY(auto seen, snapshot(std::move(file), ids));
+  SeriesAnswer answer{
+      .range = plan.range, .width_ns = plan.width_ns, .tier = plan.tier, .problems = losses_.of(ids, plan.range)};
   hold.unlock();
 
-  SeriesAnswer answer{.range = plan.range, .width_ns = plan.width_ns, .tier = plan.tier};
   std::size_t count = 0;
   for (auto& series : seen.series) {
     if (plan.range.from_ns >= plan.range.to_ns) break;
@@ -118,9 +119,9 @@ Result<SeriesPoints> SeriesEngine::points(SeriesId series, TimeRange range, std:
   }
   ASSAY_TRY(auto seen, snapshot(std::move(file), {series}));
   const TimeRange reading{std::max({range.from_ns, floors_[0], std::int64_t{0}}), std::min(range.to_ns, kEndOfTime)};
+  SeriesPoints answer{.problems = losses_.of({&series, 1}, reading)};
   hold.unlock();
 
-  SeriesPoints answer;
   if (reading.from_ns >= reading.to_ns) return answer;
   limit = std::min(limit, options_.max_answer_points);
   ASSAY_TRY(answer.points, seen.file->raw().read(series, reading, answer.problems, limit + 1));

@@ -53,8 +53,8 @@ Result<void> SeriesEngine::write_out(std::span<const SeriesId> ids, bool whole) 
 Result<void> SeriesEngine::write_group(std::span<const SeriesId> ids, bool whole) {
   std::vector<std::string> problems;
   std::vector<Written> written;
+  ASSAY_CHECK(save_names());
   ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
-  ASSAY_CHECK(save_series());
   if (change_failed_) ASSAY_CHECK(file_->put_setting("changes", static_cast<std::int64_t>(next_change_ - 1)));
   for (const auto id : ids) {
     if (!catalogue_.contains(id) || heads_[id].points.empty()) {
@@ -69,7 +69,6 @@ Result<void> SeriesEngine::write_group(std::span<const SeriesId> ids, bool whole
     ASSAY_CHECK(transaction.commit());
     settle(std::move(written));
   }
-  unsaved_.clear();
   change_failed_ = false;
   written_since_checkpoint_ = true;
   note(std::move(problems));
@@ -115,25 +114,40 @@ void SeriesEngine::give_up_on(SeriesId id, const Error& error) {
   due_.erase(id);
   head.target = static_cast<std::uint32_t>(head.points.size() + kChunkPoints);
   if (head.points.size() >= kMostStuckPoints) {
+    losses_.add(id, {head.points.first_time(), head.points.last_time() + 1},
+                "it could not be written: " + error.message);
     replace_points(head, {});
     head.target = kChunkPoints;
   }
 }
 
-/// Inside a transaction: the series that the database does not know yet.
-Result<void> SeriesEngine::save_series() {
+/// Those that the database does not know yet. A damaged page must not stop every other series with its own.
+Result<void> SeriesEngine::save_names() {
   if (unsaved_.empty()) return {};
-  for (const auto id : unsaved_) ASSAY_CHECK(file_->put_series(catalogue_.info(id)));
-  return file_->put_setting("next_series", next_id_);
+  const auto save = [&](std::span<const SeriesId> ids) -> Result<void> {
+    ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+    for (const auto id : ids) ASSAY_CHECK(file_->put_series(catalogue_.info(id)));
+    ASSAY_CHECK(file_->put_setting("next_series", next_id_));
+    return transaction.commit();
+  };
+  ASSAY_CHECK(around_damage<SeriesId>(unsaved_, save, [&](SeriesId id, const Error& error) {
+    note({fmt::format("series {}: its name cannot be written: {}", id, error.message)});
+    unsavable_.push_back(id);
+  }));
+  unsaved_.clear();
+  return {};
 }
 
 Result<void> SeriesEngine::flush() {
-  const std::lock_guard writing(writer_);
-  std::vector<SeriesId> ids;
-  for (SeriesId id = 0; id < catalogue_.end(); ++id) {
-    if (catalogue_.contains(id) && !heads_[id].points.empty()) ids.push_back(id);
+  for (SeriesId next = 0;;) {
+    const std::lock_guard writing(writer_);
+    std::vector<SeriesId> ids;
+    for (; next < catalogue_.end() && ids.size() < kWriteGroup; ++next) {
+      if (catalogue_.contains(next) && !heads_[next].points.empty()) ids.push_back(next);
+    }
+    if (ids.empty()) return {};
+    ASSAY_CHECK(write_out(ids, true));
   }
-  return write_out(ids, true);
 }
 
 }  // namespace assay

@@ -29,7 +29,7 @@ constexpr std::array kMigrations = {
                              blob BLOB NOT NULL, PRIMARY KEY (tier, series, t0)) WITHOUT ROWID;)",
 };
 
-/// How many ids to jump over where the list of series cannot be read: about a page of them.
+/// How many ids to jump over at a time where the list of series cannot be read: about a page of them.
 constexpr std::int64_t kIdsPerPage = 64;
 /// Minutes that are read back from raw points at once: bounds the memory.
 constexpr std::size_t kMinutesAtOnce = 64;
@@ -137,7 +137,10 @@ Result<void> SeriesFile::renew_minutes(SeriesId series, std::span<const std::int
     std::size_t run = 1;
     while (run < starts.size() && run < kMinutesAtOnce && starts[run] == starts[run - 1] + kMinuteNs) ++run;
     const TimeRange range{starts.front(), starts[run - 1] + kMinuteNs};
+    const auto known = problems.size();
     ASSAY_TRY(const auto points, raw_->read(series, range, problems));
+    // Made from what is left, and said so to whoever reads it later.
+    if (problems.size() > known) ASSAY_CHECK(minutes_->rows().mark_incomplete(series, range));
     const auto buckets = buckets_of(points, kMinuteNs);
     if (buckets.size() < run) ASSAY_CHECK(minutes_->erase(series, range, problems));
     ASSAY_CHECK(minutes_->merge(series, buckets, problems));
@@ -151,7 +154,9 @@ Result<void> SeriesFile::renew_hours(SeriesId series, std::span<const std::int64
   std::vector<SeriesBucket> hours;
   for (const auto start : starts) {
     const TimeRange range{start, start + kHourNs};
+    const auto known = problems.size();
     ASSAY_TRY(const auto minutes, minutes_->read(series, range, problems));
+    if (problems.size() > known) ASSAY_CHECK(hours_->rows().mark_incomplete(series, range));
     BucketSum sum;
     for (const auto& minute : minutes) sum.add(minute);
     if (sum.empty()) {
@@ -225,11 +230,14 @@ Result<void> SeriesFile::walk(const std::string& sql, const std::function<void(c
                               const std::function<void(std::string)>& on_damage) {
   ASSAY_TRY(const auto end, setting("next_series"));
   ASSAY_TRY(auto rows, database_.prepare(sql));
-  std::int64_t after = -1;
-  for (;;) {
+  const auto read_after = [&](std::int64_t id) {
     rows.reset();
-    rows.bind(1, after);
-    auto more = rows.step();
+    rows.bind(1, id);
+    return rows.step();
+  };
+  std::int64_t after = -1;
+  auto more = read_after(after);
+  for (;;) {
     for (; more.ok() && *more; more = rows.step()) {
       after = rows.integer(0);
       visit(rows);
@@ -237,8 +245,20 @@ Result<void> SeriesFile::walk(const std::string& sql, const std::function<void(c
     if (more.ok()) return {};
     if (more.error().kind != ErrorKind::bad_file) return more.error();
     on_damage(fmt::format("the list of series cannot be read from number {} on: {}", after + 1, more.error().message));
-    after += kIdsPerPage;
-    if (after >= end) return {};
+    std::int64_t unreadable = after;
+    do {
+      after = unreadable + kIdsPerPage;
+      if (more = read_after(after); more.ok()) break;
+      unreadable = after;
+    } while (after < end);
+    // A jump may have gone too far: rows that can be read begin somewhere between.
+    while (after - unreadable > 1) {
+      const auto middle = unreadable + (after - unreadable) / 2;
+      (read_after(middle).ok() ? after : unreadable) = middle;
+    }
+    if (more = read_after(after); more.ok()) continue;
+    if (more.error().kind != ErrorKind::bad_file) return more.error();
+    return {};
   }
 }
 
@@ -256,14 +276,17 @@ Result<void> SeriesFile::each_series(const std::function<void(const SeriesInfo&)
       [&](std::string problem) { problems.push_back(std::move(problem)); });
 }
 
-Result<void> SeriesFile::each_progress(const std::function<void(SeriesId, const SeriesProgress&)>& visit) {
-  return walk(
+Result<bool> SeriesFile::each_progress(
+    const std::function<void(SeriesId, const std::optional<SeriesProgress>&)>& visit) {
+  bool all = true;
+  ASSAY_CHECK(walk(
       "SELECT series, stored_until, newest_time, newest_bits, checksum FROM progress WHERE series > ? ORDER BY series",
       [&](const Statement& row) {
         const auto id = static_cast<SeriesId>(row.integer(0));
-        if (const auto progress = progress_of(row, id)) visit(id, *progress);
+        visit(id, progress_of(row, id));
       },
-      [](const std::string&) {});
+      [&](const std::string&) { all = false; }));
+  return all;
 }
 
 Result<std::int64_t> SeriesFile::setting(const std::string& name) {

@@ -45,8 +45,9 @@ class SeriesFile {
   Result<void> put_progress(SeriesId series, const SeriesProgress& progress);
   /// Every series that can be read, in order of id.
   Result<void> each_series(const std::function<void(const SeriesInfo&)>& visit, std::vector<std::string>& problems);
-  /// Every progress that can be read. What is damaged is left out: it can be had from the chunks.
-  Result<void> each_progress(const std::function<void(SeriesId, const SeriesProgress&)>& visit);
+  /// Every progress there is; nothing instead of one that is damaged. False: there may be more on pages that cannot be
+  /// read.
+  Result<bool> each_progress(const std::function<void(SeriesId, const std::optional<SeriesProgress>&)>& visit);
 
   /// Named numbers; 0 where it was never set.
   Result<std::int64_t> setting(const std::string& name);
@@ -56,7 +57,8 @@ class SeriesFile {
   explicit SeriesFile(Database database) : database_(std::move(database)) {}
   Result<void> migrate();
   Result<void> prepare();
-  /// Calls `visit` with every row of a statement that takes the id to start after; jumps over what cannot be read.
+  /// Calls `visit` with every row of a statement that takes the id to start after; jumps over what cannot be read, and
+  /// no further.
   Result<void> walk(const std::string& sql, const std::function<void(const Statement&)>& visit,
                     const std::function<void(std::string)>& on_damage);
   /// Makes the minutes again that begin at the given times, and the hours they are in.

@@ -71,6 +71,62 @@ TEST_F(SeriesStoreTest, ReadersSeeEveryPointOnceWhileAWriterIsAtWork) {
   EXPECT_THAT(store_->problems(), testing::IsEmpty());
 }
 
+TEST_F(SeriesStoreTest, LateSamplesOfOneWriterDoNotHoldUpAnother) {
+  constexpr int kLateSeries = 200;
+  constexpr int kMinutes = 30;
+  std::vector<SeriesSample> before;
+  std::vector<SeriesSample> late;
+  for (int i = 0; i < kLateSeries; ++i) {
+    const auto id = intern("late", {{"gpu", std::to_string(i)}});
+    for (int minute = 0; minute < kMinutes; ++minute) {
+      before.push_back({id, kStart + minute * kMinuteNs, 1});
+      late.push_back({id, kStart + minute * kMinuteNs + 1, 2});
+    }
+    before.push_back({id, kStart + kMinutes * kMinuteNs, 1});
+  }
+  append(before);
+  ASSERT_TRUE(store_->flush().ok());
+  const auto honest = intern("honest");
+  std::atomic<bool> begun{false};
+  std::atomic<bool> done{false};
+  std::jthread sender([&] {
+    begun = true;
+    const auto outcome = append(late);
+    EXPECT_EQ(outcome.accepted, late.size());
+    EXPECT_EQ(outcome.rewritten, std::size_t{kLateSeries} * kMinutes);
+    done = true;
+  });
+  while (!begun) std::this_thread::yield();
+  int turns = 0;
+  for (; !done; ++turns) append({{honest, kStart + turns * kSecondNs, 1}});
+  // The late ones take some fifty slices; whoever waits is served after each.
+  EXPECT_GT(turns, 10);
+  sender.join();
+  for (const auto& sample : late) {
+    const auto found = points(sample.series, {sample.time_ns, sample.time_ns + 1});
+    ASSERT_EQ(found.size(), 1U);
+    ASSERT_EQ(found[0].value, 2);
+  }
+}
+
+TEST_F(SeriesStoreTest, LateSamplesInSlicesSurviveACrash) {
+  std::vector<SeriesSample> late;
+  std::map<SeriesId, ExpectedSeries> expected;
+  for (int i = 0; i < 40; ++i) {
+    const auto id = intern("late", {{"gpu", std::to_string(i)}});
+    append_seconds(id, kStart, 1200, &expected[id]);
+    for (int second = 0; second < 1200; second += 30) late.push_back({id, kStart + second * kSecondNs + 1, 2});
+  }
+  ASSERT_TRUE(store_->flush().ok());
+  std::shuffle(late.begin(), late.end(), random_);
+  EXPECT_EQ(append(late).rewritten, 40U * 20);
+  for (const auto& sample : late) expected[sample.series].put(sample.time_ns, sample.value);
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& [id, series] : expected) expect_same(series, points(id));
+    crash();
+  }
+}
+
 TEST_F(SeriesStoreTest, SeveralWritersTakeTurns) {
   {
     std::vector<std::jthread> writers;

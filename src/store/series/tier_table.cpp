@@ -26,6 +26,11 @@ std::string lost(SeriesId series, const TierRow& row, const Error& why) {
                      iso8601(WallTime(Nanos(row.t0))), iso8601(WallTime(Nanos(row.t1))), why.message);
 }
 
+std::string lost_before(SeriesId series, TimeRange range) {
+  return fmt::format("series {}: of what it had from {} to {} some was damaged and is lost", series,
+                     iso8601(WallTime(Nanos(range.from_ns))), iso8601(WallTime(Nanos(range.to_ns))));
+}
+
 /// Newer elements into older ones, both in order of time.
 template <typename Codec>
 std::vector<typename Codec::Element> combined(std::span<const typename Codec::Element> old,
@@ -94,6 +99,8 @@ Result<RowTable> RowTable::prepare(Database& database, const std::string& table)
   ASSAY_CHECK(prepare(rows.expire_, "DELETE FROM {} WHERE series = ? AND t0 < ? AND t1 < ? RETURNING 1"));
   ASSAY_CHECK(
       prepare(rows.aside_, "INSERT OR REPLACE INTO damaged (tier, series, t0, t1, blob) VALUES ('{}', ?, ?, ?, ?)"));
+  ASSAY_CHECK(
+      prepare(rows.losses_, "SELECT t0, t1 FROM damaged WHERE tier = '{}' AND series = ? AND t0 < ? AND t1 >= ?"));
   ASSAY_CHECK(prepare(rows.any_, "SELECT 1 FROM {} WHERE series = ? LIMIT 1"));
   ASSAY_CHECK(prepare(rows.scan_, "SELECT t0, t1, blob FROM {} WHERE series = ? AND t0 >= ? AND t0 < ? ORDER BY t0"));
   return rows;
@@ -139,6 +146,20 @@ Result<std::size_t> RowTable::remove_before(SeriesId series, std::int64_t time) 
 Result<void> RowTable::set_aside(SeriesId series, const TierRow& row) {
   ASSAY_CHECK(aside_->bind(1, std::int64_t{series}).bind(2, row.t0).bind(3, row.t1).bind_bytes(4, row.blob).run());
   return remove(series, row.t0);
+}
+
+Result<void> RowTable::mark_incomplete(SeriesId series, TimeRange range) {
+  return aside_->bind(1, std::int64_t{series}).bind(2, range.from_ns).bind(3, range.to_ns - 1).bind_bytes(4, "").run();
+}
+
+Result<void> RowTable::each_loss(SeriesId series, TimeRange range, const std::function<void(TimeRange)>& visit) {
+  const ResetAtEnd reset(*losses_);
+  losses_->bind(1, std::int64_t{series}).bind(2, range.to_ns).bind(3, range.from_ns);
+  for (;;) {
+    ASSAY_TRY(const bool another, losses_->step());
+    if (!another) return {};
+    visit({losses_->integer(0), losses_->integer(1)});
+  }
 }
 
 Result<bool> RowTable::any(SeriesId series) {
@@ -236,6 +257,9 @@ Result<void> TierTable<Codec>::each(SeriesId series, TimeRange range, std::vecto
     const auto end = std::lower_bound(begin, elements->end(), range.to_ns, before);
     return begin == end || visit(std::span(begin, end));
   });
+  if (scanned.ok()) {
+    scanned = rows_.each_loss(series, range, [&](TimeRange gone) { problems.push_back(lost_before(series, gone)); });
+  }
   if (scanned.ok() || scanned.error().kind != ErrorKind::bad_file) return scanned;
   problems.push_back(
       fmt::format("series {}: a part of the database cannot be read: {}", series, scanned.error().message));
@@ -265,6 +289,14 @@ auto TierTable<Codec>::last(SeriesId series, std::vector<std::string>& problems)
     problems.push_back(lost(series, *row, elements.error()));
     before = row->t0 - 1;
   }
+}
+
+template <typename Codec>
+auto TierTable<Codec>::newest(SeriesId series) -> Result<std::optional<Element>> {
+  ASSAY_TRY(const auto row, rows_.at_or_before(series, kEndOfTime));
+  if (!row) return std::optional<Element>();
+  ASSAY_TRY(const auto elements, decoded(series, *row));
+  return std::optional(elements.back());
 }
 
 template <typename Codec>

@@ -58,6 +58,10 @@ class RowTable {
   Result<std::size_t> remove_before(SeriesId series, std::int64_t time);
   /// Takes a row that cannot be read out of the way, into the table `damaged`.
   Result<void> set_aside(SeriesId series, const TierRow& row);
+  /// Remembers that what the table has from `range` lacks something for good.
+  Result<void> mark_incomplete(SeriesId series, TimeRange range);
+  /// Calls `visit` with the times of what was set aside or marked and may reach into the range.
+  Result<void> each_loss(SeriesId series, TimeRange range, const std::function<void(TimeRange)>& visit);
   Result<bool> any(SeriesId series);
   /// Calls `visit` with each row that may hold times of the range, in order, until it says false.
   template <typename Visit>
@@ -73,6 +77,7 @@ class RowTable {
   std::optional<Statement> remove_;
   std::optional<Statement> expire_;
   std::optional<Statement> aside_;
+  std::optional<Statement> losses_;
   std::optional<Statement> any_;
   std::optional<Statement> scan_;
 };
@@ -103,13 +108,17 @@ class TierTable {
 
   /// Puts elements, in order of time and each time once, among those that are there; equal times are replaced.
   Result<void> merge(SeriesId series, std::span<const Element> elements, std::vector<std::string>& problems);
-  /// Calls `visit` with the elements of the range, in order of time and row by row, until it says false.
+  /// Calls `visit` with the elements of the range, in order of time and row by row, until it says false. `problems` is
+  /// told of everything in the range that is damaged now or was lost to damage before.
   using Visit = std::function<bool(std::span<const Element>)>;
   Result<void> each(SeriesId series, TimeRange range, std::vector<std::string>& problems, const Visit& visit);
   /// The elements of the range, at most `limit`.
   Result<std::vector<Element>> read(SeriesId series, TimeRange range, std::vector<std::string>& problems,
                                     std::size_t limit = SIZE_MAX);
+  /// The last that can be read.
   Result<std::optional<Element>> last(SeriesId series, std::vector<std::string>& problems);
+  /// The last there is; `bad_file` where that cannot be read.
+  Result<std::optional<Element>> newest(SeriesId series);
   Result<void> erase(SeriesId series, TimeRange range, std::vector<std::string>& problems);
   RowTable& rows() { return rows_; }
 
