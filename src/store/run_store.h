@@ -115,7 +115,7 @@ class RunStore {
   // What a run records.
   /// Appends whole frames to the lease's journal at `offset`, and returns how long that is now. What is there already
   /// is not written again; where `offset` is beyond the end nothing is. `usage` for bytes that are no frames of that
-  /// place.
+  /// place. The owner may name a further journal in its lease ("rank-3"), which it brings along.
   virtual Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) = 0;
   /// The owner's first, then those of further ranks by their number.
   virtual Result<std::vector<JournalState>> journals(std::string_view id) = 0;
