@@ -12,8 +12,8 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "config/diagnostic.h"
 #include "model/alert.h"
-#include "spec/diagnostic.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "spec/numbers.h"
+#include "config/numbers.h"
 
 #include <fmt/format.h>
 
@@ -39,8 +39,7 @@ std::string limit_text(double limit, SettingType type) {
     return fmt::format("{}{}", limit, units.back().name);
   };
   switch (type) {
-    case SettingType::duration:
-    case SettingType::latency_limits: return in_units(spans);
+    case SettingType::duration: return in_units(spans);
     case SettingType::bytes: return in_units(sizes);
     case SettingType::rate: return fmt::format("{}/s", limit);
     default:
