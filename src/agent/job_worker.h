@@ -11,6 +11,7 @@
 #include "agent/run_shipper.h"
 #include "base/clock.h"
 #include "base/spawn.h"
+#include "base/supervised_thread.h"
 #include "launch/launcher.h"
 #include "runs/workload.h"
 #include "store/run_store.h"
