@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Writes every page of docs/ that is made from a table in the code anew, and shows what changed.
+# Writes every page of docs/ and example of packaging/ that is made from a table in the code anew, and shows what changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python3 scripts/steps.py build dev assay_unit_tests assay_integration_test
 ASSAY_UPDATE_DOCS=1 ctest --test-dir build/dev -R '^GeneratedPage\.' --output-on-failure --no-tests=error
-git --no-pager diff --stat -- docs
+git --no-pager diff --stat -- docs packaging

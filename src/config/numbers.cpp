@@ -39,7 +39,11 @@ std::string limit_text(double limit, SettingType type) {
     return fmt::format("{}{}", limit, units.back().name);
   };
   switch (type) {
-    case SettingType::duration: return in_units(spans);
+    case SettingType::duration:
+      if (const double milliseconds = limit * 1e3; limit < 1 && std::round(milliseconds) > 0) {
+        if (std::fabs(milliseconds - std::round(milliseconds)) < 1e-9) return fmt::format("{:.0f}ms", milliseconds);
+      }
+      return in_units(spans);
     case SettingType::bytes: return in_units(sizes);
     case SettingType::rate: return fmt::format("{}/s", limit);
     default:

@@ -76,7 +76,7 @@ json::object group_schema(const Setting& group, const SettingRows& rows, const S
   json::object below;
   const Setting* shorthand = nullptr;
   for (const Setting* setting : rows) {
-    if (!is_below(setting->key, group.key)) continue;
+    if (!is_key_below(setting->key, group.key)) continue;
     const std::string_view name = setting->key.substr(group.key.size() + 1);
     json::object schema = schema_of(*setting);
     schema["description"] = setting->description;

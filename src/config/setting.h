@@ -52,6 +52,7 @@ struct SettingRule {
   std::string_view shorthand;             ///< of a group: `model: mlp` stands for `model: {name: mlp}`
   std::string_view family;                ///< settings of one family exclude each other; the latest one given wins
   std::optional<Need> needs;              ///< left out where this does not hold
+  std::string_view items;                 ///< of texts: what they are ("addresses"); names unless given
   std::string_view otherwise;             ///< without a default: what happens if it is not given
   bool required = false;
   bool secret = false;  ///< may hold credentials: messages and listings do not repeat it as it is
@@ -71,6 +72,6 @@ struct Setting {
 bool is_list(SettingType type);
 
 /// Whether `key` stands below `group`: `lora.rank` below `lora`.
-bool is_below(std::string_view key, std::string_view group);
+bool is_key_below(std::string_view key, std::string_view group);
 
 }  // namespace assay

@@ -10,7 +10,7 @@ namespace assay {
 
 bool SettingsReader::went_wrong(std::string_view key) const {
   return std::any_of(wrong_.begin(), wrong_.end(), [&](const std::string& wrong) {
-    return wrong == key || is_below(key, wrong) || is_below(wrong, key);
+    return wrong == key || is_key_below(key, wrong) || is_key_below(wrong, key);
   });
 }
 
@@ -76,7 +76,7 @@ void SettingsReader::read_group(const Setting& group, const std::string& key, co
 
 void SettingsReader::add(std::vector<Change>& out, Change change) {
   const auto clash = std::find_if(out.begin(), out.end(), [&](const Change& other) {
-    return other.key == change.key || is_below(change.key, other.key) || is_below(other.key, change.key);
+    return other.key == change.key || is_key_below(change.key, other.key) || is_key_below(other.key, change.key);
   });
   if (clash != out.end()) {
     return problem(change.key_place, change.key,

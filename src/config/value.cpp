@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/numbers.h"
-#include "redact/redact.h"
 
 namespace assay {
 namespace {
@@ -174,7 +173,7 @@ std::string cut(std::string_view text) {
 SettingValue refuse_value(const Setting& setting, std::string_view key, const YamlNode& node, std::string_view rule,
                           Problems& problems) {
   const bool ended = rule.ends_with('.') || rule.ends_with('?');
-  const std::string what = setting.rule.secret ? redact(shown(key, node)) : shown(key, node);
+  const std::string what = setting.rule.secret ? fmt::format("'{}: …'", cut(key)) : shown(key, node);
   problems.add(node.place, fmt::format("{} {}{}", what, rule, ended ? "" : "."));
   return std::nullopt;
 }
@@ -268,6 +267,7 @@ std::string type_words(const Setting& setting) {
     case SettingType::variable: return "the name of an environment variable";
     case SettingType::wholes: return "a list of whole numbers";
     case SettingType::texts:
+      return fmt::format("a list of {}", setting.rule.items.empty() ? "names" : setting.rule.items);
     case SettingType::choices: return "a list of names";
     case SettingType::group: return "a mapping";
     default: return "text";

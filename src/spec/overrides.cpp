@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "config/value.h"
+#include "config/variables.h"
 #include "spec/setting.h"
 
 namespace assay {
@@ -15,18 +16,12 @@ namespace {
 constexpr std::string_view kPrefix = "ASSAY_SET_";
 constexpr std::size_t kLongestName = 100;
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return out;
-}
-
 /// The name in a free map that a variable's ending stands for: one that the file has, else in lower case (environment
 /// variables, which are mostly written in capitals, as they are).
 std::string name_in_map(const SpecSetting& map, std::string_view ending, const YamlNode& file) {
   if (const YamlNode* present = file.find(map.key)) {
     for (const YamlEntry& entry : present->entries) {
-      if (upper(entry.key) == ending) return entry.key;
+      if (variable_name("", entry.key) == ending) return entry.key;
     }
   }
   std::string name(ending);
@@ -47,12 +42,10 @@ std::optional<std::string> key_of_variable(std::string_view variable, const Yaml
   return std::nullopt;
 }
 
-std::string known_variable_near(std::string_view variable) {
+std::vector<std::string> known_variables() {
   std::vector<std::string> known;
-  for (const SpecSetting& setting : settings_table()) known.push_back(variable_of(setting.key).substr(kPrefix.size()));
-  if (variable.size() > 64) return "";
-  const auto meant = nearest(variable.substr(kPrefix.size()), known);
-  return meant ? fmt::format(" Did you mean '{}{}'?", kPrefix, *meant) : "";
+  for (const SpecSetting& setting : settings_table()) known.push_back(variable_of(setting.key));
+  return known;
 }
 
 class OverrideReader {
@@ -65,8 +58,7 @@ class OverrideReader {
     const Place place = name_place(fmt::format("{}={}", variable, value));
     const auto key = key_of_variable(variable, file_);
     if (!key) {
-      problems_.add(place,
-                    fmt::format("no setting belongs to this environment variable.{}", known_variable_near(variable)));
+      problems_.add(place, unknown_variable(variable, kPrefix, known_variables()));
       return;
     }
     add(*key, value, place);
@@ -104,7 +96,7 @@ class OverrideReader {
 
 }  // namespace
 
-std::string variable_of(std::string_view key) { return std::string(kPrefix) + upper(key); }
+std::string variable_of(std::string_view key) { return variable_name(kPrefix, key); }
 
 std::vector<YamlEntry> read_overrides(const SpecOverrides& overrides, const YamlNode& file,
                                       std::deque<std::string>& names, Problems& problems) {

@@ -53,7 +53,8 @@ ResolvedKey resolve_key(Kinds kinds, std::string_view key) {
   }
   for (const SpecSetting* map : table_index().free_maps) {
     const std::size_t length = map->key.size() + 1;
-    if (map->kinds.overlaps(kinds) && is_below(key, map->key) && key.size() > length) return {map, key.substr(length)};
+    if (map->kinds.overlaps(kinds) && is_key_below(key, map->key) && key.size() > length)
+      return {map, key.substr(length)};
   }
   return {};
 }
