@@ -36,6 +36,7 @@ Action add_import(CLI::App& app, Context& context);
 Action add_export(CLI::App& app, Context& context);
 Action add_doctor(CLI::App& app, Context& context);
 Action add_serve(CLI::App& app, Context& context);
+Action add_config(CLI::App& app, Context& context);
 Action add_token(CLI::App& app, Context& context);
 Action add_nodes(CLI::App& app, Context& context);
 Action add_top(CLI::App& app, Context& context);

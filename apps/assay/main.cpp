@@ -111,6 +111,7 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["doctor"] = add_doctor(app, context);
   actions["serve"] = add_serve(app, context);
   actions["agent"] = add_agent(app, context);
+  actions["config"] = add_config(app, context);
   actions["token"] = add_token(app, context);
   actions["cancel"] = add_cancel(app, context);
   actions["nodes"] = add_nodes(app, context);

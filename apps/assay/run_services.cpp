@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "gpu_source.h"
 #include "machine/machine.h"
+#include "mistakes.h"
 #include "run_view.h"
 #include "telemetry/procfs/procfs_source.h"
 
@@ -22,18 +23,8 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
     if (reading.spec) specs.push_back(std::move(*reading.spec));
   }
   if (mistakes.empty()) return specs;
-  std::string list;
-  for (const auto& mistake : mistakes) list += mistake.text() + "\n";
-  list.pop_back();
-  if (!context.json) print_error(list + "\n");
-  return Error{
-      .kind = ErrorKind::bad_spec,
-      .message =
-          context.json ? list : fmt::format("{} mistake{} found", mistakes.size(), mistakes.size() == 1 ? "" : "s"),
-      .hint = "docs/reference/spec.md explains every setting; `assay schema` helps editors.",
-      .at = context.json
-                ? fmt::format("{}:{}:{}", mistakes.front().file, mistakes.front().line, mistakes.front().column)
-                : ""};
+  return mistakes_error(context, mistakes,
+                        "docs/reference/spec.md explains every setting; `assay schema` helps editors.");
 }
 
 std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> workload, bool with_gpus) {

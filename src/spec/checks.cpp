@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/units.h"
+#include "spec/canonical.h"
 #include "spec/complete.h"
 #include "spec/configurations.h"
 #include "spec/rules.h"
@@ -38,7 +39,7 @@ json::object to_json(const std::vector<Change>& changes) {
 
 class DraftChecker {
  public:
-  DraftChecker(const Draft& draft, const SettingsReader& reader, Problems& problems)
+  DraftChecker(const Draft& draft, const SpecReader& reader, Problems& problems)
       : draft_(draft), reader_(reader), problems_(problems) {
     for (const Layer& layer : draft.layers) note_places(base_places_, layer);
   }
@@ -62,7 +63,7 @@ class DraftChecker {
   }
 
   void check_required() {
-    for (const Setting& setting : settings_table()) {
+    for (const SpecSetting& setting : settings_table()) {
       if (!setting.rule.required || !setting.kinds.has(draft_.kind) || setting.key == "kind") continue;
       const std::string key(setting.key);
       if (find_setting(draft_.given, key) || reader_.went_wrong(key) || reader_.was_suggested(key)) continue;
@@ -138,7 +139,7 @@ class DraftChecker {
   json::object file_alone() const { return merge_layers(draft_.kind, std::span(draft_.layers).first(1), {}); }
 
   void note_possible_settings(const json::object& settings) {
-    for (const Setting& setting : settings_table()) {
+    for (const SpecSetting& setting : settings_table()) {
       if (!setting.rule.needs || !setting.kinds.has(draft_.kind)) continue;
       if (is_satisfied(*setting.rule.needs, find_setting(settings, setting.rule.needs->key)))
         possible_.insert(&setting);
@@ -187,7 +188,7 @@ class DraftChecker {
   }
 
   void check_need(const std::string& key, const Place& place) {
-    const Setting* setting = resolve_key(draft_.kind, key).setting;
+    const SpecSetting* setting = resolve_key(draft_.kind, key).setting;
     if (!setting || !setting->rule.needs || possible_.contains(setting)) return;
     const Need& need = *setting->rule.needs;
     // One wrong `task` makes all of `lora` pointless: that is one mistake.
@@ -211,10 +212,10 @@ class DraftChecker {
   }
 
   const Draft& draft_;
-  const SettingsReader& reader_;
+  const SpecReader& reader_;
   Problems& problems_;
   Places base_places_;
-  std::set<const Setting*> possible_;
+  std::set<const SpecSetting*> possible_;
   std::set<std::string> reported_;
 };
 
@@ -240,7 +241,7 @@ json::object merge_layers(SpecKind kind, std::span<const Layer> layers, const St
   return given;
 }
 
-void check_draft(const Draft& draft, const SettingsReader& reader, Problems& problems) {
+void check_draft(const Draft& draft, const SpecReader& reader, Problems& problems) {
   DraftChecker(draft, reader, problems).run();
 }
 

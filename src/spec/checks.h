@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "spec/settings_reader.h"
+#include "spec/spec_reader.h"
 
 namespace assay {
 
@@ -27,6 +27,6 @@ json::object merge_layers(SpecKind kind, std::span<const Layer> layers, const St
 
 /// Checks what takes more than one key to see: what is missing, what excludes what, what belongs to another setting,
 /// in the settings themselves and in every variant of them.
-void check_draft(const Draft& draft, const SettingsReader& reader, Problems& problems);
+void check_draft(const Draft& draft, const SpecReader& reader, Problems& problems);
 
 }  // namespace assay

@@ -5,9 +5,10 @@
 #include <map>
 
 #include "base/assert.h"
+#include "spec/canonical.h"
 #include "spec/setting.h"
-#include "spec/settings_reader.h"
-#include "spec/value.h"
+#include "spec/spec_reader.h"
+#include "spec/spec_value.h"
 
 namespace assay {
 namespace {
@@ -34,20 +35,20 @@ const UsualWork& usual_work(const json::object& settings) {
 }
 
 /// The canonical form of every default in the table, read once by the same code that reads users' values.
-const json::value* table_default(const Setting& setting) {
-  static const std::map<const Setting*, json::value> defaults = [] {
-    std::map<const Setting*, json::value> read;
-    for (const Setting& row : settings_table()) {
+const json::value* table_default(const SpecSetting& setting) {
+  static const std::map<const SpecSetting*, json::value> defaults = [] {
+    std::map<const SpecSetting*, json::value> read;
+    for (const SpecSetting& row : settings_table()) {
       if (row.default_value.empty()) continue;
-      if (is_free_map(row.type)) {
+      if (is_free_map(row)) {
         read[&row] = json::object();
         continue;
       }
       Problems problems;
       const auto node = read_yaml_value(row.default_value, {"default"}, problems);
-      auto value = !node                            ? std::nullopt
-                   : row.type == SettingType::suite ? std::optional(json::value(node->text))
-                                                    : read_value(row, row.key, *node, problems);
+      auto value = !node                        ? std::nullopt
+                   : row.own == SpecType::suite ? std::optional(json::value(node->text))
+                                                : read_spec_value(row, row.key, *node, problems);
       ASSAY_ASSERT(value);
       read[&row] = std::move(*value);
     }
@@ -57,7 +58,7 @@ const json::value* table_default(const Setting& setting) {
   return found == defaults.end() ? nullptr : &found->second;
 }
 
-std::optional<json::value> default_of(const Setting& setting, const json::object& so_far, const json::object& given,
+std::optional<json::value> default_of(const SpecSetting& setting, const json::object& so_far, const json::object& given,
                                       std::string_view name) {
   if (setting.key == "name") return json::value(name);
   if (setting.key == "task") return json::value(usual_work(so_far).task);
@@ -67,10 +68,10 @@ std::optional<json::value> default_of(const Setting& setting, const json::object
   return value ? std::optional(*value) : std::nullopt;
 }
 
-bool family_is_given(const Setting& setting, SpecKind kind, const json::object& given) {
+bool family_is_given(const SpecSetting& setting, SpecKind kind, const json::object& given) {
   if (setting.rule.family.empty()) return false;
   const auto table = settings_table();
-  return std::any_of(table.begin(), table.end(), [&](const Setting& other) {
+  return std::any_of(table.begin(), table.end(), [&](const SpecSetting& other) {
     return other.kinds.has(kind) && other.rule.family == setting.rule.family && given.contains(other.key);
   });
 }
@@ -87,7 +88,7 @@ bool is_satisfied(const Need& need, const json::value* value) {
 
 json::object complete_settings(SpecKind kind, const json::object& given, std::string_view name) {
   json::object settings;
-  for (const Setting& setting : settings_table()) {
+  for (const SpecSetting& setting : settings_table()) {
     if (!setting.kinds.has(kind) || setting.type == SettingType::group) continue;
     if (setting.rule.needs && !is_satisfied(*setting.rule.needs, find_setting(settings, setting.rule.needs->key)))
       continue;

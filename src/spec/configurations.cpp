@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spec/canonical.h"
 #include "spec/setting.h"
 
 namespace assay {

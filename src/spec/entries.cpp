@@ -7,14 +7,12 @@
 #include <regex>
 
 #include "base/units.h"
+#include "config/numbers.h"
 #include "model/metric.h"
-#include "spec/numbers.h"
-#include "spec/value.h"
+#include "spec/spec_value.h"
 
 namespace assay {
 namespace {
-
-using Value = std::optional<json::value>;
 
 // Longer patterns are a mistake, and std::regex compiles by recursion.
 constexpr std::size_t kLongestPattern = 500;
@@ -50,21 +48,21 @@ json::value as_written(const YamlNode& node) {
 
 class EntryReader {
  public:
-  EntryReader(const Setting& map, const YamlEntry& entry, Problems& problems)
+  EntryReader(const SpecSetting& map, const YamlEntry& entry, Problems& problems)
       : map_(map), entry_(entry), key_(fmt::format("{}.{}", map.key, entry.key)), problems_(problems) {}
 
-  Value parameter() {
+  SettingValue parameter() {
     if (!named("", "a parameter: letters, digits and '_'") || !scalar("text, a number, true or false"))
       return std::nullopt;
     return as_written(entry_.value);
   }
 
-  Value variable() {
+  SettingValue variable() {
     if (!named("", "an environment variable: letters, digits and '_'") || !scalar("text")) return std::nullopt;
     return json::value(entry_.value.text);
   }
 
-  Value pattern() {
+  SettingValue pattern() {
     if (!named(".-/", "a metric: letters, digits, '_' and '.'") || !scalar("a regular expression")) return std::nullopt;
     const std::string& pattern = entry_.value.text;
     if (pattern.size() > kLongestPattern) return refuse(fmt::format("is longer than {} characters.", kLongestPattern));
@@ -82,7 +80,7 @@ class EntryReader {
     return json::value(pattern);
   }
 
-  Value expectation(std::string_view metric) {
+  SettingValue expectation(std::string_view metric) {
     const MetricInfo* known = find_metric(metric);
     const std::string_view unit = known ? known->unit : "";
     if (!scalar(unit == "B" ? "a size such as '20GB'" : unit == "s" ? "a duration such as '10ms'" : "a number")) {
@@ -94,13 +92,13 @@ class EntryReader {
     return read_as(type, unit == "B" ? "20GB" : unit == "s" ? "10ms" : "1.46");
   }
 
-  Value goal() {
+  SettingValue goal() {
     if (!named(".-/", "a metric: letters, digits, '_' and '.'") || !scalar("higher or lower")) return std::nullopt;
     if (entry_.value.text == "higher" || entry_.value.text == "lower") return json::value(entry_.value.text);
     return refuse("must be 'higher' or 'lower': which way is better.");
   }
 
-  Value latency_limit() {
+  SettingValue latency_limit() {
     static const std::regex name("(ttft|tpot|itl|e2e)_(mean|p50|p90|p95|p99)");
     if (entry_.key.size() > 20 || !std::regex_match(entry_.key, name)) {
       problems_.add(entry_.key_place,
@@ -119,7 +117,7 @@ class EntryReader {
   }
 
  private:
-  Value refuse(std::string_view rule) {
+  SettingValue refuse(std::string_view rule) {
     problems_.add(entry_.value.place, fmt::format("{} {}", shown(key_, entry_.value), rule));
     return std::nullopt;
   }
@@ -130,12 +128,12 @@ class EntryReader {
     return false;
   }
 
-  Value read_as(SettingType type, std::string_view example) {
-    const Setting one{key_, map_.kinds, type, "", "", example, {.range = map_.rule.range}};
+  SettingValue read_as(SettingType type, std::string_view example) {
+    const Setting one{key_, type, "", "", example, {.range = map_.rule.range}};
     return read_value(one, key_, entry_.value, problems_);
   }
 
-  const Setting& map_;
+  const SpecSetting& map_;
   const YamlEntry& entry_;
   std::string key_;
   Problems& problems_;
@@ -162,17 +160,17 @@ bool is_likely_slip(const YamlEntry& entry, std::string_view metric, std::option
 
 }  // namespace
 
-std::optional<std::pair<std::string, json::value>> read_entry(const Setting& map, const YamlEntry& entry,
+std::optional<std::pair<std::string, json::value>> read_entry(const SpecSetting& map, const YamlEntry& entry,
                                                               std::optional<SpecKind> kind, Problems& problems) {
   EntryReader reader(map, entry, problems);
   std::string name = entry.key;
-  Value value;
-  switch (map.type) {
-    case SettingType::parameters: value = reader.parameter(); break;
-    case SettingType::variables: value = reader.variable(); break;
-    case SettingType::patterns: value = reader.pattern(); break;
-    case SettingType::latency_limits: value = reader.latency_limit(); break;
-    case SettingType::goals:
+  SettingValue value;
+  switch (map.own) {
+    case SpecType::parameters: value = reader.parameter(); break;
+    case SpecType::variables: value = reader.variable(); break;
+    case SpecType::patterns: value = reader.pattern(); break;
+    case SpecType::latency_limits: value = reader.latency_limit(); break;
+    case SpecType::goals:
       name = metric_named(entry.key);
       value = reader.goal();
       break;

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "model/study.h"
+#include "spec/canonical.h"
 #include "spec/complete.h"
 #include "spec/configurations.h"
 #include "spec/placeholders.h"
@@ -74,7 +75,7 @@ class RunMaker {
     json::object given = configuration.given;
     if (size.ranks > 0) given["ranks"] = size.ranks;
     json::object settings = complete_settings(kind_, given, name_);
-    for (const Setting& setting : settings_table()) {
+    for (const SpecSetting& setting : settings_table()) {
       if (describes_study(setting)) settings.stable_erase(setting.key);
     }
     if (json::value* seed = settings.if_contains("seed"); seed && !one_seed_for_all(given)) {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/json.h"
-#include "spec/yaml_tree.h"
+#include "config/yaml_tree.h"
 
 namespace assay {
 

@@ -6,8 +6,9 @@
 #include <cctype>
 
 #include "base/text.h"
+#include "config/value.h"
+#include "config/variables.h"
 #include "spec/setting.h"
-#include "spec/value.h"
 
 namespace assay {
 namespace {
@@ -15,44 +16,36 @@ namespace {
 constexpr std::string_view kPrefix = "ASSAY_SET_";
 constexpr std::size_t kLongestName = 100;
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  return out;
-}
-
 /// The name in a free map that a variable's ending stands for: one that the file has, else in lower case (environment
 /// variables, which are mostly written in capitals, as they are).
-std::string name_in_map(const Setting& map, std::string_view ending, const YamlNode& file) {
+std::string name_in_map(const SpecSetting& map, std::string_view ending, const YamlNode& file) {
   if (const YamlNode* present = file.find(map.key)) {
     for (const YamlEntry& entry : present->entries) {
-      if (upper(entry.key) == ending) return entry.key;
+      if (variable_name("", entry.key) == ending) return entry.key;
     }
   }
   std::string name(ending);
-  if (map.type == SettingType::variables) return name;
+  if (map.own == SpecType::variables) return name;
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   return name;
 }
 
 std::optional<std::string> key_of_variable(std::string_view variable, const YamlNode& file) {
-  for (const Setting& setting : settings_table()) {
+  for (const SpecSetting& setting : settings_table()) {
     if (variable_of(setting.key) == variable) return std::string(setting.key);
   }
-  for (const Setting& setting : settings_table()) {
+  for (const SpecSetting& setting : settings_table()) {
     const std::string prefix = variable_of(setting.key) + "_";
-    if (!is_free_map(setting.type) || !variable.starts_with(prefix) || variable.size() == prefix.size()) continue;
+    if (!is_free_map(setting) || !variable.starts_with(prefix) || variable.size() == prefix.size()) continue;
     return fmt::format("{}.{}", setting.key, name_in_map(setting, variable.substr(prefix.size()), file));
   }
   return std::nullopt;
 }
 
-std::string known_variable_near(std::string_view variable) {
+std::vector<std::string> known_variables() {
   std::vector<std::string> known;
-  for (const Setting& setting : settings_table()) known.push_back(variable_of(setting.key).substr(kPrefix.size()));
-  if (variable.size() > 64) return "";
-  const auto meant = nearest(variable.substr(kPrefix.size()), known);
-  return meant ? fmt::format(" Did you mean '{}{}'?", kPrefix, *meant) : "";
+  for (const SpecSetting& setting : settings_table()) known.push_back(variable_of(setting.key));
+  return known;
 }
 
 class OverrideReader {
@@ -65,8 +58,7 @@ class OverrideReader {
     const Place place = name_place(fmt::format("{}={}", variable, value));
     const auto key = key_of_variable(variable, file_);
     if (!key) {
-      problems_.add(place,
-                    fmt::format("no setting belongs to this environment variable.{}", known_variable_near(variable)));
+      problems_.add(place, unknown_variable(variable, kPrefix, known_variables()));
       return;
     }
     add(*key, value, place);
@@ -104,7 +96,7 @@ class OverrideReader {
 
 }  // namespace
 
-std::string variable_of(std::string_view key) { return std::string(kPrefix) + upper(key); }
+std::string variable_of(std::string_view key) { return variable_name(kPrefix, key); }
 
 std::vector<YamlEntry> read_overrides(const SpecOverrides& overrides, const YamlNode& file,
                                       std::deque<std::string>& names, Problems& problems) {

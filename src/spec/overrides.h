@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "config/yaml_tree.h"
 #include "spec/spec.h"
-#include "spec/yaml_tree.h"
 
 namespace assay {
 

@@ -97,7 +97,7 @@ TEST(Overrides, NeverMakeTheFilesOwnSettingsWrong) {
 
 TEST(Overrides, EveryKeyHasItsOwnVariable) {
   std::map<std::string, std::string_view> keys;
-  for (const Setting& setting : settings_table()) {
+  for (const SpecSetting& setting : settings_table()) {
     const auto [first, is_new] = keys.emplace(variable_of(setting.key), setting.key);
     EXPECT_EQ(first->second, setting.key) << first->first;
   }

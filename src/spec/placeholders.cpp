@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "spec/numbers.h"
+#include "config/numbers.h"
 
 namespace assay {
 namespace {

@@ -6,13 +6,13 @@
 #include <deque>
 
 #include "base/files.h"
+#include "config/value.h"
 #include "spec/checks.h"
 #include "spec/complete.h"
 #include "spec/inline_spec.h"
 #include "spec/overrides.h"
-#include "spec/settings_reader.h"
 #include "spec/spec.h"
-#include "spec/value.h"
+#include "spec/spec_reader.h"
 
 namespace assay {
 namespace {
@@ -54,7 +54,7 @@ KindReading settle_kind(const YamlNode& root, const std::vector<YamlEntry>& over
 Result<std::string> read_standard_input() {
   std::string text;
   char buffer[65536];
-  while (text.size() <= kLargestSpecBytes) {
+  while (text.size() <= kLargestYamlBytes) {
     const ssize_t count = ::read(STDIN_FILENO, buffer, sizeof buffer);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return system_error(errno, "cannot read standard input");
@@ -69,12 +69,12 @@ Result<std::string> read_standard_input() {
 SpecReading read_spec(std::string_view text, std::string file, const SpecOverrides& overrides) {
   Problems problems;
   std::deque<std::string> names = {file};
-  const auto root = read_yaml(text, names.front(), problems);
+  const auto root = read_yaml(text, {.file = names.front(), .what = "specification"}, problems);
   if (!root || !is_readable_map(*root, names.front(), problems)) return {std::nullopt, problems.take()};
 
   const std::vector<YamlEntry> overriding = read_overrides(overrides, *root, names, problems);
   const KindReading kind = settle_kind(*root, overriding, problems);
-  SettingsReader reader(kind.kind, problems);
+  SpecReader reader(kind.kind, problems);
   std::vector<Layer> layers = {reader.read_top_level(*root)};
   for (const YamlEntry& entry : overriding) layers.push_back(reader.read_override(entry));
   if (!kind.kind) return {std::nullopt, problems.take()};
@@ -113,10 +113,10 @@ std::optional<json::value> read_inline_specification(const YamlNode& node, Probl
     problems.add(kind.place, "a suite cannot hold another suite. Use kind train, serve, command or null here.");
     return std::nullopt;
   }
-  SettingsReader reader(kind.kind, problems);
+  SpecReader reader(kind.kind, problems);
   std::vector<Layer> layers = {reader.read_top_level(node)};
   for (const YamlEntry& entry : node.entries) {
-    const Setting* setting = resolve_key(kEveryKind, entry.key).setting;
+    const SpecSetting* setting = resolve_key(kEveryKind, entry.key).setting;
     if (setting && describes_study(*setting)) {
       problems.add(entry.key_place,
                    fmt::format("'{}' is not possible inside a suite: each of its specifications is one "
@@ -130,7 +130,7 @@ std::optional<json::value> read_inline_specification(const YamlNode& node, Probl
   check_draft(draft, reader, problems);
   if (problems.count() > before) return std::nullopt;
   json::object settings = complete_settings(draft.kind, draft.given, draft.name);
-  for (const Setting& setting : settings_table()) {
+  for (const SpecSetting& setting : settings_table()) {
     if (describes_study(setting)) settings.stable_erase(setting.key);
   }
   return settings;

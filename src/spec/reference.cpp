@@ -1,13 +1,11 @@
 // docs/reference/spec.md, made from the settings table.
 #include <fmt/format.h>
 
-#include <cmath>
-
+#include "config/reference.h"
 #include "spec/configurations.h"
-#include "spec/numbers.h"
 #include "spec/setting.h"
 #include "spec/spec.h"
-#include "spec/value.h"
+#include "spec/spec_value.h"
 
 namespace assay {
 namespace {
@@ -32,16 +30,9 @@ for editors.
 
 ## How values are written
 
-| type | example | note |
-|---|---|---|
-| whole number, number | `50`, `2e-4` | no separators, no units |
-| true or false | `true` | `yes`, `no`, `on` and `off` are not accepted |
-| text | `no`, `"10"` | stays as written; quotes are needed only where YAML needs them |
-| duration | `90s`, `1h30min` | `ns` `us` `ms` `s` `min` `h` `d`; a number without a unit is a mistake |
-| size | `24GiB`, `20GB` | `B` `kB` `MB` `GB` `TB` count in thousands, `KiB` `MiB` `GiB` `TiB` in 1,024s |
-| rate | `20/s`, `90/min` | also `/h`, `Hz`, `kHz` |
-| price | `0.60 USD/GPUh` | per GPU hour (`GPUh`) or per node hour (`h`) |
+)";
 
+constexpr std::string_view kNesting = R"(
 A setting inside a group can be written nested, `lora: {rank: 8}`, or with a dot, `lora.rank: 8`. Unknown and duplicate
 keys are mistakes. YAML's anchors, aliases and tags are not supported; a file has at most 1 MiB.
 )";
@@ -101,60 +92,16 @@ file. In the variable's name dots become underscores. Lists and mappings are wri
 bytes or seconds need a unit.
 )";
 
-/// The limits worth knowing; those that are only there to catch slips are left out.
-std::string range_words(const Setting& setting) {
-  constexpr double kGenerousCount = 1e6;
-  constexpr double kGenerousSpan = 30 * 86400;
-  const bool is_span = setting.type == SettingType::duration;
-  const bool counts = is_span || setting.type == SettingType::whole || setting.type == SettingType::wholes ||
-                      setting.type == SettingType::number || setting.type == SettingType::rate ||
-                      setting.type == SettingType::bytes;
-  if (!setting.rule.range || !counts) return "";
-  const Range& range = *setting.rule.range;
-  std::string words =
-      fmt::format(", {} {}", range.above_least ? "more than" : "at least", limit_text(range.least, setting.type));
-  if (range.most < (is_span ? kGenerousSpan : kGenerousCount)) {
-    words += fmt::format(", {} {}", range.below_most ? "less than" : "at most", limit_text(range.most, setting.type));
-  }
-  return words;
-}
-
-std::string type_cell(const Setting& setting) {
-  if (setting.type == SettingType::choice || setting.type == SettingType::choices ||
-      setting.type == SettingType::dataset) {
-    std::vector<std::string> words;
-    for (const std::string_view choice : setting.rule.choices) {
-      words.push_back(fmt::format("`{}{}`", choice, choice.ends_with(':') ? "PATH" : ""));
-    }
-    return fmt::format("{}{}", setting.type == SettingType::choices ? "list of " : "", fmt::join(words, " "));
-  }
-  if (setting.type == SettingType::group && !setting.rule.shorthand.empty()) return "name or mapping";
-  return type_words(setting) + range_words(setting);
-}
-
-std::string default_cell(const Setting& setting) {
-  if (setting.rule.required) return "*must be given*";
-  if (!setting.default_value.empty()) return fmt::format("`{}`", setting.default_value);
-  return setting.type == SettingType::group ? "" : std::string(setting.rule.otherwise);
-}
-
-std::string meaning_cell(const Setting& setting) {
-  std::string meaning(setting.description);
-  if (setting.rule.needs) {
-    std::vector<std::string> values;
-    for (const std::string_view value : setting.rule.needs->values) {
-      values.push_back(fmt::format("`{}{}`", value, value.ends_with(':') ? "PATH" : ""));
-    }
-    meaning += fmt::format(" With `{}` {}.", setting.rule.needs->key, fmt::join(values, ", "));
-  }
-  return fmt::format("{} Example: `{}`", meaning, setting.example);
+std::string spec_type_cell(const SpecSetting& setting) {
+  if (setting.own == SpecType::none) return type_cell(setting);
+  return setting.own == SpecType::dataset ? choice_words(setting.rule.choices) : spec_type_words(setting);
 }
 
 std::string table_of(Kinds kinds, bool every_kind) {
   std::string table = "| key | type | default | meaning |\n|---|---|---|---|\n";
-  for (const Setting& setting : settings_table()) {
+  for (const SpecSetting& setting : settings_table()) {
     if (!setting.kinds.overlaps(kinds) || (setting.kinds == kEveryKind) != every_kind) continue;
-    table += fmt::format("| `{}` | {} | {} | {} |\n", setting.key, type_cell(setting), default_cell(setting),
+    table += fmt::format("| `{}` | {} | {} | {} |\n", setting.key, spec_type_cell(setting), default_cell(setting),
                          meaning_cell(setting));
   }
   return table;
@@ -174,7 +121,7 @@ std::string_view heading(SpecKind kind) {
 }  // namespace
 
 std::string spec_reference() {
-  std::string page(kIntroduction);
+  std::string page = fmt::format("{}{}{}", kIntroduction, value_types_section(), kNesting);
   page += fmt::format("\n## Settings of every kind\n\n{}", table_of(kEveryKind, true));
   for (const SpecKind kind : kAllKinds) {
     page += fmt::format("\n## kind: {}\n\nKind `{}` {}.\n\n{}", name_of(kind), name_of(kind), heading(kind),

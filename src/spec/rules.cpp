@@ -6,10 +6,10 @@
 #include <optional>
 #include <set>
 
-#include "spec/numbers.h"
+#include "config/numbers.h"
+#include "config/value.h"
 #include "spec/placeholders.h"
 #include "spec/setting.h"
-#include "spec/value.h"
 
 namespace assay {
 namespace {

@@ -19,29 +19,42 @@ constexpr double kDay = 86400;
 constexpr Range kTimeSpan{0, 365 * kDay, true};
 
 using enum SettingType;
+using enum SpecType;
 
-Setting row(std::string_view key, Kinds kinds, SettingType type, std::string_view default_value,
-            std::string_view description, std::string_view example, SettingRule rule = {}) {
-  return {key, kinds, type, default_value, description, example, std::move(rule)};
+SpecSetting row(std::string_view key, Kinds kinds, SettingType type, std::string_view default_value,
+                std::string_view description, std::string_view example, SettingRule rule = {}) {
+  return {{key, type, default_value, description, example, std::move(rule)}, kinds};
 }
 
-std::vector<Setting> common_settings() {
+SpecSetting row(std::string_view key, Kinds kinds, SpecType type, std::string_view default_value,
+                std::string_view description, std::string_view example, SettingRule rule = {}) {
+  return {{key, own, default_value, description, example, std::move(rule)}, kinds, type};
+}
+
+/// A setting that cannot differ between the runs of a study.
+SpecSetting whole_study(SpecSetting setting) {
+  setting.whole_study = true;
+  return setting;
+}
+
+std::vector<SpecSetting> common_settings() {
   return {
-      row("kind", kEveryKind, choice, "", "What is measured.", "train",
-          {.choices = {"train", "serve", "node", "command", "null"}, .required = true, .whole_study = true}),
-      row("name", kEveryKind, run_name, "", "Name of the run or study in lists and reports.", "lora-baseline",
-          {.range = Range{1, 200}, .otherwise = "the file's name", .whole_study = true}),
-      row("tags", kEveryKind, tags, "[]", "Labels to find runs by: bare words or `key=value`.",
-          "[nightly, team=vision]", {.whole_study = true}),
-      row("notes", kEveryKind, text, "", "Free text that is kept with the results.", "first try with the new driver",
-          {.range = Range{0, 100000}, .otherwise = "none", .whole_study = true}),
+      whole_study(row("kind", kEveryKind, choice, "", "What is measured.", "train",
+                      {.choices = {"train", "serve", "node", "command", "null"}, .required = true})),
+      whole_study(row("name", kEveryKind, run_name, "", "Name of the run or study in lists and reports.",
+                      "lora-baseline", {.range = Range{1, 200}, .otherwise = "the file's name"})),
+      whole_study(row("tags", kEveryKind, tags, "[]", "Labels to find runs by: bare words or `key=value`.",
+                      "[nightly, team=vision]")),
+      whole_study(row("notes", kEveryKind, text, "", "Free text that is kept with the results.",
+                      "first try with the new driver", {.range = Range{0, 100000}, .otherwise = "none"})),
       row("seed", kEveryKind, whole, "1",
           "Start of every random number of the first repeat; also fixes the order of repeats.", "7",
           {.range = Range{0, 9007199254740991}}),
-      row("seeds", kEveryKind, choice, "per_repeat",
+      whole_study(row(
+          "seeds", kEveryKind, choice, "per_repeat",
           "Whether each repeat gets a seed of its own, derived from `seed` and the same in every configuration, or all "
           "have the `same`. Repeats of one seed show the noise of the machine, not that of the training.",
-          "same", {.choices = {"per_repeat", "same"}, .whole_study = true}),
+          "same", {.choices = {"per_repeat", "same"}})),
       row("time_limit", kEveryKind, duration, "", "The run is ended when it takes longer, with error kind `timeout`.",
           "30min", {.range = kTimeSpan, .otherwise = "no limit"}),
       row("price", kEveryKind, price, "", "Price of a GPU hour (`GPUh`) or a node hour (`h`), for cost figures.",
@@ -49,37 +62,39 @@ std::vector<Setting> common_settings() {
       row("expect", kEveryKind, expectations, "{}",
           "Values that you expect, by metric name. A miss is listed in the report; it does not fail the run.",
           "{samples_per_second: 1.46, gpu_memory: 20GB}"),
-      row("goals", kEveryKind, goals, "{}",
+      whole_study(row(
+          "goals", kEveryKind, goals, "{}",
           "What the study is about, by metric name, and which way is better: these come first in reports and decide "
           "what is recommended. Needed for names that say nothing by themselves.",
-          "{f1_score: higher, my_penalty: lower}", {.whole_study = true}),
-      row("nodes", kTrain | kServe | kCommand | kNull, nodes, "", "Names of the nodes the run must use, or `all`.",
-          "[gpu01, gpu02]", {.otherwise = "anywhere", .whole_study = true}),
-      row("nodes", kNode, nodes, "all", "Names of the nodes to check, or `all`.", "[gpu01, gpu02]",
-          {.whole_study = true}),
-      row("each_node", kEveryKind, boolean, "false", "One run on each of `nodes` instead of one run over all of them.",
-          "true", {.whole_study = true}),
-      row("repeat", kEveryKind, whole, "1",
-          "How often every configuration runs; five or more allow statements about differences.", "5",
-          {.range = Range{1, 10000}, .whole_study = true}),
-      row("matrix", kEveryKind, matrix, "", "Variants of the settings above, each with a name and its changes.",
-          "[{name: shorter, seq_length: 512}]", {.otherwise = "one configuration", .whole_study = true}),
-      row("sweep", kEveryKind, sweep, "", "Lists of values; every combination runs.", "{batch_size: [16, 32, 64]}",
-          {.otherwise = "one configuration", .whole_study = true}),
-      row("scale", kRanked, scale, "", "Sizes to run at: ranks, or `{ranks: 8, nodes: 2}`.",
-          "[1, 4, {ranks: 8, nodes: 2}]", {.otherwise = "one size", .whole_study = true}),
-      row("scaling", kTrain, choice, "weak",
-          "What `scale` keeps: `weak` the batch of each rank, so that the effective batch grows; `strong` the "
-          "effective "
-          "batch, so that `batch_size` is divided among the ranks.",
-          "strong", {.choices = {"weak", "strong"}, .whole_study = true}),
+          "{f1_score: higher, my_penalty: lower}")),
+      whole_study(row("nodes", kTrain | kServe | kCommand | kNull, nodes, "",
+                      "Names of the nodes the run must use, or `all`.", "[gpu01, gpu02]", {.otherwise = "anywhere"})),
+      whole_study(row("nodes", kNode, nodes, "all", "Names of the nodes to check, or `all`.", "[gpu01, gpu02]")),
+      whole_study(row("each_node", kEveryKind, boolean, "false",
+                      "One run on each of `nodes` instead of one run over all of them.", "true")),
+      whole_study(row("repeat", kEveryKind, whole, "1",
+                      "How often every configuration runs; five or more allow statements about differences.", "5",
+                      {.range = Range{1, 10000}})),
+      whole_study(row("matrix", kEveryKind, matrix, "",
+                      "Variants of the settings above, each with a name and its changes.",
+                      "[{name: shorter, seq_length: 512}]", {.otherwise = "one configuration"})),
+      whole_study(row("sweep", kEveryKind, sweep, "", "Lists of values; every combination runs.",
+                      "{batch_size: [16, 32, 64]}", {.otherwise = "one configuration"})),
+      whole_study(row("scale", kRanked, scale, "", "Sizes to run at: ranks, or `{ranks: 8, nodes: 2}`.",
+                      "[1, 4, {ranks: 8, nodes: 2}]", {.otherwise = "one size"})),
+      whole_study(
+          row("scaling", kTrain, choice, "weak",
+              "What `scale` keeps: `weak` the batch of each rank, so that the effective batch grows; `strong` the "
+              "effective "
+              "batch, so that `batch_size` is divided among the ranks.",
+              "strong", {.choices = {"weak", "strong"}})),
       row("ranks", kRanked, whole, "1",
           "Processes that work together. A command starts them itself: write `{ranks}` where it needs their number.",
           "4", {.range = Range{1, 65536}}),
   };
 }
 
-std::vector<Setting> model_settings() {
+std::vector<SpecSetting> model_settings() {
   const std::vector<std::string_view> known = {
       "mlp",     "resnet18",       "resnet50",     "bert-base",    "gpt2",       "gpt2-medium", "gpt2-large",
       "gpt2-xl", "tinyllama-1.1b", "llama-3.2-1b", "llama-3.1-8b", "mistral-7b", "generated"};
@@ -111,7 +126,7 @@ std::vector<Setting> model_settings() {
   };
 }
 
-std::vector<Setting> data_settings() {
+std::vector<SpecSetting> data_settings() {
   return {
       row("task", kTrain, choice, "", "What is learnt.", "lora",
           {.choices = {"classification", "pretrain", "masked-lm", "finetune", "lora"},
@@ -139,7 +154,7 @@ std::vector<Setting> data_settings() {
   };
 }
 
-std::vector<Setting> train_settings() {
+std::vector<SpecSetting> train_settings() {
   const std::vector<std::string_view> language = {"pretrain", "masked-lm", "finetune", "lora"};
   return {
       row("epochs", kTrain, whole, "10", "Length of the training in passes over the data.", "50",
@@ -185,7 +200,7 @@ std::vector<Setting> train_settings() {
   };
 }
 
-std::vector<Setting> device_settings() {
+std::vector<SpecSetting> device_settings() {
   return {
       row("device", kModelled, choice, "auto", "Where the model runs; `auto`: a GPU if there is one.", "cuda",
           {.choices = {"auto", "cpu", "cuda"}}),
@@ -200,7 +215,7 @@ std::vector<Setting> device_settings() {
   };
 }
 
-std::vector<Setting> serve_settings() {
+std::vector<SpecSetting> serve_settings() {
   const std::vector<std::string_view> open_loop = {"server", "constant", "burst", "ramp"};
   return {
       row("target", kServe, group, "",
@@ -244,7 +259,7 @@ std::vector<Setting> serve_settings() {
   };
 }
 
-std::vector<Setting> node_settings() {
+std::vector<SpecSetting> node_settings() {
   return {
       row("suite", kNode, suite, "quick", "What is checked: `quick`, `standard`, or a list of specifications.",
           "standard"),
@@ -253,7 +268,7 @@ std::vector<Setting> node_settings() {
   };
 }
 
-std::vector<Setting> command_settings() {
+std::vector<SpecSetting> command_settings() {
   return {
       row("command", kCommand, command, "", "The program: one text for `sh -c`, or a list of arguments.",
           "python3 train.py", {.required = true}),
@@ -273,7 +288,7 @@ std::vector<Setting> command_settings() {
   };
 }
 
-std::vector<Setting> null_settings() {
+std::vector<SpecSetting> null_settings() {
   return {
       row("steps", kNull, whole, "100000", "Steps to report.", "1000", {.range = Range{1, 1e9}}),
       row("rate", kNull, rate, "", "Steps reported per second.", "10000/s",
@@ -283,7 +298,7 @@ std::vector<Setting> null_settings() {
 }
 
 /// Groups that only hold settings need no words of their own in the lists above.
-std::vector<Setting> plain_groups() {
+std::vector<SpecSetting> plain_groups() {
   return {
       row("data", kTrain, group, "", "How batches are prepared.", "{workers: 4, prefetch: 4}"),
       row("burst", kServe, group, "", "Shape of `scenario: burst`.", "{size: 50}",
@@ -296,12 +311,12 @@ std::vector<Setting> plain_groups() {
 
 }  // namespace
 
-std::span<const Setting> settings_table() {
-  static const std::vector<Setting> table = [] {
-    std::vector<Setting> all;
+std::span<const SpecSetting> settings_table() {
+  static const std::vector<SpecSetting> table = [] {
+    std::vector<SpecSetting> all;
     for (auto part : {common_settings, plain_groups, model_settings, data_settings, train_settings, serve_settings,
                       device_settings, node_settings, command_settings, null_settings}) {
-      for (Setting& row : part()) all.push_back(std::move(row));
+      for (SpecSetting& setting : part()) all.push_back(std::move(setting));
     }
     return all;
   }();

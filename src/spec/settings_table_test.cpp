@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/files.h"
+#include "config/numbers.h"
 #include "model/study.h"
-#include "spec/numbers.h"
 #include "spec/setting.h"
 #include "spec/spec.h"
 #include "support/generated_page.h"
@@ -21,7 +21,7 @@ using testing::HasSubstr;
 const fs::path kSourceFolder = test::source_folder();
 
 /// The least that a specification of this kind needs, with the other setting that `setting` depends on.
-std::string specification_for(const Setting& setting, SpecKind kind) {
+std::string specification_for(const SpecSetting& setting, SpecKind kind) {
   std::string text = "kind: " + std::string(name_of(kind)) + "\n";
   if (kind == SpecKind::command && setting.key != "command") text += "command: 'true'\n";
   if (!setting.rule.needs || setting.type == SettingType::group) return text;
@@ -30,7 +30,7 @@ std::string specification_for(const Setting& setting, SpecKind kind) {
   return text + std::string(need.key) + ": " + value + "\n";
 }
 
-SpecReading read_with(const Setting& setting, SpecKind kind, std::string_view value) {
+SpecReading read_with(const SpecSetting& setting, SpecKind kind, std::string_view value) {
   if (setting.key == "kind") return read_spec("kind: " + std::string(value) + "\ncommand: 'true'\n", "b.yaml");
   std::string text = specification_for(setting, kind);
   if (setting.key == "each_node") text += "nodes: [a]\n";
@@ -46,7 +46,7 @@ std::string problems_in(const SpecReading& reading) {
 
 template <typename Visit>
 void for_each_setting(Visit visit) {
-  for (const Setting& setting : settings_table()) {
+  for (const SpecSetting& setting : settings_table()) {
     for (const SpecKind kind : kAllKinds) {
       if (setting.kinds.has(kind)) visit(setting, kind);
     }
@@ -54,7 +54,7 @@ void for_each_setting(Visit visit) {
 }
 
 TEST(SettingsTable, EveryDefaultReadsBackAsItself) {
-  for_each_setting([](const Setting& setting, SpecKind kind) {
+  for_each_setting([](const SpecSetting& setting, SpecKind kind) {
     if (setting.default_value.empty()) return;
     const SpecReading without = read_spec(specification_for(setting, kind), "b.yaml");
     const SpecReading with = read_with(setting, kind, setting.default_value);
@@ -67,7 +67,7 @@ TEST(SettingsTable, EveryDefaultReadsBackAsItself) {
 }
 
 TEST(SettingsTable, EveryExampleIsAccepted) {
-  for_each_setting([](const Setting& setting, SpecKind kind) {
+  for_each_setting([](const SpecSetting& setting, SpecKind kind) {
     if (setting.key == "matrix" || setting.key == "sweep") return;  // their examples name settings of one kind
     if (setting.key == "kind" || setting.type == SettingType::group) return;
     const SpecReading reading = read_with(setting, kind, setting.example);
@@ -78,7 +78,7 @@ TEST(SettingsTable, EveryExampleIsAccepted) {
 }
 
 TEST(SettingsTable, EveryRowIsComplete) {
-  for_each_setting([](const Setting& setting, SpecKind kind) {
+  for_each_setting([](const SpecSetting& setting, SpecKind kind) {
     EXPECT_TRUE(setting.description.ends_with('.')) << setting.key;
     EXPECT_FALSE(setting.example.empty()) << setting.key;
     EXPECT_LE(std::count(setting.key.begin(), setting.key.end(), '.'), 1) << setting.key;
@@ -86,12 +86,12 @@ TEST(SettingsTable, EveryRowIsComplete) {
                                    setting.rule.required || setting.type == SettingType::group;
     EXPECT_TRUE(says_what_happens) << setting.key;
     if (const auto dot = setting.key.find('.'); dot != std::string_view::npos) {
-      const Setting* group = resolve_key(kind, setting.key.substr(0, dot)).setting;
+      const SpecSetting* group = resolve_key(kind, setting.key.substr(0, dot)).setting;
       ASSERT_TRUE(group) << setting.key;
       EXPECT_EQ(group->type, SettingType::group) << setting.key;
     }
     if (setting.rule.needs) {
-      const Setting* needed = resolve_key(kind, setting.rule.needs->key).setting;
+      const SpecSetting* needed = resolve_key(kind, setting.rule.needs->key).setting;
       ASSERT_TRUE(needed) << setting.key;
       EXPECT_TRUE(needed < &setting || setting.type == SettingType::group)
           << setting.key << " must follow what it needs";
@@ -102,7 +102,7 @@ TEST(SettingsTable, EveryRowIsComplete) {
 TEST(SettingsTable, KeysAreUniqueWithinAKind) {
   for (const SpecKind kind : kAllKinds) {
     std::map<std::string_view, int> count;
-    for (const Setting& setting : settings_table()) {
+    for (const SpecSetting& setting : settings_table()) {
       if (!setting.kinds.has(kind)) continue;
       EXPECT_EQ(++count[setting.key], 1) << setting.key;
     }
@@ -110,7 +110,7 @@ TEST(SettingsTable, KeysAreUniqueWithinAKind) {
 }
 
 /// A value outside the range, as a user would write it.
-std::string beyond(const Setting& setting, double limit, double step) {
+std::string beyond(const SpecSetting& setting, double limit, double step) {
   const double value = limit + step;
   switch (setting.type) {
     case SettingType::duration: return fmt::format("{:.9f}s", value);
@@ -125,7 +125,7 @@ std::string beyond(const Setting& setting, double limit, double step) {
 
 TEST(SettingsTable, EveryRangeIsEnforcedAtBothEnds) {
   int checked = 0;
-  for_each_setting([&](const Setting& setting, SpecKind kind) {
+  for_each_setting([&](const SpecSetting& setting, SpecKind kind) {
     const bool numeric = setting.type == SettingType::whole || setting.type == SettingType::wholes ||
                          setting.type == SettingType::number || setting.type == SettingType::duration ||
                          setting.type == SettingType::bytes || setting.type == SettingType::rate ||
@@ -152,8 +152,8 @@ TEST(SettingsTable, EveryRangeIsEnforcedAtBothEnds) {
 }
 
 TEST(SettingsTable, TextWithALimitIsHeldToIt) {
-  for_each_setting([](const Setting& setting, SpecKind kind) {
-    if (setting.type != SettingType::text && setting.type != SettingType::run_name) return;
+  for_each_setting([](const SpecSetting& setting, SpecKind kind) {
+    if (setting.type != SettingType::text && setting.own != SpecType::run_name) return;
     ASSERT_TRUE(setting.rule.range) << setting.key;
     const std::string long_text(static_cast<std::size_t>(setting.rule.range->most) + 1, 'x');
     const SpecReading reading = read_with(setting, kind, long_text);
@@ -165,7 +165,7 @@ TEST(SettingsTable, TextWithALimitIsHeldToIt) {
 TEST(Schema, KnowsEverySetting) {
   const json::object schema = spec_schema();
   EXPECT_EQ(schema.at("$schema"), "https://json-schema.org/draft/2020-12/schema");
-  for_each_setting([&](const Setting& setting, SpecKind kind) {
+  for_each_setting([&](const SpecSetting& setting, SpecKind kind) {
     const json::object& definition = schema.at("$defs").at(name_of(kind)).as_object();
     EXPECT_EQ(definition.at("additionalProperties"), false);
     const json::object& properties = definition.at("properties").as_object();
@@ -174,7 +174,7 @@ TEST(Schema, KnowsEverySetting) {
                 HasSubstr(std::string(setting.description)));
     const json::object& variant =
         schema.at("$defs").at(std::string(name_of(kind)) + "_variant").at("properties").as_object();
-    EXPECT_EQ(variant.contains(setting.key), !setting.rule.whole_study || setting.key == "name") << setting.key;
+    EXPECT_EQ(variant.contains(setting.key), !setting.whole_study || setting.key == "name") << setting.key;
   });
 }
 
@@ -191,7 +191,7 @@ TEST(Schema, DescribesValues) {
 
 TEST(Reference, DocumentsEverySetting) {
   const std::string page = spec_reference();
-  for_each_setting([&](const Setting& setting, SpecKind) {
+  for_each_setting([&](const SpecSetting& setting, SpecKind) {
     EXPECT_THAT(page, HasSubstr("| `" + std::string(setting.key) + "` |"));
     EXPECT_THAT(page, HasSubstr(std::string(setting.description)));
   });

@@ -9,14 +9,12 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "spec/diagnostic.h"
+#include "config/diagnostic.h"
+#include "spec/spec_kind.h"
 
 namespace assay {
 
 struct PlannedRun;
-
-enum class SpecKind { train, serve, node, command, null };
-std::string_view name_of(SpecKind kind);
 
 /// A validated benchmark specification. `settings` holds every setting of its kind, defaults filled in, in canonical
 /// form: durations in seconds, sizes in bytes, rates per second, prices as {amount, currency, per}; nested keys

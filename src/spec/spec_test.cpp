@@ -374,5 +374,16 @@ TEST(SpecFile, ReadsFilesAndReportsThoseItCannotRead) {
   EXPECT_EQ(missing.error().kind, ErrorKind::missing_file);
 }
 
+TEST(SpecDocument, NeedsAMapping) {
+  const auto message = [](std::string_view text) { return read_spec(text, "b.yaml").diagnostics.at(0).text(); };
+  EXPECT_EQ(message(""), "b.yaml:1:1: the file is empty. A specification is a mapping, such as 'kind: train'.");
+  EXPECT_EQ(message("# only a comment\n"),
+            "b.yaml:1:1: the file is empty. A specification is a mapping, such as 'kind: train'.");
+  EXPECT_EQ(message("- kind: train\n"),
+            "b.yaml:1:1: this is a list. A specification is a mapping, such as 'kind: train'.");
+  EXPECT_EQ(message("kind:train\n"),
+            "b.yaml:1:1: this is plain text. A specification is a mapping, such as 'kind: train'.");
+}
+
 }  // namespace
 }  // namespace assay

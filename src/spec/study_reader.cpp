@@ -1,11 +1,11 @@
-// The part of SettingsReader that reads matrix, sweep and scale.
+// The part of SpecReader that reads matrix, sweep and scale.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "spec/configurations.h"
-#include "spec/settings_reader.h"
-#include "spec/value.h"
+#include "spec/spec_reader.h"
+#include "spec/spec_value.h"
 
 namespace assay {
 namespace {
@@ -18,32 +18,32 @@ std::string joined_labels(const std::vector<Change>& changes) {
 
 }  // namespace
 
-std::optional<Place> SettingsReader::study_place(std::string_view key) const {
+std::optional<Place> SpecReader::study_place(std::string_view key) const {
   const auto found = study_places_.find(key);
   return found == study_places_.end() ? std::nullopt : std::optional(found->second);
 }
 
-void SettingsReader::read_study_key(const Setting& setting, const YamlEntry& entry) {
+void SpecReader::read_study_key(const SpecSetting& setting, const YamlEntry& entry) {
   study_places_[std::string(setting.key)] = entry.key_place;
   const YamlNode& node = entry.value;
-  const bool right_shape = setting.type == SettingType::sweep ? node.is_map() && !node.entries.empty()
-                                                              : node.is_list() && !node.items.empty();
+  const bool right_shape =
+      setting.own == SpecType::sweep ? node.is_map() && !node.entries.empty() : node.is_list() && !node.items.empty();
   if (!right_shape) {
-    wrong_.emplace(setting.key);
+    note_wrong(setting.key);
     const bool empty = (node.is_map() && node.entries.empty()) || (node.is_list() && node.items.empty());
-    if (!empty) return add_shape_problem(setting, setting.key, type_words(setting), node, problems_);
-    return problems_.add(node.place, fmt::format("'{}' is empty. Write for example '{}: {}', or remove it.",
-                                                 setting.key, setting.key, setting.example));
+    if (!empty) return add_spec_shape_problem(setting, setting.key, spec_type_words(setting), node, problems());
+    return problems().add(node.place, fmt::format("'{}' is empty. Write for example '{}: {}', or remove it.",
+                                                  setting.key, setting.key, setting.example));
   }
   if (node.items.size() > kMostRuns) {
     return problem(
         node.place, setting.key,
         fmt::format("'{}' has {} items; a study has at most {} runs.", setting.key, node.items.size(), kMostRuns));
   }
-  if (setting.type == SettingType::matrix) {
+  if (setting.own == SpecType::matrix) {
     study_.variants.clear();
     read_matrix(setting, node);
-  } else if (setting.type == SettingType::sweep) {
+  } else if (setting.own == SpecType::sweep) {
     study_.axes.clear();
     read_sweep(setting, node, "");
   } else {
@@ -52,10 +52,16 @@ void SettingsReader::read_study_key(const Setting& setting, const YamlEntry& ent
   }
 }
 
-void SettingsReader::read_matrix(const Setting& setting, const YamlNode& list) {
+void SpecReader::read_changed(const std::string& key, const YamlEntry& entry, std::vector<Change>& out) {
+  scope_ = Scope::variant;
+  read_entry_at(key, entry, out);
+  scope_ = Scope::top_level;
+}
+
+void SpecReader::read_matrix(const SpecSetting& setting, const YamlNode& list) {
   std::map<std::string, int> names = {{"baseline", 0}};
   for (const YamlNode& item : list.items) {
-    if (problems_.full()) return;
+    if (problems().full()) return;
     if (!item.is_map() || item.entries.empty()) {
       problem(item.place, setting.key,
               "each variant of 'matrix' is a mapping of its changes, for example '{name: shorter, seq_length: 512}'.");
@@ -65,19 +71,19 @@ void SettingsReader::read_matrix(const Setting& setting, const YamlNode& list) {
   }
 }
 
-std::optional<Variant> SettingsReader::read_variant(const YamlNode& item, std::map<std::string, int>& names) {
+std::optional<Variant> SpecReader::read_variant(const YamlNode& item, std::map<std::string, int>& names) {
   Variant variant{.place = item.place};
   Place name_place = item.place;
   bool good = true;
   for (const YamlEntry& entry : item.entries) {
     if (entry.key == "name") {
-      static const Setting& name = *resolve_key(kEveryKind, "name").setting;
-      const auto value = read_value(name, "name", entry.value, problems_);
+      static const SpecSetting& name = *resolve_key(kEveryKind, "name").setting;
+      const auto value = read_spec_value(name, "name", entry.value, problems());
       good = value.has_value();
       if (value) variant.name = value->get_string();
       name_place = entry.value.place;
     } else {
-      read_entry_at(entry.key, entry, Scope::variant, variant.changes);
+      read_changed(entry.key, entry, variant.changes);
     }
   }
   if (!good) return std::nullopt;
@@ -95,15 +101,15 @@ std::optional<Variant> SettingsReader::read_variant(const YamlNode& item, std::m
   return variant;
 }
 
-void SettingsReader::read_sweep(const Setting& setting, const YamlNode& map, const std::string& prefix) {
+void SpecReader::read_sweep(const SpecSetting& setting, const YamlNode& map, const std::string& prefix) {
   for (const YamlEntry& entry : map.entries) {
-    if (problems_.full()) return;
+    if (problems().full()) return;
     const std::string key = prefix.empty() ? entry.key : fmt::format("{}.{}", prefix, entry.key);
-    const Setting* swept = resolve_key(kinds(), key).setting;
-    const bool nests = swept && swept->key == key && (swept->type == SettingType::group || is_free_map(swept->type));
+    const SpecSetting* swept = resolve_key(kinds(), key).setting;
+    const bool nests = swept && swept->key == key && (swept->type == SettingType::group || is_free_map(*swept));
     if (!swept) {
       report_unknown(key, entry);
-    } else if (swept->rule.whole_study) {
+    } else if (swept->whole_study) {
       problem(entry.key_place, key, fmt::format("'{}' holds for the whole study and cannot be swept.", key));
     } else if (nests && entry.value.is_map()) {
       read_sweep(setting, entry.value, key);
@@ -113,7 +119,7 @@ void SettingsReader::read_sweep(const Setting& setting, const YamlNode& map, con
   }
 }
 
-void SettingsReader::read_axis(const std::string& key, const YamlEntry& entry) {
+void SpecReader::read_axis(const std::string& key, const YamlEntry& entry) {
   if (!entry.value.is_list() || entry.value.items.empty()) {
     return problem(entry.value.place, key,
                    entry.value.is_scalar() ? fmt::format("'{}' in 'sweep' must be a list of values: write '{}: [{}]'.",
@@ -128,9 +134,9 @@ void SettingsReader::read_axis(const std::string& key, const YamlEntry& entry) {
   SweepAxis axis{.key = key, .place = entry.key_place};
   std::set<std::string> seen;
   for (const YamlNode& item : entry.value.items) {
-    if (problems_.full()) return;
+    if (problems().full()) return;
     Variant point{.place = item.place};
-    read_entry_at(key, {entry.key, entry.key_place, item}, Scope::variant, point.changes);
+    read_changed(key, {entry.key, entry.key_place, item}, point.changes);
     if (point.changes.empty()) continue;
     point.name = joined_labels(point.changes);
     if (!seen.insert(point.name).second) {
@@ -145,12 +151,12 @@ void SettingsReader::read_axis(const std::string& key, const YamlEntry& entry) {
   if (!axis.points.empty()) study_.axes.push_back(std::move(axis));
 }
 
-void SettingsReader::read_scale(const Setting& setting, const YamlNode& list) {
+void SpecReader::read_scale(const SpecSetting& setting, const YamlNode& list) {
   for (const YamlNode& item : list.items) {
-    if (problems_.full()) return;
+    if (problems().full()) return;
     const auto size = read_size(setting, item);
     if (!size) {
-      wrong_.emplace(setting.key);
+      note_wrong(setting.key);
       continue;
     }
     const bool known = std::any_of(study_.sizes.begin(), study_.sizes.end(), [&](const ScaleSize& other) {
@@ -165,32 +171,33 @@ void SettingsReader::read_scale(const Setting& setting, const YamlNode& list) {
   }
 }
 
-std::optional<ScaleSize> SettingsReader::read_size(const Setting& setting, const YamlNode& item) {
-  static const Setting& ranks = *resolve_key(kEveryKind, "ranks").setting;
+std::optional<ScaleSize> SpecReader::read_size(const SpecSetting& setting, const YamlNode& item) {
+  static const SpecSetting& ranks = *resolve_key(kEveryKind, "ranks").setting;
   if (item.is_scalar()) {
-    const auto value = read_value(ranks, "scale", item, problems_);
+    const auto value = read_value(ranks, "scale", item, problems());
     return value ? std::optional(ScaleSize{value->get_int64(), 1, item.place}) : std::nullopt;
   }
   if (!item.is_map() || (!item.find("ranks") && item.entries.size() <= 1)) {
-    problems_.add(item.place, "each size of 'scale' is a number of ranks or a mapping such as '{ranks: 8, nodes: 2}'.");
+    problems().add(item.place,
+                   "each size of 'scale' is a number of ranks or a mapping such as '{ranks: 8, nodes: 2}'.");
     return std::nullopt;
   }
   ScaleSize size{.place = item.place};
   bool good = true;
   for (const YamlEntry& entry : item.entries) {
     if (entry.key != "ranks" && entry.key != "nodes") {
-      problems_.add(entry.key_place, fmt::format("unknown key '{}' in '{}'.{}", entry.key.substr(0, 60), setting.key,
-                                                 did_you_mean(entry.key, {"ranks", "nodes"})));
+      problems().add(entry.key_place, fmt::format("unknown key '{}' in '{}'.{}", entry.key.substr(0, 60), setting.key,
+                                                  did_you_mean(entry.key, {"ranks", "nodes"})));
       good = false;
       continue;
     }
-    const auto value = read_value(ranks, entry.key, entry.value, problems_);
+    const auto value = read_value(ranks, entry.key, entry.value, problems());
     good = good && value;
     if (value) (entry.key == "ranks" ? size.ranks : size.nodes) = value->get_int64();
   }
   if (good && size.nodes > size.ranks) {
-    problems_.add(item.place, fmt::format("{} nodes cannot share {} ranks. Give at least one rank per node.",
-                                          size.nodes, size.ranks));
+    problems().add(item.place, fmt::format("{} nodes cannot share {} ranks. Give at least one rank per node.",
+                                           size.nodes, size.ranks));
     return std::nullopt;
   }
   return good ? std::optional(size) : std::nullopt;

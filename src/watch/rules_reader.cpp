@@ -4,9 +4,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "spec/numbers.h"
-#include "spec/value.h"
-#include "spec/yaml_tree.h"
+#include "config/numbers.h"
+#include "config/value.h"
+#include "config/yaml_tree.h"
 #include "watch/rules_reader.h"
 #include "watch/watch_rules.h"
 
@@ -170,7 +170,8 @@ void read_document(const YamlNode& root, WatchRules& rules, Problems& problems) 
 RulesReading read_rules(std::string_view text, std::string_view file) {
   Problems problems;
   WatchRules rules;
-  if (const auto root = read_yaml(text, file, problems)) read_document(*root, rules, problems);
+  if (const auto root = read_yaml(text, {.file = file, .what = "file of rules"}, problems))
+    read_document(*root, rules, problems);
   RulesReading reading;
   if (problems.none()) reading.rules = rules;
   reading.diagnostics = problems.take();
@@ -178,7 +179,7 @@ RulesReading read_rules(std::string_view text, std::string_view file) {
 }
 
 Result<WatchRules> load_rules(const fs::path& path) {
-  ASSAY_TRY(const std::string text, read_file(path, kLargestSpecBytes + 1));
+  ASSAY_TRY(const std::string text, read_file(path, kLargestYamlBytes + 1));
   const RulesReading reading = read_rules(text, path.string());
   if (reading.rules) return *reading.rules;
   std::string message;

@@ -6,7 +6,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "spec/diagnostic.h"
+#include "config/diagnostic.h"
 #include "watch/watch_rules.h"
 
 namespace assay {

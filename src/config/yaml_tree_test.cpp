@@ -1,9 +1,7 @@
-#include "spec/yaml_tree.h"
+#include "config/yaml_tree.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "spec/spec.h"
 
 namespace assay {
 namespace {
@@ -14,7 +12,7 @@ using testing::IsEmpty;
 
 std::vector<std::string> problems_of(std::string_view text) {
   Problems problems;
-  static_cast<void>(read_yaml(text, "b.yaml", problems));
+  static_cast<void>(read_yaml(text, {.file = "b.yaml", .what = "specification"}, problems));
   std::vector<std::string> texts;
   for (const Diagnostic& diagnostic : problems.take()) texts.push_back(diagnostic.text());
   return texts;
@@ -22,7 +20,7 @@ std::vector<std::string> problems_of(std::string_view text) {
 
 YamlNode tree(std::string_view text) {
   Problems problems;
-  auto node = read_yaml(text, "b.yaml", problems);
+  auto node = read_yaml(text, {.file = "b.yaml", .what = "specification"}, problems);
   EXPECT_TRUE(problems.none()) << text;
   return node.value_or(YamlNode());
 }
@@ -148,17 +146,6 @@ TEST(YamlTree, OverrideValuesAreVerbatimUnlessBracketedOrQuoted) {
   EXPECT_TRUE(problems.none());
   EXPECT_FALSE(read_yaml_value("[1", place, problems));
   EXPECT_EQ(problems.take().at(0).line, 0);
-}
-
-TEST(SpecDocument, NeedsAMapping) {
-  const auto message = [](std::string_view text) { return read_spec(text, "b.yaml").diagnostics.at(0).text(); };
-  EXPECT_EQ(message(""), "b.yaml:1:1: the file is empty. A specification is a mapping, such as 'kind: train'.");
-  EXPECT_EQ(message("# only a comment\n"),
-            "b.yaml:1:1: the file is empty. A specification is a mapping, such as 'kind: train'.");
-  EXPECT_EQ(message("- kind: train\n"),
-            "b.yaml:1:1: this is a list. A specification is a mapping, such as 'kind: train'.");
-  EXPECT_EQ(message("kind:train\n"),
-            "b.yaml:1:1: this is plain text. A specification is a mapping, such as 'kind: train'.");
 }
 
 }  // namespace

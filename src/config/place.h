@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "spec/diagnostic.h"
+#include "config/diagnostic.h"
 
 namespace assay {
 
@@ -16,7 +16,7 @@ struct Place {
 };
 
 /// Collects the mistakes of one reading. Keeps the first kMostProblems and counts no further: a file with more is
-/// something else than a specification, and looking for what each key might have meant costs time.
+/// something else than it should be, and looking for what each key might have meant costs time.
 class Problems {
  public:
   static constexpr std::size_t kMostProblems = 100;

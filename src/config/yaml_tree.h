@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "spec/place.h"
+#include "config/place.h"
 
 namespace assay {
 
@@ -34,14 +34,20 @@ struct YamlEntry {
   YamlNode value;
 };
 
-constexpr std::size_t kLargestSpecBytes = std::size_t{1} << 20;
+constexpr std::size_t kLargestYamlBytes = std::size_t{1} << 20;
 constexpr std::size_t kDeepestNesting = 32;
 
-/// Reads one YAML document. Refuses what no specification needs and what makes YAML dangerous: aliases, anchors, tags,
+/// What a text is and where it came from, for messages.
+struct YamlSource {
+  std::string_view file;
+  std::string_view what;  ///< "specification", "configuration"
+};
+
+/// Reads one YAML document. Refuses what no settings need and what makes YAML dangerous: aliases, anchors, tags,
 /// several documents, control characters, invalid UTF-8, more than 1 MiB, more than 32 levels. A byte order mark and
 /// CRLF are fine. Duplicate keys are reported and the first one is kept. Nothing comes back if the text cannot be read
 /// as YAML at all; then exactly one problem was added.
-std::optional<YamlNode> read_yaml(std::string_view text, std::string_view file, Problems& problems);
+std::optional<YamlNode> read_yaml(std::string_view text, const YamlSource& source, Problems& problems);
 
 /// Reads the value of an override such as `--set key=VALUE`: lists, maps and quoted text as YAML, all else verbatim.
 /// Every place is `place`, which has no line.

@@ -1,31 +1,18 @@
-#include "spec/value.h"
+#include "config/value.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
-#include "spec/numbers.h"
+#include "config/numbers.h"
 
 namespace assay {
 namespace {
 
-using Value = std::optional<json::value>;
-
 constexpr std::size_t kLongestShown = 60;
-
-std::string cut(std::string_view text) {
-  std::string clean = printable(text);
-  std::replace(clean.begin(), clean.end(), '\n', ' ');
-  if (clean.size() <= kLongestShown) return clean;
-  std::size_t end = kLongestShown;
-  while (end > 0 && (static_cast<unsigned char>(clean[end]) & 0xC0) == 0x80) --end;
-  return clean.substr(0, end) + "…";
-}
 
 bool is_one_of(std::string_view text, const std::vector<std::string_view>& choices) {
   return std::find(choices.begin(), choices.end(), text) != choices.end();
@@ -39,7 +26,7 @@ class ScalarReader {
   ScalarReader(const Setting& setting, std::string_view key, const YamlNode& node, Problems& problems)
       : setting_(setting), key_(key), node_(node), problems_(problems) {}
 
-  Value read(SettingType type) {
+  SettingValue read(SettingType type) {
     switch (type) {
       case SettingType::boolean: return boolean();
       case SettingType::whole: return whole();
@@ -49,26 +36,21 @@ class ScalarReader {
       case SettingType::rate:
       case SettingType::price: return quantity(type);
       case SettingType::choice: return choice();
-      case SettingType::dataset: return dataset();
-      default: return text(type);
+      default: return read_text(setting_, key_, node_, problems_, text_rule(type));
     }
   }
 
  private:
-  Value refuse(std::string_view rule) {
-    const bool ended = rule.ends_with('.') || rule.ends_with('?');
-    problems_.add(node_.place, fmt::format("{} {}{}", shown(key_, node_), rule, ended ? "" : "."));
-    return std::nullopt;
-  }
+  SettingValue refuse(std::string_view rule) { return refuse_value(setting_, key_, node_, rule, problems_); }
 
-  Value in_range(double measured, SettingType type, json::value value) {
+  SettingValue in_range(double measured, SettingType type, json::value value) {
     if (setting_.rule.range) {
       if (const auto broken = broken_limit(*setting_.rule.range, measured, type)) return refuse(*broken);
     }
     return value;
   }
 
-  Value boolean() {
+  SettingValue boolean() {
     if (!node_.quoted && node_.text == "true") return json::value(true);
     if (!node_.quoted && node_.text == "false") return json::value(false);
     std::string lower = node_.text;
@@ -99,7 +81,7 @@ class ScalarReader {
     return std::nullopt;
   }
 
-  Value whole() {
+  SettingValue whole() {
     const auto number = plain_number("a whole number");
     if (!number) return std::nullopt;
     if (*number != std::floor(*number)) return refuse("must be a whole number");
@@ -107,17 +89,17 @@ class ScalarReader {
     return in_range(*number, SettingType::whole, static_cast<std::int64_t>(*number));
   }
 
-  Value number() {
+  SettingValue number() {
     const auto number = plain_number("a number");
     if (!number) return std::nullopt;
     return in_range(*number, SettingType::number, *number);
   }
 
-  Value refuse_unit(const Error& error) {
+  SettingValue refuse_unit(const Error& error) {
     return refuse(error.hint.empty() ? error.message : fmt::format("{}. {}", error.message, error.hint));
   }
 
-  Value quantity(SettingType type) {
+  SettingValue quantity(SettingType type) {
     if (node_.text.size() > kLongestShown) return refuse(fmt::format("must be {}", type_words(setting_)));
     if (type == SettingType::duration) {
       const auto duration = parse_duration(node_.text);
@@ -140,7 +122,7 @@ class ScalarReader {
                     json::object{{"amount", price->amount}, {"currency", price->currency}, {"per", price->per}});
   }
 
-  Value choice() {
+  SettingValue choice() {
     const auto& choices = setting_.rule.choices;
     if (is_one_of(node_.text, choices)) return json::value(node_.text);
     // Short words are all near each other: 'gpu' is not a slip of 'cpu'.
@@ -149,64 +131,19 @@ class ScalarReader {
                               did_you_mean(node_.text, std::vector<std::string>(choices.begin(), choices.end()))));
   }
 
-  Value dataset() {
-    std::vector<std::string> candidates;
-    for (const std::string_view choice : setting_.rule.choices) {
-      const bool with_path = choice.ends_with(':');
-      const std::string_view name = with_path ? choice.substr(0, choice.size() - 1) : choice;
-      if (with_path && node_.text.size() > choice.size() && node_.text.starts_with(choice))
-        return json::value(node_.text);
-      if (with_path && (node_.text == name || node_.text == choice)) {
-        return refuse(fmt::format("needs a path: write '{}: {}PATH'.", key_, choice));
-      }
-      if (!with_path && node_.text == name) return json::value(node_.text);
-      candidates.emplace_back(name);
-    }
-    std::vector<std::string> words;
-    for (const std::string_view choice : setting_.rule.choices) {
-      words.push_back(choice.ends_with(':') ? fmt::format("{}PATH", choice) : std::string(choice));
-    }
-    return refuse(fmt::format("is not one of {}.{}", fmt::join(words, ", "),
-                              did_you_mean(std::string_view(node_.text).substr(0, node_.text.find(':')), candidates)));
-  }
-
-  Value text(SettingType type) {
-    const auto length = static_cast<double>(std::count_if(
-        node_.text.begin(), node_.text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-    if (const auto& range = setting_.rule.range; range && length < range->least) return refuse("must not be empty");
-    if (const auto& range = setting_.rule.range; range && length > range->most) {
-      return refuse(fmt::format("is too long: at most {:.0f} characters", range->most));
-    }
-    if (const auto rule = broken_text_rule(type)) return refuse(*rule);
-    return json::value(node_.text);
-  }
-
-  std::optional<std::string> broken_text_rule(SettingType type) const {
-    const std::string_view text = node_.text;
+  static TextRule text_rule(SettingType type) {
     switch (type) {
-      case SettingType::run_name:
-        if (text.find('\n') != std::string_view::npos) return "must be one line";
-        if (text.starts_with('@') || text.starts_with("tag:")) {
-          return "must not start with '@' or 'tag:', which name other runs on the command line";
-        }
-        return std::nullopt;
       case SettingType::url:
-        if (text.starts_with("http://") || text.starts_with("https://")) return std::nullopt;
-        return "must start with http:// or https://";
+        return [](const YamlNode& node) -> std::optional<std::string> {
+          if (node.text.starts_with("http://") || node.text.starts_with("https://")) return std::nullopt;
+          return "must start with http:// or https://";
+        };
       case SettingType::variable:
-        if (is_variable_name(text)) return std::nullopt;
-        return "must be the name of an environment variable: letters, digits and '_'";
-      case SettingType::tags:
-        if (text.find_first_of(" \t\n,") == std::string_view::npos && !text.starts_with('=')) return std::nullopt;
-        return "must be a bare word or key=value, without spaces and commas";
-      case SettingType::nodes:
-        if (!node_.quoted && parse_number(text)) {
-          return "is a number, but nodes are given by name. For several nodes of any name write 'scale: [{ranks: 8, "
-                 "nodes: 2}]'";
-        }
-        if (text.find_first_of(" \t\n,/") == std::string_view::npos) return std::nullopt;
-        return "must be names of nodes, without spaces, commas and slashes";
-      default: return std::nullopt;
+        return [](const YamlNode& node) -> std::optional<std::string> {
+          if (is_variable_name(node.text)) return std::nullopt;
+          return "must be the name of an environment variable: letters, digits and '_'";
+        };
+      default: return {};
     }
   }
 
@@ -222,18 +159,50 @@ class ScalarReader {
   Problems& problems_;
 };
 
-/// Reads a list, or a single value as a list of one.
-Value read_list(const Setting& setting, std::string_view key, SettingType item_type, const YamlNode& node,
-                Problems& problems) {
+}  // namespace
+
+std::string cut(std::string_view text) {
+  std::string clean = printable(text);
+  std::replace(clean.begin(), clean.end(), '\n', ' ');
+  if (clean.size() <= kLongestShown) return clean;
+  std::size_t end = kLongestShown;
+  while (end > 0 && (static_cast<unsigned char>(clean[end]) & 0xC0) == 0x80) --end;
+  return clean.substr(0, end) + "…";
+}
+
+SettingValue refuse_value(const Setting& setting, std::string_view key, const YamlNode& node, std::string_view rule,
+                          Problems& problems) {
+  const bool ended = rule.ends_with('.') || rule.ends_with('?');
+  const std::string what = setting.rule.secret ? fmt::format("'{}: …'", cut(key)) : shown(key, node);
+  problems.add(node.place, fmt::format("{} {}{}", what, rule, ended ? "" : "."));
+  return std::nullopt;
+}
+
+SettingValue read_text(const Setting& setting, std::string_view key, const YamlNode& node, Problems& problems,
+                       const TextRule& broken_rule) {
+  const auto length = static_cast<double>(std::count_if(
+      node.text.begin(), node.text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  const auto refuse = [&](const std::string& rule) { return refuse_value(setting, key, node, rule, problems); };
+  if (const auto& range = setting.rule.range; range && length < range->least) return refuse("must not be empty");
+  if (const auto& range = setting.rule.range; range && length > range->most) {
+    return refuse(fmt::format("is too long: at most {:.0f} characters", range->most));
+  }
+  if (broken_rule) {
+    if (const auto rule = broken_rule(node)) return refuse(*rule);
+  }
+  return json::value(node.text);
+}
+
+SettingValue read_list(const Setting& setting, std::string_view key, const YamlNode& node, Problems& problems,
+                       const std::function<SettingValue(const YamlNode&)>& read_item, const ListReading& how) {
   json::array values;
   bool good = true;
   const auto add = [&](const YamlNode& item) {
     // An empty argument is a fine argument; an empty name is not a name.
-    if (!item.is_scalar() || (item.text.empty() && item_type != SettingType::command)) {
-      problems.add(item.place, fmt::format("each item of '{}' must be {}.", key,
-                                           item_type == SettingType::whole ? "a whole number" : "plain text"));
+    if (!item.is_scalar() || (item.text.empty() && !how.empty_items)) {
+      problems.add(item.place, fmt::format("each item of '{}' must be {}.", key, how.item_words));
       good = false;
-    } else if (auto value = ScalarReader(setting, key, item, problems).read(item_type)) {
+    } else if (auto value = read_item(item)) {
       values.push_back(std::move(*value));
     } else {
       good = false;
@@ -244,46 +213,17 @@ Value read_list(const Setting& setting, std::string_view key, SettingType item_t
   } else if (node.is_scalar()) {
     add(node);
   } else {
-    add_shape_problem(setting, key, type_words(setting), node, problems);
+    add_shape_problem(setting, key, how.words.empty() ? type_words(setting) : how.words, node, problems);
     return std::nullopt;
   }
   if (!good) return std::nullopt;
-  if (values.empty() && setting.type != SettingType::tags) {
+  if (values.empty() && !how.may_be_empty) {
     problems.add(node.place,
                  fmt::format("'{}' is an empty list. Write for example '{}: {}'.", key, key, setting.example));
     return std::nullopt;
   }
   return values;
 }
-
-Value read_nodes(const Setting& setting, std::string_view key, const YamlNode& node, Problems& problems) {
-  if (node.is_scalar() && node.text == "all") return json::value("all");
-  Value names = read_list(setting, key, SettingType::nodes, node, problems);
-  std::set<std::string_view> seen;
-  for (const YamlNode& item : node.items) {
-    if (!names || seen.insert(item.text).second) continue;
-    problems.add(item.place, fmt::format("the node '{}' is in the list twice. Remove one of them.", cut(item.text)));
-    return std::nullopt;
-  }
-  return names;
-}
-
-Value read_command(const Setting& setting, std::string_view key, const YamlNode& node, Problems& problems) {
-  const bool has_program = !node.items.empty() && (!node.items[0].is_scalar() || !node.items[0].text.empty());
-  if (node.is_list() && has_program) return read_list(setting, key, SettingType::command, node, problems);
-  if (!node.is_scalar() && !node.is_list()) {
-    add_shape_problem(setting, key, type_words(setting), node, problems);
-    return std::nullopt;
-  }
-  if (trim(node.text).empty()) {
-    problems.add(node.place,
-                 fmt::format("'{}' names no program. Write for example '{}: {}'.", key, key, setting.example));
-    return std::nullopt;
-  }
-  return json::value(node.text);
-}
-
-}  // namespace
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   // Nobody mistypes a longer word than this; comparing it with every key would only take time.
@@ -322,26 +262,14 @@ std::string type_words(const Setting& setting) {
     case SettingType::rate: return "a rate with its unit";
     case SettingType::price: return "a price";
     case SettingType::choice: return fmt::format("one of {}", listed(setting.rule.choices));
-    case SettingType::dataset: return "the name of a data set";
     case SettingType::url: return "an address";
+    case SettingType::path: return "a path";
     case SettingType::variable: return "the name of an environment variable";
     case SettingType::wholes: return "a list of whole numbers";
     case SettingType::texts:
+      return fmt::format("a list of {}", setting.rule.items.empty() ? "names" : setting.rule.items);
     case SettingType::choices: return "a list of names";
-    case SettingType::tags: return "a list of words";
-    case SettingType::nodes: return "'all' or a list of names";
-    case SettingType::suite: return "quick, standard or a list of specifications";
-    case SettingType::command: return "text or a list of arguments";
-    case SettingType::matrix: return "a list of variants";
-    case SettingType::sweep: return "a mapping of settings to lists of values";
-    case SettingType::scale: return "a list of sizes";
-    case SettingType::group:
-    case SettingType::parameters:
-    case SettingType::variables:
-    case SettingType::patterns:
-    case SettingType::expectations:
-    case SettingType::goals:
-    case SettingType::latency_limits: return "a mapping";
+    case SettingType::group: return "a mapping";
     default: return "text";
   }
 }
@@ -353,11 +281,8 @@ void add_shape_problem(const Setting& setting, std::string_view key, std::string
     problems.add(node.place, fmt::format("'{}' has no value. Write for example {}{}.", cut(key), example,
                                          setting.rule.required ? "" : ", or remove the line"));
   } else if (node.is_list()) {
-    const bool can_vary = !setting.rule.whole_study;
     problems.add(node.place,
-                 fmt::format("'{}' must be {}, not a list.{}", cut(key), words,
-                             can_vary ? fmt::format(" To try several values use 'sweep: {{{}: […]}}'.", setting.key)
-                                      : fmt::format(" Write for example {}.", example)));
+                 fmt::format("'{}' must be {}, not a list. Write for example {}.", cut(key), words, example));
   } else if (node.is_map()) {
     problems.add(node.place,
                  fmt::format("'{}' must be {}, not a mapping. Write for example {}.", cut(key), words, example));
@@ -366,15 +291,16 @@ void add_shape_problem(const Setting& setting, std::string_view key, std::string
   }
 }
 
-std::optional<json::value> read_value(const Setting& setting, std::string_view key, const YamlNode& node,
-                                      Problems& problems) {
+SettingValue read_value(const Setting& setting, std::string_view key, const YamlNode& node, Problems& problems) {
+  const auto list_of = [&](SettingType item, std::string_view words) {
+    return read_list(setting, key, node, problems,
+                     [&](const YamlNode& each) { return ScalarReader(setting, key, each, problems).read(item); },
+                     {.item_words = words});
+  };
   switch (setting.type) {
-    case SettingType::wholes: return read_list(setting, key, SettingType::whole, node, problems);
-    case SettingType::texts: return read_list(setting, key, SettingType::text, node, problems);
-    case SettingType::choices: return read_list(setting, key, SettingType::choice, node, problems);
-    case SettingType::tags: return read_list(setting, key, SettingType::tags, node, problems);
-    case SettingType::nodes: return read_nodes(setting, key, node, problems);
-    case SettingType::command: return read_command(setting, key, node, problems);
+    case SettingType::wholes: return list_of(SettingType::whole, "a whole number");
+    case SettingType::texts: return list_of(SettingType::text, "plain text");
+    case SettingType::choices: return list_of(SettingType::choice, "plain text");
     default: break;
   }
   if (node.is_scalar()) return ScalarReader(setting, key, node, problems).read(setting.type);

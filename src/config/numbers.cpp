@@ -1,4 +1,4 @@
-#include "spec/numbers.h"
+#include "config/numbers.h"
 
 #include <fmt/format.h>
 
@@ -40,7 +40,10 @@ std::string limit_text(double limit, SettingType type) {
   };
   switch (type) {
     case SettingType::duration:
-    case SettingType::latency_limits: return in_units(spans);
+      if (const double milliseconds = limit * 1e3; limit < 1 && std::round(milliseconds) > 0) {
+        if (std::fabs(milliseconds - std::round(milliseconds)) < 1e-9) return fmt::format("{:.0f}ms", milliseconds);
+      }
+      return in_units(spans);
     case SettingType::bytes: return in_units(sizes);
     case SettingType::rate: return fmt::format("{}/s", limit);
     default:

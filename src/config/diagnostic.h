@@ -4,7 +4,7 @@
 
 namespace assay {
 
-/// One mistake in a specification: where, what, and what to write instead.
+/// One mistake in settings: where, what, and what to write instead.
 struct Diagnostic {
   std::string file;
   int line = 0;    ///< 1-based; 0: the mistake has no line (an override, the whole file)

@@ -1,4 +1,4 @@
-#include "spec/place.h"
+#include "config/place.h"
 
 #include <fmt/format.h>
 

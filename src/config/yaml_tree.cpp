@@ -1,4 +1,4 @@
-#include "spec/yaml_tree.h"
+#include "config/yaml_tree.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -225,7 +225,8 @@ std::size_t character_length(std::string_view text, std::size_t position) {
 }
 
 /// Looks at every byte before yaml-cpp does: it drops NULs, ends at byte 4 and guesses encodings.
-bool only_plain_text(std::string_view text, std::string_view file, Problems& problems) {
+bool only_plain_text(std::string_view text, const YamlSource& source, Problems& problems) {
+  const std::string_view file = source.file;
   int line = 1;
   int column = 1;
   for (std::size_t i = 0; i < text.size();) {
@@ -238,7 +239,7 @@ bool only_plain_text(std::string_view text, std::string_view file, Problems& pro
     }
     if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F) {
       problems.add({file, line, column},
-                   byte == 0 ? std::string("a NUL character. A specification is plain text; is this the right file?")
+                   byte == 0 ? fmt::format("a NUL character. A {} is plain text; is this the right file?", source.what)
                              : fmt::format("control character 0x{:02X}. Remove it.", byte));
       return false;
     }
@@ -333,31 +334,32 @@ const YamlNode* YamlNode::find(std::string_view key) const {
   return found == entries.end() ? nullptr : &found->value;
 }
 
-std::optional<YamlNode> read_yaml(std::string_view text, std::string_view file, Problems& problems) {
-  if (text.size() > kLargestSpecBytes) {
-    problems.add({file}, fmt::format("the file has {}; a specification has at most {}.",
-                                     format_bytes(Bytes{static_cast<std::int64_t>(text.size())}),
-                                     format_bytes(Bytes{static_cast<std::int64_t>(kLargestSpecBytes)})));
+std::optional<YamlNode> read_yaml(std::string_view text, const YamlSource& source, Problems& problems) {
+  if (text.size() > kLargestYamlBytes) {
+    problems.add({source.file}, fmt::format("the file has {}; a {} has at most {}.",
+                                            format_bytes(Bytes{static_cast<std::int64_t>(text.size())}), source.what,
+                                            format_bytes(Bytes{static_cast<std::int64_t>(kLargestYamlBytes)})));
     return std::nullopt;
   }
   const std::string plain = normalised(text);
-  if (!only_plain_text(plain, file, problems)) return std::nullopt;
-  return build_tree(plain, file, problems);
+  if (!only_plain_text(plain, source, problems)) return std::nullopt;
+  return build_tree(plain, source.file, problems);
 }
 
 std::optional<YamlNode> read_yaml_value(std::string_view text, const Place& place, Problems& problems) {
   text = trim(text);
   if (text.empty()) return YamlNode{.kind = YamlNode::Kind::empty, .place = place};
+  const YamlSource source{.file = place.file, .what = "value"};
   if (std::string_view("[{\"'").find(text.front()) == std::string_view::npos) {
     Problems found;
-    if (!only_plain_text(text, place.file, found)) {
+    if (!only_plain_text(text, source, found)) {
       problems.add(place, found.take().front().message);
       return std::nullopt;
     }
     return YamlNode{.kind = YamlNode::Kind::scalar, .text = std::string(text), .place = place};
   }
   Problems found;
-  auto node = read_yaml(text, place.file, found);
+  auto node = read_yaml(text, source, found);
   for (Diagnostic& diagnostic : found.take()) problems.add(place, std::move(diagnostic.message));
   if (node) move_to(*node, place);
   return node;

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "spec/setting.h"
+#include "config/setting.h"
 
 namespace assay {
 

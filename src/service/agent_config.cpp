@@ -1,0 +1,168 @@
+#include "service/agent_config.h"
+
+#include "access/token_record.h"
+#include "config/config_reader.h"
+#include "net/tls.h"
+#include "net/url.h"
+#include "service/text_checks.h"
+#include "telemetry/sampler.h"
+
+namespace assay {
+namespace {
+
+constexpr Range kPathLength{1, 4096};
+const Range kPeriod{seconds_of(kShortestPeriod), seconds_of(kLongestPeriod)};
+
+std::optional<std::string> wrong_node_name(const std::string& text) {
+  if (is_node_name(text)) return std::nullopt;
+  return "a node's name is 1 to 64 letters, digits, '-', '_' and '.'.";
+}
+
+void add_connection(ConfigTable<AgentConfig>& table) {
+  table.add({.key = "leader",
+             .type = SettingType::text,
+             .description = "URL of the leader.",
+             .example = "https://leader.example.org:8470",
+             .rule = {.range = kPathLength, .otherwise = "the agent only records"}},
+            &AgentConfig::leader,
+            {.variable = "ASSAY_LEADER", .value_name = "URL", .common_flag = true, .check = wrong_by(parse_url)});
+  table.add({.key = "token_file",
+             .type = SettingType::path,
+             .description = "File with the join token; needed at the first start.",
+             .example = "/etc/assay/join.token",
+             .rule = {.range = kPathLength, .otherwise = "the node has joined before"}},
+            &AgentConfig::token_file);
+  table.add(
+      {.key = "fingerprint",
+       .type = SettingType::text,
+       .description = "By what the leader is known: SHA-256 of its certificate, key or authority; several have commas.",
+       .example = "sha256:4f2bd1e4c9a7c0d3b58e6f1a2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a",
+       .rule = {.range = Range{1, 200}, .otherwise = "that of the join token"}},
+      &AgentConfig::fingerprint, {.value_name = "SHA256", .check = wrong_by(parse_fingerprint)});
+  table.add({.key = "ca_file",
+             .type = SettingType::path,
+             .description = "Authority that the leader's certificate must come from.",
+             .example = "/etc/assay/ca.crt",
+             .rule = {.range = kPathLength, .otherwise = "the system's, unless there is a fingerprint"}},
+            &AgentConfig::ca_file);
+  table.add({.key = "insecure",
+             .type = SettingType::boolean,
+             .default_value = "false",
+             .description = "Allow plain http to another machine.",
+             .example = "true"},
+            &AgentConfig::insecure);
+  table.add({.key = "allow",
+             .type = SettingType::choices,
+             .default_value = "doctor",
+             .description = "What the leader may ask for.",
+             .example = "[doctor, run]",
+             .rule = {.choices = {"doctor", "run", "none"}}},
+            [](AgentConfig& config, const json::value& value) {
+              config.allow = {};
+              for (const json::value& word : value.as_array()) {
+                config.allow.doctor = config.allow.doctor || word == "doctor";
+                config.allow.runs = config.allow.runs || word == "run";
+                config.allow.nothing = config.allow.nothing || word == "none";
+              }
+            });
+  table.add({.key = "run_as",
+             .type = SettingType::text,
+             .description = "User that runs for the leader run as; an agent of root's needs one.",
+             .example = "bench",
+             .rule = {.range = Range{1, 64}, .otherwise = "as the agent"}},
+            &AgentConfig::run_as, {.value_name = "USER"});
+}
+
+void add_node(ConfigTable<AgentConfig>& table) {
+  table.add({.key = "name",
+             .type = SettingType::text,
+             .description = "Name of this node.",
+             .example = "gpu03",
+             .rule = {.range = Range{1, 200}, .otherwise = "the host name up to the first dot"}},
+            &AgentConfig::name, {.value_name = "NAME", .check = wrong_node_name});
+  table.add({.key = "state",
+             .type = SettingType::path,
+             .description = "Folder for key, spool and runs; one agent at a time.",
+             .example = "/var/lib/assay-agent",
+             .rule = {.range = kPathLength, .otherwise = "`agent` in the data folder (`--data`)"}},
+            &AgentConfig::state, {.value_name = "DIR"});
+  table.add({.key = "spool_limit",
+             .type = SettingType::bytes,
+             .default_value = "256MiB",
+             .description = "What may wait on the disk for the leader.",
+             .example = "1GiB",
+             .rule = {.range = Range{0x1p20, 0x1p50}}},
+            &AgentConfig::spool_limit);
+}
+
+void add_readings(ConfigTable<AgentConfig>& table) {
+  table.add({.key = "period",
+             .type = SettingType::duration,
+             .default_value = "1s",
+             .description = "Time between readings; a leader may ask for another one.",
+             .example = "10s",
+             .rule = {.range = kPeriod}},
+            &AgentConfig::period);
+  table.add({.key = "run_period",
+             .type = SettingType::duration,
+             .default_value = "100ms",
+             .description = "The same while a run is on this node.",
+             .example = "50ms",
+             .rule = {.range = kPeriod}},
+            &AgentConfig::run_period);
+  table.add({.key = "no_gpu",
+             .type = SettingType::boolean,
+             .default_value = "false",
+             .description = "Do not look for GPUs; without any of NVIDIA in the machine nobody does.",
+             .example = "true"},
+            &AgentConfig::no_gpu);
+  table.add({.key = "record",
+             .type = SettingType::path,
+             .description = "Write everything that is read into a file, too.",
+             .example = "node.rec",
+             .rule = {.range = kPathLength, .otherwise = "nothing is written"}},
+            &AgentConfig::record);
+  table.add({.key = "replay",
+             .type = SettingType::path,
+             .description = "Play a recording instead of reading this machine.",
+             .example = "node.rec",
+             .rule = {.range = kPathLength, .otherwise = "this machine is read"}},
+            &AgentConfig::replay);
+  table.add({.key = "seed",
+             .type = SettingType::whole,
+             .description = "With a recording: GPUs of their own identity and character.",
+             .example = "7",
+             .rule = {.range = Range{0, 9007199254740991}, .otherwise = "those of the recording"}},
+            &AgentConfig::seed);
+}
+
+void check_together(const AgentConfig& config, CrossCheck& cross) {
+  if (config.seed && config.replay.empty()) {
+    cross.refuse({"seed", "replay"},
+                 "'seed' changes a recording that is played, and none is. Give 'replay', or leave "
+                 "'seed' out.");
+  }
+  if (config.allow.nothing && (config.allow.doctor || config.allow.runs)) {
+    cross.refuse({"allow"}, "'allow' has 'none' beside others. Write 'allow: none', or leave 'none' out.");
+  }
+}
+
+}  // namespace
+
+const ConfigTable<AgentConfig>& agent_table() {
+  static const ConfigTable<AgentConfig> table = [] {
+    ConfigTable<AgentConfig> made({.kind = "agent",
+                                   .command = "agent",
+                                   .prefix = "ASSAY_AGENT_",
+                                   .page = "docs/reference/configuration.md",
+                                   .other_variables = {"ASSAY_AGENT_OPTIONS"}});
+    add_connection(made);
+    add_node(made);
+    add_readings(made);
+    made.check(check_together);
+    return made;
+  }();
+  return table;
+}
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/units.h"
+#include "config/config_table.h"
+
+namespace assay {
+
+/// What `assay agent` is told: by its file, the environment and flags. See docs/reference/configuration.md.
+struct AgentConfig {
+  /// What the leader may ask for.
+  struct Allowed {
+    bool doctor = false;
+    bool runs = false;
+    bool nothing = false;  ///< said outright
+  };
+
+  std::string leader;   ///< URL; empty: it only records
+  fs::path token_file;  ///< empty: the node has joined before
+  std::string name;     ///< empty: the host's
+  fs::path state;       ///< empty: below the user's data folder
+  Bytes spool_limit;
+  Nanos period{};
+  Nanos run_period{};
+  Allowed allow;
+  std::string run_as;       ///< a user; empty: the agent's own
+  std::string fingerprint;  ///< empty: the join token's
+  fs::path ca_file;
+  bool insecure = false;
+  bool no_gpu = false;
+  fs::path record;  ///< empty: nothing is written down
+  fs::path replay;  ///< empty: this machine is read
+  std::optional<std::size_t> seed;
+};
+
+const ConfigTable<AgentConfig>& agent_table();
+
+}  // namespace assay
