@@ -106,7 +106,7 @@ template <>
 const ApiType<TrendView>& api_type() {
   static const auto type =
       ApiType<TrendView>("TrendView", "How a GPU's temperature at equal power develops over weeks.")
-          .field("verdict", &TrendView::verdict, "too_little_data, steady, hotter or cooler")
+          .field("verdict", &TrendView::verdict, "too little data, steady, hotter or cooler")
           .field("why", &TrendView::why, "One sentence")
           .field("power_w", &TrendView::power_w, "The common power, in W; null: not known")
           .field("change_c", &TrendView::change_c, "From the first to the last week, in °C; null: not known")

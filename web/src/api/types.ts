@@ -972,7 +972,7 @@ export interface StudyList {
 
 /** How a GPU's temperature at equal power develops over weeks. */
 export interface TrendView {
-  /** too_little_data, steady, hotter or cooler */
+  /** too little data, steady, hotter or cooler */
   verdict: string;
   /** One sentence */
   why: string;
