@@ -9,4 +9,7 @@ target_include_directories(engine_options INTERFACE ${ENGINE_FOLDER})
 target_include_directories(engine_options SYSTEM INTERFACE ${ASSAY_ENGINE_BOOST_INCLUDE})
 target_link_libraries(engine_options INTERFACE assay_options)
 
+add_library(engine_settings INTERFACE)
+target_link_libraries(engine_settings INTERFACE assay_spec)
+
 add_subdirectory(engine/formats)

@@ -8,7 +8,7 @@ namespace assay::engine {
 namespace {
 
 TrainSpec spec_for(const std::string& dataset, Task task = Task::pretrain) {
-  TrainSpec spec;
+  TrainSpec spec = parse_train_spec({});
   spec.dataset.name = dataset;
   spec.task = task;
   spec.seq_length = 16;

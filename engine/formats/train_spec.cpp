@@ -1,5 +1,6 @@
 #include "formats/train_spec.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
@@ -9,9 +10,11 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <utility>
 
 #include "formats/failure.h"
+#include "spec/setting.h"
 
 namespace assay::engine {
 namespace {
@@ -54,41 +57,100 @@ std::string_view name_in(const Table& table, Enum value) {
   return "?";
 }
 
-/// Reads members of nested objects by dotted keys and collects what is wrong with them.
+std::string joined(const std::vector<std::string_view>& words) {
+  std::string all;
+  for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
+  return all;
+}
+
+/// A limit as people write it: 1, 0.5, 1e+12.
+std::string limit_words(double limit) {
+  std::ostringstream text;
+  text << limit;
+  return text.str();
+}
+
+/// The default of a row as it would stand in the settings that `assay` hands over.
+json::value default_of(const Setting& row) {
+  const auto scalar = [](std::string_view text, bool is_number) {
+    return is_number ? json::parse(text) : json::value(text);
+  };
+  std::string_view text = row.default_value;
+  const bool is_number =
+      row.type == SettingType::whole || row.type == SettingType::number || row.type == SettingType::wholes;
+  if (row.type == SettingType::boolean) return text == "true";
+  if (!is_list(row.type)) return scalar(text, is_number);
+  json::array items;
+  for (text = text.substr(1, text.size() - 2); !text.empty();) {
+    const std::size_t comma = text.find(", ");
+    items.push_back(scalar(text.substr(0, comma), is_number));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 2);
+  }
+  return items;
+}
+
+/// Reads settings by dotted keys, each against its row of the table: default, range, choices. Collects what is wrong.
 class SpecReader {
  public:
   explicit SpecReader(const json::object& settings) : settings_(settings) {}
 
-  void whole(std::string_view key, std::int64_t& value, std::int64_t least) {
-    if (const auto* found = find(key)) read_whole(key, *found, value, least);
+  void whole(std::string_view key, std::int64_t& value) {
+    if (const auto found = take(key)) read_whole(key, *found, value);
   }
-  void whole(std::string_view key, std::optional<std::int64_t>& value, std::int64_t least) {
-    const auto* found = find(key);
+  void whole(std::string_view key, std::optional<std::int64_t>& value) {
+    const auto found = take(key);
     std::int64_t number = 0;
-    if (found && read_whole(key, *found, number, least)) value = number;
+    if (found && read_whole(key, *found, number)) value = number;
   }
-  void number(std::string_view key, double& value, double least) {
-    const auto* found = find(key);
+  void number(std::string_view key, double& value) {
+    const auto found = take(key);
     if (!found) return;
     json::error_code code;
     const double number = found->to_number<double>(code);
-    if (code || !std::isfinite(number) || number < least) return wrong(key, *found, "a number of the allowed range");
+    if (code || !std::isfinite(number)) return wrong(key, *found, "a number");
+    const Range range = row_of(key).rule.range.value_or(Range());
+    if (range.above_least ? number <= range.least : number < range.least) {
+      return complain("'" + std::string(key) + "' must be " + (range.above_least ? "more than " : "at least ") +
+                      limit_words(range.least) + ", not " + json::serialize(*found));
+    }
+    if (range.below_most ? number >= range.most : number > range.most) {
+      return complain("'" + std::string(key) + "' must be " + (range.below_most ? "less than " : "at most ") +
+                      limit_words(range.most) + ", not " + json::serialize(*found));
+    }
     value = number;
   }
+  void number(std::string_view key, std::optional<double>& value) {
+    if (!find(key)) return;
+    double number_read = 0;
+    number(key, number_read);
+    value = number_read;
+  }
   void boolean(std::string_view key, bool& value) {
-    const auto* found = find(key);
+    const auto found = take(key);
     if (!found) return;
     if (!found->is_bool()) return wrong(key, *found, "true or false");
     value = found->get_bool();
   }
-  void text(std::string_view key, std::string& value) {
-    const auto* found = find(key);
-    if (!found) return;
-    if (!found->is_string()) return wrong(key, *found, "text");
+  /// False if there is a value and it is no text.
+  bool text(std::string_view key, std::string& value) {
+    const auto found = take(key);
+    if (!found) return true;
+    if (!found->is_string()) {
+      wrong(key, *found, "text");
+      return false;
+    }
     value = std::string(found->get_string());
+    return true;
+  }
+  /// A text that must be one of the row's choices; `what` there is of them: "model".
+  void named(std::string_view key, std::string_view what, std::string& value) {
+    if (text(key, value)) check_choice(key, what, value);
+  }
+  void check_each(std::string_view key, std::string_view what, const std::vector<std::string>& values) {
+    for (const std::string& value : values) check_choice(key, what, value);
   }
   void texts(std::string_view key, std::vector<std::string>& values) {
-    const auto* found = find(key);
+    const auto found = take(key);
     if (!found) return;
     if (!found->is_array()) return wrong(key, *found, "a list of texts");
     values.clear();
@@ -98,29 +160,27 @@ class SpecReader {
     }
   }
   void wholes(std::string_view key, std::vector<std::int64_t>& values) {
-    const auto* found = find(key);
+    const auto found = take(key);
     if (!found) return;
     if (!found->is_array()) return wrong(key, *found, "a list of whole numbers");
     values.clear();
     for (const auto& element : found->get_array()) {
       std::int64_t number = 0;
-      if (!read_whole(key, element, number, 1)) return;
+      if (!read_whole(key, element, number)) return;
       values.push_back(number);
     }
   }
   template <typename Table, typename Enum>
   void choice(std::string_view key, const Table& table, Enum& value) {
-    const auto* found = find(key);
+    const auto found = take(key);
     if (!found) return;
-    std::string names;
     for (const auto& [name, entry] : table) {
       if (found->is_string() && found->get_string() == name) {
         value = entry;
         return;
       }
-      names += (names.empty() ? "" : ", ") + std::string(name);
     }
-    wrong(key, *found, "one of " + names);
+    wrong(key, *found, "one of " + joined(row_of(key).rule.choices));
   }
 
   /// Null where the key is absent or null. Keys have at most one dot.
@@ -138,17 +198,41 @@ class SpecReader {
     value = group->if_contains(key.substr(dot + 1));
     return value && !value->is_null() ? value : nullptr;
   }
+  /// The value that was given, else the table's default, else nothing.
+  std::optional<json::value> take(std::string_view key) {
+    if (const auto* found = find(key)) return *found;
+    const Setting& row = row_of(key);
+    return row.default_value.empty() ? std::nullopt : std::optional(default_of(row));
+  }
   void complain(const std::string& problem) { problems_ += (problems_.empty() ? "" : "; ") + problem; }
   void finish() const {
     if (!problems_.empty()) throw Failure("bad_spec", problems_, "`assay validate` explains every setting.");
   }
 
  private:
-  bool read_whole(std::string_view key, const json::value& found, std::int64_t& value, std::int64_t least) {
+  void check_choice(std::string_view key, std::string_view what, const std::string& value) {
+    const auto& choices = row_of(key).rule.choices;
+    const bool known = std::any_of(choices.begin(), choices.end(), [&](std::string_view choice) {
+      return choice.ends_with(':') ? value.starts_with(choice) : value == choice;
+    });
+    if (known) return;
+    complain(what.empty() ? "'" + std::string(key) + "' is '" + value + "', not one of " + joined(choices)
+                          : "there is no " + std::string(what) + " '" + value + "'");
+  }
+  static const Setting& row_of(std::string_view key) {
+    const Setting* row = resolve_key(SpecKind::train, key).setting;
+    if (!row) throw std::logic_error("no row for the setting " + std::string(key));
+    return *row;
+  }
+  bool read_whole(std::string_view key, const json::value& found, std::int64_t& value) {
     json::error_code code;
     const auto number = found.to_number<std::int64_t>(code);
-    if (code || number < least) {
-      wrong(key, found, "a whole number, at least " + std::to_string(least));
+    const Range range = row_of(key).rule.range.value_or(Range());
+    const auto measured = static_cast<double>(number);
+    if (code || measured < range.least || measured > range.most) {
+      wrong(key, found,
+            "a whole number, at least " + limit_words(range.least) +
+                (!code && measured > range.most ? ", at most " + limit_words(range.most) : ""));
       return false;
     }
     value = number;
@@ -162,28 +246,6 @@ class SpecReader {
   std::string problems_;
   std::set<std::string> wrong_groups_;  // complained about once, however many keys they have
 };
-
-void check_together(const TrainSpec& spec, SpecReader& reader) {
-  static const std::set<std::string_view> kModels = {
-      "mlp",     "resnet18",       "resnet50",     "bert-base",    "gpt2",       "gpt2-medium", "gpt2-large",
-      "gpt2-xl", "tinyllama-1.1b", "llama-3.2-1b", "llama-3.1-8b", "mistral-7b", "generated"};
-  if (!kModels.contains(spec.model.name)) reader.complain("there is no model '" + spec.model.name + "'");
-  if (spec.device != "auto" && spec.device != "cpu" && spec.device != "cuda") {
-    reader.complain("'device' is '" + spec.device + "', not one of auto, cpu, cuda");
-  }
-  static const std::set<std::string_view> kGenerated = {"spiral", "synthetic-images", "synthetic-tokens",
-                                                        "markov-text"};
-  if (!kGenerated.contains(spec.dataset.name) && !spec.dataset.is_text() && !spec.dataset.is_cifar10()) {
-    reader.complain("there is no data set '" + spec.dataset.name + "'");
-  }
-  if (spec.dataset.validation >= 1) reader.complain("'dataset.validation' must be less than 1");
-  if (spec.dropout >= 1) reader.complain("'dropout' must be less than 1");
-  if (!(spec.learning_rate > 0)) reader.complain("'learning_rate' must be more than 0");
-  static const std::set<std::string_view> kBlocks = {"fc", "residual", "lstm", "attention"};
-  for (const auto& block : spec.model.blocks) {
-    if (!kBlocks.contains(block)) reader.complain("there is no block '" + block + "'");
-  }
-}
 
 /// A language model that starts from nothing and reads bytes knows bytes: a published vocabulary of 50,257 would make
 /// most of the work useless. With published weights, or where the specification says so, it stays.
@@ -208,61 +270,55 @@ TrainSpec parse_train_spec(const json::object& settings) {
   }
   TrainSpec spec;
   reader.text("name", spec.name);
-  std::int64_t seed = 1;
-  reader.whole("seed", seed, 0);
+  std::int64_t seed = 0;
+  reader.whole("seed", seed);
   spec.seed = static_cast<std::uint64_t>(seed);
-  reader.text("model.name", spec.model.name);
+  reader.named("model.name", "model", spec.model.name);
   reader.wholes("model.hidden", spec.model.hidden);
   reader.texts("model.blocks", spec.model.blocks);
-  reader.whole("model.layers", spec.model.layers, 1);
-  reader.whole("model.width", spec.model.width, 1);
-  reader.whole("model.heads", spec.model.heads, 1);
-  reader.whole("model.kv_heads", spec.model.kv_heads, 1);
-  reader.whole("model.vocabulary", spec.model.vocabulary, 2);
+  reader.check_each("model.blocks", "block", spec.model.blocks);
+  reader.whole("model.layers", spec.model.layers);
+  reader.whole("model.width", spec.model.width);
+  reader.whole("model.heads", spec.model.heads);
+  reader.whole("model.kv_heads", spec.model.kv_heads);
+  reader.whole("model.vocabulary", spec.model.vocabulary);
   reader.text("model.weights", spec.model.weights);
   reader.choice("task", kTasks, spec.task);
-  reader.text("dataset.name", spec.dataset.name);
-  reader.whole("dataset.samples", spec.dataset.samples, 1);
-  reader.number("dataset.validation", spec.dataset.validation, 0);
-  reader.whole("dataset.arms", spec.dataset.arms, 2);
-  reader.number("dataset.noise", spec.dataset.noise, 0);
+  reader.named("dataset.name", "data set", spec.dataset.name);
+  reader.whole("dataset.samples", spec.dataset.samples);
+  reader.number("dataset.validation", spec.dataset.validation);
+  reader.whole("dataset.arms", spec.dataset.arms);
+  reader.number("dataset.noise", spec.dataset.noise);
   reader.text("dataset.tokenizer", spec.dataset.tokenizer);
-  reader.whole("data.workers", spec.data_workers, 0);
-  reader.whole("data.prefetch", spec.data_prefetch, 0);
-  std::string tokenize = "ahead";
-  reader.text("data.tokenize", tokenize);
-  if (tokenize != "ahead" && tokenize != "on_the_fly") {
-    reader.complain("'data.tokenize' is '" + tokenize + "', not one of ahead, on_the_fly");
-  }
+  reader.whole("data.workers", spec.data_workers);
+  reader.whole("data.prefetch", spec.data_prefetch);
+  std::string tokenize;
+  reader.named("data.tokenize", "", tokenize);
   spec.tokenize_ahead = tokenize == "ahead";
-  reader.whole("epochs", spec.epochs, 1);
-  reader.whole("steps", spec.steps, 1);
-  if (double seconds = 0; reader.find("duration")) {
-    reader.number("duration", seconds, 0);
-    spec.duration_seconds = seconds;
-  }
-  reader.whole("batch_size", spec.batch_size, 1);
-  reader.whole("gradient_accumulation", spec.gradient_accumulation, 1);
-  reader.whole("seq_length", spec.seq_length, 1);
-  reader.number("learning_rate", spec.learning_rate, 0);
+  reader.whole("epochs", spec.epochs);
+  reader.whole("steps", spec.steps);
+  reader.number("duration", spec.duration_seconds);
+  reader.whole("batch_size", spec.batch_size);
+  reader.whole("gradient_accumulation", spec.gradient_accumulation);
+  reader.whole("seq_length", spec.seq_length);
+  reader.number("learning_rate", spec.learning_rate);
   reader.choice("schedule", kSchedules, spec.schedule);
-  reader.whole("warmup_steps", spec.warmup_steps, 0);
-  reader.number("gradient_clipping", spec.gradient_clipping, 0);
+  reader.whole("warmup_steps", spec.warmup_steps);
+  reader.number("gradient_clipping", spec.gradient_clipping);
   reader.choice("optimizer", kOptimizers, spec.optimizer);
-  reader.number("weight_decay", spec.weight_decay, 0);
-  reader.whole("lora.rank", spec.lora.rank, 1);
-  reader.number("lora.alpha", spec.lora.alpha, 0);
+  reader.number("weight_decay", spec.weight_decay);
+  reader.whole("lora.rank", spec.lora.rank);
+  reader.number("lora.alpha", spec.lora.alpha);
   reader.texts("lora.targets", spec.lora.targets);
   reader.boolean("gradient_checkpointing", spec.gradient_checkpointing);
-  reader.number("dropout", spec.dropout, 0);
-  reader.whole("eval_interval", spec.eval_interval, 0);
+  reader.number("dropout", spec.dropout);
+  reader.whole("eval_interval", spec.eval_interval);
   reader.choice("cuda_graphs", kSwitches, spec.cuda_graphs);
-  reader.whole("profile", spec.profile_steps, 0);
-  reader.text("device", spec.device);
+  reader.whole("profile", spec.profile_steps);
+  reader.named("device", "", spec.device);
   reader.choice("precision", kPrecisions, spec.precision);
   reader.choice("attention", kAttentions, spec.attention);
-  reader.whole("ranks", spec.ranks, 1);
-  check_together(spec, reader);
+  reader.whole("ranks", spec.ranks);
   reader.finish();
   settle_vocabulary(spec);
   return spec;

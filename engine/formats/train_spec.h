@@ -8,11 +8,14 @@
 
 namespace assay::engine {
 
+// Defaults and limits are those of the table of settings (src/spec/settings_table.cpp), which `assay` reads, too:
+// members that have a default there have none here, and `parse_train_spec({})` gives them all.
+
 /// The `model` of a specification; what is absent is that of the named model.
 struct ModelSpec {
-  std::string name = "mlp";
-  std::vector<std::int64_t> hidden = {64, 32, 16};
-  std::vector<std::string> blocks = {"fc"};
+  std::string name;
+  std::vector<std::int64_t> hidden;
+  std::vector<std::string> blocks;
   std::optional<std::int64_t> layers;
   std::optional<std::int64_t> width;
   std::optional<std::int64_t> heads;
@@ -22,11 +25,11 @@ struct ModelSpec {
 };
 
 struct DatasetSpec {
-  std::string name = "spiral";  ///< with the path for `text:` and `cifar10:`
+  std::string name = "spiral";  ///< with the path for `text:` and `cifar10:`; what `assay` picks for the default model
   std::optional<std::int64_t> samples;
-  double validation = 0.1;
-  std::int64_t arms = 2;
-  double noise = 0.1;
+  double validation = 0;
+  std::int64_t arms = 0;
+  double noise = 0;
   std::string tokenizer;  ///< file; empty: one token per byte
 
   bool is_text() const { return name.starts_with("text:"); }
@@ -38,9 +41,9 @@ struct DatasetSpec {
 constexpr std::int64_t kByteVocabulary = 256;
 
 struct LoraSpec {
-  std::int64_t rank = 16;
-  double alpha = 32;
-  std::vector<std::string> targets = {"q_proj", "v_proj"};
+  std::int64_t rank = 0;
+  double alpha = 0;
+  std::vector<std::string> targets;
 };
 
 enum class Task { classification, pretrain, masked_lm, finetune, lora };
@@ -55,24 +58,24 @@ enum class Switch { automatic, on, off };
 /// One training run, as `assay` hands it over: the settings of docs/reference/spec.md, defaults filled in.
 struct TrainSpec {
   std::string name;
-  std::uint64_t seed = 1;
+  std::uint64_t seed = 0;
   ModelSpec model;
-  Task task = Task::classification;
+  Task task = Task::classification;  ///< what `assay` picks for the default model
   DatasetSpec dataset;
-  std::int64_t data_workers = 1;
-  std::int64_t data_prefetch = 2;
-  bool tokenize_ahead = true;
-  std::int64_t epochs = 10;  ///< decides where neither steps nor duration_seconds is given
+  std::int64_t data_workers = 0;
+  std::int64_t data_prefetch = 0;
+  bool tokenize_ahead = false;
+  std::int64_t epochs = 0;  ///< decides where neither steps nor duration_seconds is given
   std::optional<std::int64_t> steps;
   std::optional<double> duration_seconds;
-  std::int64_t batch_size = 32;  ///< per rank
-  std::int64_t gradient_accumulation = 1;
-  std::int64_t seq_length = 512;
-  double learning_rate = 1e-3;
+  std::int64_t batch_size = 0;  ///< per rank
+  std::int64_t gradient_accumulation = 0;
+  std::int64_t seq_length = 0;
+  double learning_rate = 0;
   Schedule schedule = Schedule::constant;
   std::int64_t warmup_steps = 0;
   double gradient_clipping = 0;  ///< largest gradient norm; 0: not limited
-  Optimizer optimizer = Optimizer::adamw;
+  Optimizer optimizer = Optimizer::sgd;
   double weight_decay = 0;
   LoraSpec lora;
   bool gradient_checkpointing = false;
@@ -80,10 +83,10 @@ struct TrainSpec {
   std::int64_t eval_interval = 0;  ///< steps; 0: after each epoch and at the end
   Switch cuda_graphs = Switch::automatic;
   std::int64_t profile_steps = 0;
-  std::string device = "auto";
+  std::string device;
   Precision precision = Precision::fp32;
-  Attention attention = Attention::sdpa;
-  std::int64_t ranks = 1;
+  Attention attention = Attention::eager;
+  std::int64_t ranks = 0;
 
   bool is_language() const { return task != Task::classification; }
   /// fp16 has few exponents: small gradients would vanish without a factor.

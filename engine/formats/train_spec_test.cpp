@@ -7,6 +7,7 @@
 #include <string>
 
 #include "formats/scratch_fixture.h"
+#include "spec/setting.h"
 
 namespace assay::engine {
 namespace {
@@ -234,6 +235,42 @@ TEST(TrainSpec, NumbersOutOfRange) {
   EXPECT_THAT(spec_failure(R"({"learning_rate": 1e999})"), HasSubstr("'learning_rate'"));
   EXPECT_THAT(spec_failure(R"({"model": {"hidden": [4, 0]}})"), HasSubstr("'model.hidden' is 0"));
   EXPECT_THAT(spec_failure(R"({"lora": {"targets": ["q", 1]}})"), HasSubstr("a list of texts"));
+}
+
+/// One setting with a value, at its place.
+json::object with_setting(std::string_view key, json::value value) {
+  const std::size_t dot = key.find('.');
+  if (dot == std::string_view::npos) return {{key, std::move(value)}};
+  return {{key.substr(0, dot), json::object{{key.substr(dot + 1), std::move(value)}}}};
+}
+
+TEST(TrainSpec, KeepsToTheTableOfSettings) {
+  json::object every = json::parse(kEveryKey).as_object();
+  std::vector<std::string> keys;
+  collect_keys(every, "", keys);
+  int choices = 0;
+  int limits = 0;
+  for (const std::string& key : keys) {
+    const Setting* row = resolve_key(SpecKind::train, key).setting;
+    ASSERT_TRUE(row) << key << " is no setting";
+    const auto failure = [&](json::value value) {
+      return failure_of([&] { parse_train_spec(with_setting(key, std::move(value))); });
+    };
+    for (const std::string_view choice : row->rule.choices) {
+      if (key == "kind") continue;
+      const std::string text = std::string(choice) + (choice.ends_with(':') ? "x" : "");
+      EXPECT_EQ(failure(row->type == SettingType::choices ? json::value(json::array{text}) : json::value(text)), "none")
+          << key << ": " << text;
+      ++choices;
+    }
+    if (row->type != SettingType::whole && row->type != SettingType::number) continue;
+    ASSERT_TRUE(row->rule.range) << key;
+    EXPECT_THAT(failure(row->rule.range->most * 1.5 + 1), HasSubstr("'" + key + "'")) << key;
+    EXPECT_THAT(failure(row->rule.range->least - 1), HasSubstr("'" + key + "'")) << key;
+    ++limits;
+  }
+  EXPECT_GT(choices, 40);
+  EXPECT_GT(limits, 20);
 }
 
 TEST(TrainSpec, SeveralMistakesAreListedTogether) {

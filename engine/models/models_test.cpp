@@ -35,7 +35,7 @@ DataShape vectors(std::int64_t features, std::int64_t classes) {
 }
 
 TrainSpec spec_of(const std::string& model, Task task) {
-  TrainSpec spec;
+  TrainSpec spec = parse_train_spec({});
   spec.model.name = model;
   spec.task = task;
   spec.dataset.name = task == Task::classification ? "synthetic-images" : "synthetic-tokens";

@@ -28,7 +28,7 @@ class Optimisers : public testing::Test {
 // The formulas of Kingma and Ba, and of Loshchilov and Hutter for the decoupled decay, in double precision.
 TEST_F(Optimisers, AdamwAndAdamFollowTheirDefinitions) {
   for (const Optimizer kind : {Optimizer::adamw, Optimizer::adam}) {
-    TrainSpec spec;
+    TrainSpec spec = parse_train_spec({});
     spec.optimizer = kind;
     spec.weight_decay = 0.1;
     const auto update = make_update(spec, parameters_.arenas());
@@ -53,7 +53,7 @@ TEST_F(Optimisers, AdamwAndAdamFollowTheirDefinitions) {
 }
 
 TEST_F(Optimisers, SgdSubtractsTheScaledGradient) {
-  TrainSpec spec;
+  TrainSpec spec = parse_train_spec({});
   spec.optimizer = Optimizer::sgd;
   const auto update = make_update(spec, parameters_.arenas());
   const at::Tensor expected = arena().master - arena().grad * 0.05;
@@ -63,7 +63,7 @@ TEST_F(Optimisers, SgdSubtractsTheScaledGradient) {
 
 TEST_F(Optimisers, ASkippedStepChangesNothing) {
   for (const Optimizer kind : {Optimizer::sgd, Optimizer::adamw, Optimizer::adamw_8bit}) {
-    TrainSpec spec;
+    TrainSpec spec = parse_train_spec({});
     spec.optimizer = kind;
     spec.weight_decay = 0.5;
     const auto update = make_update(spec, parameters_.arenas());
@@ -75,12 +75,12 @@ TEST_F(Optimisers, ASkippedStepChangesNothing) {
 }
 
 TEST_F(Optimisers, EightBitStatesFollowTheExactOnesAndTakeAQuarter) {
-  TrainSpec spec;
+  TrainSpec spec = parse_train_spec({});
   spec.optimizer = Optimizer::adamw_8bit;
   Parameters exact;
   exact.add("w", {300}, Init::normal(1));
   exact.allocate(at::kCPU, {}, 1);
-  TrainSpec exact_spec;
+  TrainSpec exact_spec = parse_train_spec({});
   const auto update = make_update(spec, parameters_.arenas());
   const auto reference = make_update(exact_spec, exact.arenas());
   const at::Tensor start = arena().master.clone();
@@ -110,7 +110,7 @@ TEST(EightBit, CodesAreWithinFivePercentAndNeverLoseASign) {
 }
 
 TEST(Schedule, WarmsUpThenFollowsItsCourse) {
-  TrainSpec spec;
+  TrainSpec spec = parse_train_spec({});
   spec.learning_rate = 1;
   spec.warmup_steps = 10;
   EXPECT_DOUBLE_EQ(learning_rate_at(spec, 0, 110), 0.1);

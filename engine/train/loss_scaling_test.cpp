@@ -24,7 +24,7 @@ void train_with_an_overflow(const TestRank& rank) {
   Parameters parameters;
   Parameter& weight = parameters.add("w", {256}, Init::ones());
   parameters.allocate(at::kCPU, {}, 1);
-  TrainSpec spec;
+  TrainSpec spec = parse_train_spec({});
   spec.optimizer = Optimizer::sgd;
   const auto update = make_update(spec, parameters.arenas());
   StepLedger ledger(8, 0, true, at::kCPU);
