@@ -26,15 +26,9 @@ constexpr std::size_t kForgetSlice = 2000;
 constexpr Nanos kLivePeriod = std::chrono::milliseconds(200);
 constexpr Nanos kRunPeriod = std::chrono::milliseconds(500);
 constexpr Nanos kRestartPause = std::chrono::seconds(1);
-constexpr Nanos kCrowdedPause = std::chrono::seconds(2);
 constexpr double kCrowdedShare = 0.8;
 /// Events of the leader itself that wait for room on the disk.
 constexpr std::size_t kMaxUnwritten = 10'000;
-/// The driver's numbers have three digits.
-constexpr double kLargestXid = 1e6;
-
-std::string series_problem(std::string_view node) { return fmt::format("series of node '{}'", node); }
-
 }  // namespace
 
 Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, LeaderStores stores, const Clock& clock) {
@@ -84,188 +78,6 @@ void Leader::stop() {
   run_desk_->finish();
   note_problem("writing down the nodes", nodes_->save_all());
   note_problem("syncing telemetry", series_.sync());
-}
-
-Result<void> Leader::hello(std::string_view name, const AgentHello& hello) {
-  ASSAY_TRY(const auto node, nodes_->find_or_make(name));
-  const auto intake = node->begin_intake();
-  note_changes(*node, node->say_hello(hello, {.at = clock_.now(), .wall = clock_.wall()}));
-  if (node->series_count() < kMaxSeriesPerNode) note_problem(series_problem(name), {});
-  return nodes_->save(*node);
-}
-
-Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_view body,
-                                             std::optional<std::int64_t> sent_ns) {
-  const auto node = nodes_->find(name);
-  Receipt receipt;
-  if (!node) {
-    receipt.outcome = Receipt::Outcome::needs_hello;
-    return receipt;
-  }
-  const Heartbeat heartbeat{.at = clock_.now(), .wall = clock_.wall()};
-  std::optional<double> skew;
-  // No clock shows a time before 1970; without it, the difference might not fit.
-  if (sent_ns) skew = seconds_of(Nanos(std::max(*sent_ns, std::int64_t{0})) - heartbeat.wall.time_since_epoch());
-  const auto intake = node->begin_intake();
-  node->heard(heartbeat, skew);
-  while (const auto frame = take_framed(body)) {
-    auto batch = decode_batch(*frame);
-    if (!batch) return Error{.kind = ErrorKind::usage, .message = batch.error().text()};
-    make_readable(*batch);
-    const std::string stream = batch->stream;
-    auto outcome = take(*node, std::move(*batch));
-    if (!outcome) {
-      // Whatever a store has to say of the batch: the agent is to keep it.
-      if (outcome.error().kind == ErrorKind::usage) outcome.error().kind = ErrorKind::io;
-      return std::move(outcome).error();
-    }
-    receipt.outcome = *outcome;
-    receipt.sequence = node->last_sequence(stream);
-    if (receipt.outcome != Receipt::Outcome::taken) return receipt;
-  }
-  if (!body.empty()) return Error{.kind = ErrorKind::usage, .message = "the body ends in the middle of a batch"};
-  if (crowded_) receipt.pause = kCrowdedPause;
-  return receipt;
-}
-
-Result<Leader::Receipt::Outcome> Leader::take(Node& node, Batch batch) {
-  ASSAY_TRY(const auto outcome, take_samples(node, batch));
-  if (outcome != Receipt::Outcome::taken) return outcome;
-  const bool of_machine = batch.devices || batch.processes;
-  const bool is_news = of_machine && node.is_news(batch);
-  if (batch.devices && is_news) {
-    note_changes(node, node.set_devices(std::move(*batch.devices)));
-    ASSAY_CHECK(nodes_->save(node));
-  }
-  if (batch.processes && is_news) node.set_processes(std::move(*batch.processes));
-  ASSAY_CHECK(take_events(node, batch.events));
-  return outcome;
-}
-
-Result<Leader::Receipt::Outcome> Leader::take_samples(Node& node, const Batch& batch) {
-  switch (node.stream_state(batch)) {
-    case Node::StreamState::unknown_stream: return Receipt::Outcome::needs_hello;
-    case Node::StreamState::unknown_series: return Receipt::Outcome::needs_names;
-    case Node::StreamState::ready: break;
-  }
-  ASSAY_CHECK(name_series(node, batch));
-  // What comes twice is written once; its names may be the reason that it came again.
-  if (batch.sequence != 0 && batch.sequence <= node.last_sequence(batch.stream)) return Receipt::Outcome::taken;
-  const auto samples = node.resolve(batch);
-  auto appended = series_.append(samples);
-  if (!appended && appended.error().kind == ErrorKind::not_found) {
-    // Erased, or forgotten since nothing had come for long.
-    node.forget_series();
-    return Receipt::Outcome::needs_names;
-  }
-  note_problem("taking in telemetry", appended ? Result<void>() : Result<void>(appended.error()));
-  if (!appended) return std::move(appended).error();
-  ASSAY_CHECK(check_clock(*appended));
-  node.remember(batch);
-  ++batches_;
-  samples_ += appended->accepted;
-  refused_ += batch.samples.size() - appended->accepted;
-  return Receipt::Outcome::taken;
-}
-
-/// A node whose clock is ahead loses its samples, or it would keep them for ever; that its clock is wrong, a rule says.
-/// But when most nodes are ahead, the wrong clock is ours.
-Result<void> Leader::check_clock(const AppendOutcome& appended) {
-  if (appended.too_far_ahead <= appended.accepted + appended.too_old) return {};
-  if (!clock_is_behind_) compare_clocks();
-  if (!clock_is_behind_) return {};
-  return Error{.kind = ErrorKind::busy, .message = "the clock of this leader's machine is behind those of most nodes"};
-}
-
-void Leader::compare_clocks() {
-  const Nanos max_ahead = series_.limits().max_ahead;
-  std::size_t heard = 0;
-  std::size_t ahead = 0;
-  for (const auto& node : nodes_->all()) {
-    const double skew_s = node->clock_skew_s();
-    if (std::isnan(skew_s) || node->state(clock_.now()) == NodeState::offline) continue;
-    ++heard;
-    if (skew_s > seconds_of(max_ahead)) ++ahead;
-  }
-  clock_is_behind_ = 2 * ahead > heard;
-  const Error behind{.kind = ErrorKind::busy,
-                     .message = fmt::format("it is more than {} behind those of most nodes, which keep what they have "
-                                            "until that is put right",
-                                            format_duration(max_ahead)),
-                     .hint = "Check time synchronisation (chronyc tracking, timedatectl)."};
-  note_problem("this machine's clock", clock_is_behind_ ? Result<void>(behind) : Result<void>());
-}
-
-Result<void> Leader::name_series(Node& node, const Batch& batch) {
-  const std::size_t known = node.known_series(batch.stream);
-  const std::size_t named = batch.first_series + batch.series.size();
-  if (named <= known) return {};
-  std::vector<SeriesName> added(batch.series.end() - static_cast<std::ptrdiff_t>(named - known), batch.series.end());
-  // Whatever an agent says: these are its own node's.
-  for (auto& series : added) series.key.labels["node"] = node.name();
-  const auto admitted = node.admit_series(added);
-  std::vector<std::optional<SeriesInfo>> infos(added.size());
-  std::size_t refused = 0;
-  std::string why;
-  for (std::size_t i = 0; i < added.size(); ++i) {
-    auto& series = added[i];
-    if (!admitted[i]) continue;
-    auto id = series_.intern(series.key, series.unit);
-    if (!id && id.error().kind != ErrorKind::usage) return std::move(id).error();
-    if (id) {
-      infos[i] = SeriesInfo{.id = *id, .key = std::move(series.key), .unit = std::move(series.unit)};
-    } else if (++refused == 1) {
-      why = id.error().text();
-    }
-  }
-  if (refused > 0) log_warning("Node '{}': left out {} series, the first: {}", node.name(), refused, why);
-  if (std::find(admitted.begin(), admitted.end(), false) != admitted.end()) {
-    note_problem(series_problem(node.name()),
-                 Error{.kind = ErrorKind::busy,
-                       .message = fmt::format("it has more than {}; further ones are left out", kMaxSeriesPerNode),
-                       .hint = "Look which label of them has ever new values: `assay query`."});
-  }
-  node.name_series(batch.stream, infos);
-  return {};
-}
-
-Result<void> Leader::take_events(Node& node, const std::vector<TelemetryEvent>& events) {
-  if (events.empty()) return {};
-  const std::string name = node.name();
-  std::vector<ClusterEvent> kept;
-  kept.reserve(events.size());
-  for (const auto& event : events) {
-    kept.push_back({.time = event.time,
-                    .node = name,
-                    .kind = event.kind,
-                    .about = event.about,
-                    .message = event.message,
-                    .values = event.values});
-  }
-  node.limit_events(kept, clock_.wall());
-  if (kept.size() < events.size()) {
-    log_warning("Node '{}' reports more events than are kept: {} of {} were dropped.", name,
-                events.size() - kept.size(), events.size());
-  }
-  auto added = cluster_.events().append(kept);
-  if (!added) {
-    note_problem("writing down events", added.error());
-    return std::move(added).error();
-  }
-  note_problem("writing down events", {});
-  node.count_events(*added, clock_.wall());
-  for (auto& event : *added) {
-    const auto xid = event.values.find("xid");
-    if (event.kind == "xid" && xid != event.values.end() && xid->second >= 0 && xid->second <= kLargestXid) {
-      node.count_xid(event.about, static_cast<int>(xid->second));
-    }
-    alerts_->note_event(name, {.time = event.time,
-                               .kind = std::move(event.kind),
-                               .about = std::move(event.about),
-                               .message = std::move(event.message),
-                               .values = std::move(event.values)});
-  }
-  return {};
 }
 
 void Leader::note_cluster_events(std::vector<ClusterEvent> events) {
@@ -394,10 +206,12 @@ Result<void> Leader::set_draining(std::string_view name, bool draining, std::str
 
 Result<void> Leader::forget(std::string_view node, bool erase) {
   ASSAY_CHECK(nodes_->forget(node));
-  note_problem(series_problem(node), {});
+  refusals_.forget(node);
   if (!erase) return {};
   ASSAY_TRY(const auto erased, series_.erase({.labels = {{.label = "node", .value = std::string(node)}}}));
   log_info("{} series of node '{}' were erased.", erased, node);
+  // Others may have been refused for the room that it took.
+  for (const auto& other : nodes_->all()) other->ask_again_for_refused();
   return {};
 }
 
@@ -416,6 +230,7 @@ LeaderStatus Leader::status() const {
     for (const auto& [what, message] : problems_) status.problems.push_back(fmt::format("{}: {}", what, message));
   }
   for (const auto& problem : series_.problems()) status.problems.push_back(problem);
+  for (auto& problem : refusals_.texts()) status.problems.push_back(std::move(problem));
   if (const auto problem = alerts_->outlet_problem(); !problem.empty()) status.problems.push_back(problem);
   const auto stats = series_.stats();
   status.samples = samples_.load();

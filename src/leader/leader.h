@@ -16,8 +16,10 @@
 #include "base/supervised_thread.h"
 #include "leader/alert_desk.h"
 #include "leader/command_desk.h"
+#include "leader/intake_budget.h"
 #include "leader/live_hub.h"
 #include "leader/node_registry.h"
+#include "leader/refusals.h"
 #include "leader/run_desk.h"
 #include "model/leader_status.h"
 #include "protocol/hello.h"
@@ -32,6 +34,9 @@ struct LeaderOptions {
   RunDesk::Options runs;
   Nanos keep_events = std::chrono::hours(24 * 730);  ///< and resolved alerts
   std::size_t events_per_node = 100'000;             ///< beyond it, the oldest are forgotten
+  IntakeLimits intake;                               ///< of each node
+  /// What a node may report at a time; what it has stored over time, the store bounds (`SeriesLimits`).
+  std::size_t live_series_per_node = 16'384;
 };
 
 /// Where the leader keeps what it knows. Must outlive it.
@@ -67,9 +72,10 @@ class Leader {
     std::uint64_t sequence = 0;  ///< up to which all is taken
     Nanos pause{};               ///< before sending more
   };
-  /// Takes the batches of a request in order, up to the first that cannot be. `usage`: bytes that are no batches, now
-  /// or ever; anything else is our own trouble (a full disk, a clock that is behind), and nothing is lost that the
-  /// agent still has.
+  /// Takes the batches of a request in order, up to the first that cannot be, or that is more than the node may send
+  /// for now. `usage`: bytes that are no batches, now or ever; anything else is our own trouble (a full disk, a clock
+  /// that is behind) or too much at a time (`busy`), and nothing is lost that the agent still has. What is dropped, an
+  /// agent cannot help by keeping it: `status` names it until somebody has looked.
   Result<Receipt> take_batches(std::string_view node, std::string_view body, std::optional<std::int64_t> sent_ns);
 
   // --- everybody else ---
@@ -93,6 +99,9 @@ class Leader {
   /// Forgets a slice of the events and alerts that need not be kept. Whether there are more.
   bool forget_what_is_old();
 
+  /// Somebody has looked at what was refused of a node: from now on it is counted anew.
+  void dismiss_refusals(std::string_view node) { refusals_.forget(node); }
+
   /// How the leader itself is doing.
   LeaderStatus status() const;
 
@@ -105,15 +114,19 @@ class Leader {
         runs_(stores.runs) {}
   Result<void> open_all();
 
+  // leader_intake.cpp
+  Result<void> take_frame(Node& node, std::string_view frame, Receipt& receipt);
   /// A batch as a whole: samples, devices, processes, events.
-  Result<Receipt::Outcome> take(Node& node, Batch batch);
-  Result<Receipt::Outcome> take_samples(Node& node, const Batch& batch);
+  Result<Receipt::Outcome> take(Node& node, Batch batch, IntakeWork& work);
+  Result<Receipt::Outcome> take_samples(Node& node, const Batch& batch, IntakeWork& work);
+  void note_refused(const Node& node, std::size_t of_refused_series, const AppendOutcome& appended);
   /// `busy` where the samples are not too far ahead, but our clock is behind.
   Result<void> check_clock(const AppendOutcome& appended);
   /// With those of the nodes that are heard of.
   void compare_clocks();
   Result<void> name_series(Node& node, const Batch& batch);
   Result<void> take_events(Node& node, const std::vector<TelemetryEvent>& events);
+
   void note_changes(Node& node, std::vector<std::string> changes);
   /// What the leader itself has seen, now.
   void note_cluster_events(std::vector<ClusterEvent> events);
@@ -153,6 +166,7 @@ class Leader {
   std::set<std::string> logged_damage_;  ///< of whoever opens the leader, then of the thread that keeps the store
   mutable std::mutex problems_mutex_;
   std::map<std::string, std::string> problems_;  ///< what was tried: what went wrong
+  Refusals refusals_;
   std::vector<SupervisedThread> threads_;
 };
 

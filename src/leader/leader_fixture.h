@@ -95,7 +95,10 @@ class LeaderTest : public testing::Test {
   /// Opens the leader again, as after a restart.
   void open() {
     leader_.reset();
-    auto leader = Leader::open({}, {.cluster = cluster_, .series = series_, .runs = *runs_}, clock_);
+    LeaderOptions options;
+    options.intake = intake_;
+    auto leader =
+        Leader::open(std::move(options), {.cluster = cluster_, .series = *series_store_, .runs = *runs_}, clock_);
     ASSERT_TRUE(leader.ok()) << leader.error().text();
     leader_ = std::move(*leader);
   }
@@ -146,6 +149,8 @@ class LeaderTest : public testing::Test {
   ClusterMemory cluster_;
   std::unique_ptr<RunStore> runs_ = open_run_memory(make_run_memory(), clock_);
   SeriesMemory series_{clock_};
+  SeriesStore* series_store_ = &series_;
+  IntakeLimits intake_;
   std::unique_ptr<Leader> leader_;
 };
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "protocol/batch.h"
 #include "store/cluster_store.h"
@@ -54,6 +56,12 @@ std::int64_t minute_of(WallTime time, WallTime now) {
   return std::clamp(minutes(time), minutes(now) - kMinutesPerWeek, minutes(now));
 }
 
+Nanos thread_processor_time() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + Nanos(time.tv_nsec);
+}
+
 std::string title_of(const NodeRecord::Device& device) {
   const auto name = device.facts.find("name");
   return name == device.facts.end() ? device.id : fmt::format("{} {}", name->second, device.id);
@@ -71,6 +79,39 @@ void EventBudget::count(WallTime time, WallTime now) {
   // Also those ahead, where the clock was set back.
   kept_.erase(kept_.begin(), kept_.lower_bound(minute_of(WallTime::min(), now)));
   kept_.erase(kept_.upper_bound(minute_of(WallTime::max(), now)), kept_.end());
+}
+
+Node::Intake::Intake(Node& node, const Clock& clock)
+    : node_(node), clock_(clock), held_(node.intake_mutex_.try_lock()) {
+  if (!held_) return;
+  processor_time_ = thread_processor_time();
+  const std::lock_guard lock(node_.mutex_);
+  node_.in_hand_ = true;
+  if (std::exchange(node_.ask_again_, false)) node_.forget_series_locked();
+}
+
+Node::Intake::~Intake() {
+  if (!held_) return;
+  {
+    const std::lock_guard lock(node_.mutex_);
+    node_.in_hand_ = false;
+    // Until now the node waited for us, and could not be heard.
+    if (node_.last_heard_) node_.last_heard_->at = std::max(node_.last_heard_->at, clock_.now());
+    node_.intake_.processor_time += thread_processor_time() - processor_time_;
+  }
+  node_.intake_mutex_.unlock();
+}
+
+Nanos Node::intake_wait(const IntakeLimits& limits, SteadyTime now) {
+  const std::lock_guard lock(mutex_);
+  return intake_budget_.wait(limits, now);
+}
+
+void Node::spend(const IntakeWork& work, const IntakeLimits& limits, SteadyTime now) {
+  const std::lock_guard lock(mutex_);
+  intake_budget_.spend(work.units(), limits, now);
+  intake_.bytes += work.bytes;
+  intake_.rewritten += work.rewritten;
 }
 
 std::vector<std::string> Node::say_hello(const AgentHello& hello, Heartbeat heartbeat) {
@@ -224,15 +265,15 @@ void Node::name_series(std::string_view stream, const std::vector<std::optional<
   }
 }
 
-std::vector<bool> Node::admit_series(std::span<const SeriesName> series) const {
+std::vector<bool> Node::admit_series(std::span<const SeriesName> series, std::size_t most) const {
   const std::lock_guard lock(mutex_);
   std::vector<bool> admitted(series.size(), true);
   // Most nodes have so few that nobody needs to look which of these are new.
-  if (live_.size() + series.size() <= kMaxSeriesPerNode) return admitted;
+  if (live_.size() + series.size() <= most) return admitted;
   std::set<SeriesKey> known;
   for (const auto& live : live_) known.insert(live.series.key);
   for (std::size_t i = 0; i < series.size(); ++i) {
-    admitted[i] = known.contains(series[i].key) || known.size() < kMaxSeriesPerNode;
+    admitted[i] = known.contains(series[i].key) || known.size() < most;
     if (admitted[i]) known.insert(series[i].key);
   }
   return admitted;
@@ -240,6 +281,17 @@ std::vector<bool> Node::admit_series(std::span<const SeriesName> series) const {
 
 void Node::forget_series() {
   const std::lock_guard lock(mutex_);
+  forget_series_locked();
+}
+
+void Node::ask_again_for_refused() {
+  const std::lock_guard lock(mutex_);
+  ask_again_ = std::any_of(streams_.begin(), streams_.end(), [](const Stream& stream) {
+    return std::find(stream.places.begin(), stream.places.end(), kNowhere) != stream.places.end();
+  });
+}
+
+void Node::forget_series_locked() {
   for (auto& stream : streams_) stream.places.clear();
   live_.clear();
   place_of_.clear();
@@ -339,7 +391,9 @@ NodeState Node::state(SteadyTime now) const {
 }
 
 NodeState Node::state_locked(SteadyTime now) const {
-  if (!last_heard_ || now - last_heard_->at >= kMissedHeartbeats * kHeartbeat) return NodeState::offline;
+  if (!last_heard_) return NodeState::offline;
+  if (in_hand_) return record_.draining ? NodeState::draining : NodeState::online;
+  if (now - last_heard_->at >= kMissedHeartbeats * kHeartbeat) return NodeState::offline;
   if (now - last_heard_->at >= kHeartbeat + kHeartbeat / 2) return NodeState::late;
   return record_.draining ? NodeState::draining : NodeState::online;
 }
@@ -352,6 +406,7 @@ NodeStatus Node::status(SteadyTime now) const {
           .processes = processes_,
           .samples = samples_,
           .series = live_.size(),
+          .intake = intake_,
           .xids = xids_};
 }
 

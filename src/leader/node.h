@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "leader/intake_budget.h"
 #include "model/node_record.h"
 #include "model/node_state.h"
 #include "protocol/hello.h"
@@ -35,6 +36,13 @@ struct LiveValue {
   std::uint64_t changed = 0;  ///< the count of changes of its node when it came
 };
 
+/// What a node has cost since the leader started.
+struct IntakeTotals {
+  std::uint64_t bytes = 0;
+  std::uint64_t rewritten = 0;  ///< minutes made again for late samples
+  Nanos processor_time{};
+};
+
 /// What is known of a node now. Plain values: a copy for whoever asks.
 struct NodeStatus {
   NodeRecord record;
@@ -43,6 +51,7 @@ struct NodeStatus {
   std::optional<std::vector<GpuProcess>> processes;  ///< absent: nobody looked
   std::uint64_t samples = 0;                         ///< since the leader started
   std::size_t series = 0;
+  IntakeTotals intake;
   std::map<std::pair<std::string, int>, std::uint64_t>
       xids;  ///< by GPU and number: how often, since the leader started
 
@@ -62,8 +71,6 @@ struct NodeOutline {
 inline constexpr Nanos kHeartbeat = std::chrono::seconds(1);
 /// After how many it is offline.
 inline constexpr int kMissedHeartbeats = 3;
-/// What a node has at most; a stream may name more, and those are left out.
-inline constexpr std::size_t kMaxSeriesPerNode = 16'384;
 
 struct Heartbeat {
   SteadyTime at;
@@ -105,7 +112,24 @@ class Node {
   // --- streams of batches: series are numbered within one ---
 
   /// Held while a request of its agent is taken in: what was named in one must stand before the next one is looked at.
-  [[nodiscard]] std::unique_lock<std::mutex> begin_intake() { return std::unique_lock(intake_mutex_); }
+  /// False: another one is; nobody waits. As long as it is held the node is not silent, however long that takes.
+  class Intake {
+   public:
+    Intake(Node& node, const Clock& clock);
+    Intake(const Intake&) = delete;
+    Intake& operator=(const Intake&) = delete;
+    ~Intake();
+    explicit operator bool() const { return held_; }
+
+   private:
+    Node& node_;
+    const Clock& clock_;
+    const bool held_;
+    Nanos processor_time_{};  ///< of this thread, when it began
+  };
+  /// How long until its agent may send more; zero: now.
+  Nanos intake_wait(const IntakeLimits& limits, SteadyTime now);
+  void spend(const IntakeWork& work, const IntakeLimits& limits, SteadyTime now);
   enum class StreamState { ready, unknown_stream, unknown_series };
   /// Whether a batch can be taken: its stream said hello, and every series that it counts on was named.
   StreamState stream_state(const Batch& batch) const;
@@ -113,10 +137,12 @@ class Node {
   std::size_t known_series(std::string_view stream) const;
   /// Appends to the numbered series of a stream. An id of nothing: the store refused it, and its samples are skipped.
   void name_series(std::string_view stream, const std::vector<std::optional<SeriesInfo>>& series);
-  /// For each of these, whether the node has that series already or may have one more.
-  std::vector<bool> admit_series(std::span<const SeriesName> series) const;
+  /// For each of these, whether the node has that series already or may have one more, `most` in all.
+  std::vector<bool> admit_series(std::span<const SeriesName> series, std::size_t most) const;
   /// The store no longer has some of them: all must be named again. Sequences stay.
   void forget_series();
+  /// The same before the next request is looked at, if any was refused: there may be room now.
+  void ask_again_for_refused();
   /// The samples of a batch by the store's ids.
   std::vector<SeriesSample> resolve(const Batch& batch) const;
   /// Remembers the newest values. `sequence` counts as received.
@@ -169,8 +195,12 @@ class Node {
   Stream* find_stream(std::string_view id);
   const Stream* find_stream(std::string_view id) const;
 
+  void forget_series_locked();
+
   std::mutex intake_mutex_;  ///< taken before the other one
   mutable std::mutex mutex_;
+  bool in_hand_ = false;    ///< a request of it is taken in
+  bool ask_again_ = false;  ///< for all series, when the next one is
   NodeRecord record_;
   std::optional<Heartbeat> last_heard_;
   double clock_skew_s_ = 0;
@@ -184,6 +214,8 @@ class Node {
   std::uint64_t samples_ = 0;
   std::map<std::pair<std::string, int>, std::uint64_t> xids_;
   EventBudget event_budget_;
+  IntakeBudget intake_budget_;
+  IntakeTotals intake_;
 };
 
 }  // namespace assay

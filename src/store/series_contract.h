@@ -163,6 +163,16 @@ TEST_P(SeriesContract, WhatAnOwnerHasOfNamesAndLabelsIsBounded) {
   intern("c", {{"label", text}, {"node", "0"}});
 }
 
+TEST_P(SeriesContract, PointsFromBeforeRetentionAreRefusedBeforeRetentionWasThere) {
+  const auto id = intern("a");
+  const auto now = clock_.wall().time_since_epoch().count();
+  const auto keep = limits_.keep[0].count();
+  EXPECT_EQ(append({{id, now, 1}}).accepted, 1U);
+  const auto outcome = append({{id, now - keep - 1, 1}, {id, now - keep + kHourNs, 1}, {id, 0, 1}});
+  EXPECT_EQ(outcome.too_old, 2U);
+  EXPECT_EQ(outcome.accepted, 1U);
+}
+
 TEST_P(SeriesContract, AnUnknownIdRefusesTheWholeBatch) {
   const auto id = intern("a");
   const std::vector<SeriesSample> samples = {{id, kStart, 1}, {id + 7, kStart, 1}};

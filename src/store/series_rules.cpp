@@ -42,6 +42,12 @@ Error unusable_series(std::string_view what) {
 
 }  // namespace
 
+std::int64_t oldest_taken(const SeriesLimits& limits, const SeriesFloors& floors, std::int64_t newest_sample_ns,
+                          WallTime now) {
+  const auto known = std::min<std::int64_t>(newest_sample_ns, now.time_since_epoch().count());
+  return std::max(floors[0], known - limits.keep[0].count());
+}
+
 Result<SeriesPlan> plan_of(const SeriesQuery& query, const SeriesFloors& floors) {
   const auto from = std::max<std::int64_t>(query.range.from_ns, 0);
   const auto to = std::min(query.range.to_ns, kEndOfTime - kHourNs);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "store/series_types.h"
 
@@ -13,6 +14,12 @@ namespace assay {
 
 /// Before these times the tiers are being deleted: nothing is answered from there or accepted.
 using SeriesFloors = std::array<std::int64_t, 3>;
+
+/// The earliest time of which raw points are taken: what retention has begun to delete it would delete again, and what
+/// it has yet to look at, too. Goes by the clock or the newest sample of all, whichever is earlier: a clock that is
+/// ahead must not have everything refused.
+std::int64_t oldest_taken(const SeriesLimits& limits, const SeriesFloors& floors, std::int64_t newest_sample_ns,
+                          WallTime now);
 
 /// How a query is answered: buckets of this width within these bounds, from this tier.
 struct SeriesPlan {

@@ -113,7 +113,7 @@ struct LatestValue {
 /// whoever tells a sender that it may forget them loses them.
 struct AppendOutcome {
   std::size_t accepted = 0;
-  std::size_t too_old = 0;        ///< older than what raw retention has begun to delete, or before 1970
+  std::size_t too_old = 0;        ///< older than raw points are kept, counted back from now or the newest sample
   std::size_t too_far_ahead = 0;  ///< more than `max_ahead` after now: the sender's clock is wrong, or this machine's
   /// Minutes of series that were made again for late samples: what those cost, beyond being many.
   std::size_t rewritten = 0;

@@ -49,13 +49,15 @@ Result<AppendOutcome> SeriesMemory::append(std::span<const SeriesSample> samples
   }
   AppendOutcome outcome;
   const auto newest = (clock_.wall() + limits_.max_ahead).time_since_epoch().count();
+  const auto oldest = oldest_taken(limits_, floors_, newest_sample_, clock_.wall());
   for (const auto& sample : samples) {
-    if (sample.time_ns < floors_[0]) {
+    if (sample.time_ns < oldest) {
       ++outcome.too_old;
     } else if (sample.time_ns > newest || sample.time_ns >= kEndOfTime) {
       ++outcome.too_far_ahead;
     } else {
       ++outcome.accepted;
+      newest_sample_ = std::max(newest_sample_, sample.time_ns);
       series_.at(sample.series).points[sample.time_ns] = sample.value;
     }
   }

@@ -64,6 +64,7 @@ class SeriesMemory final : public SeriesStore {
   std::map<std::string, SeriesHolding, std::less<>> holdings_;
   SeriesId next_id_ = 1;
   SeriesFloors floors_{};
+  std::int64_t newest_sample_ = 0;
   std::optional<Error> failure_;
   std::vector<std::string> damage_;
 };

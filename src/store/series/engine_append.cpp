@@ -151,7 +151,7 @@ Result<void> SeriesEngine::make_room() {
 Result<void> SeriesEngine::sort_out(std::span<const SeriesSample> samples, AppendOutcome& outcome) {
   fresh_.clear();
   late_.clear();
-  const auto oldest = floors_[0];
+  const auto oldest = oldest_taken(options_, floors_, newest_sample_, clock_.wall());
   const auto newest = (clock_.wall() + options_.max_ahead).time_since_epoch().count();
   for (const auto& sample : samples) {
     if (!catalogue_.contains(sample.series)) return no_such_series(sample.series);

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "store/series/embedded_series_store.h"
+#include "store/series/head_log.h"
 #include "store/series/store_fixture.h"
 
 namespace assay {
@@ -104,6 +105,26 @@ TEST_F(FailureTest, AFullDiskDoesNotKeepLogFilesThatNobodyNeeds) {
   ASSERT_FALSE(outcome.ok());
   EXPECT_THAT(outcome.error().text(), HasSubstr("writing telemetry: SQLite"));
   EXPECT_LE(store_->stats().log_files, 2U);
+  std::uintmax_t bytes = 0;
+  const auto files = log_files(folder_);
+  for (const auto& file : *files) bytes += fs::file_size(file.path);
+  EXPECT_LE(bytes, 3U * options_.log_file_bytes);
+}
+
+TEST_F(FailureTest, WhatWasDeletedOnAFullDiskIsNotMissedAfterACrash) {
+  options_.log_file_bytes = 4 << 10;
+  open();
+  const auto id = intern("a");
+  for (int part = 0; part < 20; ++part) append_seconds(id, kStart + part * kHourNs, 500);
+  ASSERT_TRUE(store_->flush().ok());
+  append_seconds(id, kStart + 20 * kHourNs, 600);
+  {
+    const FileSizeLimit limit(fs::file_size(folder_ / "series.db-wal"));
+    ASSERT_FALSE(store_->maintain(clock_.wall()).ok());
+  }
+  crash();
+  EXPECT_THAT(store_->problems(), IsEmpty());
+  EXPECT_EQ(points(intern("a")).size(), 20U * 500 + 600);
 }
 
 TEST_F(FailureTest, ALatePointOnAFullDiskIsAnErrorThatMayBeRepeated) {

@@ -1,0 +1,244 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/log.h"
+#include "base/units.h"
+#include "leader/leader.h"
+#include "leader/readable.h"
+
+namespace assay {
+namespace {
+
+/// An agent that waits says nothing, and after three seconds without a word its node would be called silent.
+constexpr Nanos kLongestPause = std::chrono::seconds(2);
+/// The driver's numbers have three digits.
+constexpr double kLargestXid = 1e6;
+
+/// Whoever sends a second request while the first is looked at would hold a second thread of those that all nodes
+/// share.
+Error one_at_a_time(std::string_view node) {
+  return {.kind = ErrorKind::busy, .message = fmt::format("another request of node '{}' is being taken in", node)};
+}
+
+}  // namespace
+
+Result<void> Leader::hello(std::string_view name, const AgentHello& hello) {
+  ASSAY_TRY(const auto node, nodes_->find_or_make(name));
+  const Node::Intake intake(*node, clock_);
+  if (!intake) return one_at_a_time(name);
+  note_changes(*node, node->say_hello(hello, {.at = clock_.now(), .wall = clock_.wall()}));
+  return nodes_->save(*node);
+}
+
+Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_view body,
+                                             std::optional<std::int64_t> sent_ns) {
+  const auto node = nodes_->find(name);
+  Receipt receipt;
+  if (!node) {
+    receipt.outcome = Receipt::Outcome::needs_hello;
+    return receipt;
+  }
+  const Heartbeat heartbeat{.at = clock_.now(), .wall = clock_.wall()};
+  std::optional<double> skew;
+  // No clock shows a time before 1970; without it, the difference might not fit.
+  if (sent_ns) skew = seconds_of(Nanos(std::max(*sent_ns, std::int64_t{0})) - heartbeat.wall.time_since_epoch());
+  // That a node is there needs no turn: whatever keeps its samples waiting, it is not silent.
+  node->heard(heartbeat, skew);
+  if (body.empty()) return receipt;
+  const Node::Intake intake(*node, clock_);
+  if (!intake) return one_at_a_time(name);
+  if (const Nanos wait = node->intake_wait(options_.intake, clock_.now()); wait > Nanos{}) {
+    return Error{.kind = ErrorKind::busy,
+                 .message = fmt::format("node '{}' sends more than one node may; it has to wait for {}", name,
+                                        format_duration(wait))};
+  }
+  while (const auto frame = take_framed(body)) {
+    ASSAY_CHECK(take_frame(*node, *frame, receipt));
+    if (receipt.outcome != Receipt::Outcome::taken) return receipt;
+    // The rest is taken when the node has earned it; what was taken is acknowledged.
+    receipt.pause = std::min(node->intake_wait(options_.intake, clock_.now()), kLongestPause);
+    if (receipt.pause > Nanos{}) return receipt;
+  }
+  if (!body.empty()) return Error{.kind = ErrorKind::usage, .message = "the body ends in the middle of a batch"};
+  if (crowded_) receipt.pause = kLongestPause;
+  return receipt;
+}
+
+/// One batch, and what it cost.
+Result<void> Leader::take_frame(Node& node, std::string_view frame, Receipt& receipt) {
+  auto batch = decode_batch(frame);
+  if (!batch) return Error{.kind = ErrorKind::usage, .message = batch.error().text()};
+  make_readable(*batch);
+  const std::string stream = batch->stream;
+  IntakeWork work{.bytes = frame.size(), .samples = batch->samples.size(), .new_series = batch->series.size()};
+  auto outcome = take(node, std::move(*batch), work);
+  node.spend(work, options_.intake, clock_.now());
+  if (!outcome) {
+    // Whatever a store has to say of the batch: the agent is to keep it.
+    if (outcome.error().kind == ErrorKind::usage) outcome.error().kind = ErrorKind::io;
+    return std::move(outcome).error();
+  }
+  receipt.outcome = *outcome;
+  receipt.sequence = node.last_sequence(stream);
+  return {};
+}
+
+Result<Leader::Receipt::Outcome> Leader::take(Node& node, Batch batch, IntakeWork& work) {
+  ASSAY_TRY(const auto outcome, take_samples(node, batch, work));
+  if (outcome != Receipt::Outcome::taken) return outcome;
+  const bool of_machine = batch.devices || batch.processes;
+  const bool is_news = of_machine && node.is_news(batch);
+  if (batch.devices && is_news) {
+    note_changes(node, node.set_devices(std::move(*batch.devices)));
+    ASSAY_CHECK(nodes_->save(node));
+  }
+  if (batch.processes && is_news) node.set_processes(std::move(*batch.processes));
+  ASSAY_CHECK(take_events(node, batch.events));
+  return outcome;
+}
+
+Result<Leader::Receipt::Outcome> Leader::take_samples(Node& node, const Batch& batch, IntakeWork& work) {
+  switch (node.stream_state(batch)) {
+    case Node::StreamState::unknown_stream: return Receipt::Outcome::needs_hello;
+    case Node::StreamState::unknown_series: return Receipt::Outcome::needs_names;
+    case Node::StreamState::ready: break;
+  }
+  ASSAY_CHECK(name_series(node, batch));
+  // What comes twice is written once; its names may be the reason that it came again.
+  if (batch.sequence != 0 && batch.sequence <= node.last_sequence(batch.stream)) return Receipt::Outcome::taken;
+  const auto samples = node.resolve(batch);
+  auto appended = series_.append(samples);
+  if (!appended && appended.error().kind == ErrorKind::not_found) {
+    // Erased, or forgotten since nothing had come for long.
+    node.forget_series();
+    return Receipt::Outcome::needs_names;
+  }
+  note_problem("taking in telemetry", appended ? Result<void>() : Result<void>(appended.error()));
+  if (!appended) return std::move(appended).error();
+  work.rewritten = appended->rewritten;
+  ASSAY_CHECK(check_clock(*appended));
+  note_refused(node, batch.samples.size() - samples.size(), *appended);
+  node.remember(batch);
+  ++batches_;
+  samples_ += appended->accepted;
+  refused_ += batch.samples.size() - appended->accepted;
+  return Receipt::Outcome::taken;
+}
+
+/// A node whose clock is ahead loses its samples, or it would keep them for ever; that its clock is wrong, a rule says.
+/// But when most nodes are ahead, the wrong clock is ours.
+Result<void> Leader::check_clock(const AppendOutcome& appended) {
+  if (appended.too_far_ahead <= appended.accepted + appended.too_old) return {};
+  if (!clock_is_behind_) compare_clocks();
+  if (!clock_is_behind_) return {};
+  return Error{.kind = ErrorKind::busy, .message = "the clock of this leader's machine is behind those of most nodes"};
+}
+
+void Leader::compare_clocks() {
+  const Nanos max_ahead = series_.limits().max_ahead;
+  std::size_t heard = 0;
+  std::size_t ahead = 0;
+  for (const auto& node : nodes_->all()) {
+    const double skew_s = node->clock_skew_s();
+    if (std::isnan(skew_s) || node->state(clock_.now()) == NodeState::offline) continue;
+    ++heard;
+    if (skew_s > seconds_of(max_ahead)) ++ahead;
+  }
+  clock_is_behind_ = 2 * ahead > heard;
+  const Error behind{.kind = ErrorKind::busy,
+                     .message = fmt::format("it is more than {} behind those of most nodes, which keep what they have "
+                                            "until that is put right",
+                                            format_duration(max_ahead)),
+                     .hint = "Check time synchronisation (chronyc tracking, timedatectl)."};
+  note_problem("this machine's clock", clock_is_behind_ ? Result<void>(behind) : Result<void>());
+}
+
+Result<void> Leader::name_series(Node& node, const Batch& batch) {
+  const std::size_t known = node.known_series(batch.stream);
+  const std::size_t named = batch.first_series + batch.series.size();
+  if (named <= known) return {};
+  std::vector<SeriesName> added(batch.series.end() - static_cast<std::ptrdiff_t>(named - known), batch.series.end());
+  // Whatever an agent says: these are its own node's.
+  for (auto& series : added) series.key.labels["node"] = node.name();
+  const auto admitted = node.admit_series(added, options_.live_series_per_node);
+  std::vector<SeriesInfo> wanted;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    if (!admitted[i]) continue;
+    wanted.push_back({.key = std::move(added[i].key), .unit = std::move(added[i].unit)});
+    places.push_back(i);
+  }
+  const auto ids = series_.intern(wanted);
+  std::vector<std::optional<SeriesInfo>> infos(added.size());
+  std::size_t refused = added.size() - wanted.size();
+  std::string why = refused == 0 ? "" : fmt::format("it has more than {} at a time", options_.live_series_per_node);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i]) {
+      wanted[i].id = *ids[i];
+      infos[places[i]] = std::move(wanted[i]);
+      continue;
+    }
+    if (ids[i].error().kind != ErrorKind::usage) return ids[i].error();
+    if (refused++ == 0) why = ids[i].error().message;
+  }
+  if (refused > 0) {
+    refusals_.note(node.name(), Refusals::Of::series, refused, fmt::format("the first: {}", why), clock_.wall());
+  }
+  node.name_series(batch.stream, infos);
+  return {};
+}
+
+/// Samples that are dropped though their batch is acknowledged, or their node would keep them for ever.
+void Leader::note_refused(const Node& node, std::size_t of_refused_series, const AppendOutcome& appended) {
+  const auto note = [&](std::size_t count, std::string why) {
+    if (count > 0) refusals_.note(node.name(), Refusals::Of::samples, count, std::move(why), clock_.wall());
+  };
+  note(of_refused_series, "their series were refused");
+  const auto limits = series_.limits();
+  note(appended.too_old, fmt::format("older than the {} for which they are kept", format_duration(limits.keep[0])));
+  note(appended.too_far_ahead,
+       fmt::format("more than {} ahead of this machine's clock", format_duration(limits.max_ahead)));
+}
+
+Result<void> Leader::take_events(Node& node, const std::vector<TelemetryEvent>& events) {
+  if (events.empty()) return {};
+  const std::string name = node.name();
+  std::vector<ClusterEvent> kept;
+  kept.reserve(events.size());
+  for (const auto& event : events) {
+    kept.push_back({.time = event.time,
+                    .node = name,
+                    .kind = event.kind,
+                    .about = event.about,
+                    .message = event.message,
+                    .values = event.values});
+  }
+  node.limit_events(kept, clock_.wall());
+  if (kept.size() < events.size()) {
+    log_warning("Node '{}' reports more events than are kept: {} of {} were dropped.", name,
+                events.size() - kept.size(), events.size());
+  }
+  auto added = cluster_.events().append(kept);
+  if (!added) {
+    note_problem("writing down events", added.error());
+    return std::move(added).error();
+  }
+  note_problem("writing down events", {});
+  node.count_events(*added, clock_.wall());
+  for (auto& event : *added) {
+    const auto xid = event.values.find("xid");
+    if (event.kind == "xid" && xid != event.values.end() && xid->second >= 0 && xid->second <= kLargestXid) {
+      node.count_xid(event.about, static_cast<int>(xid->second));
+    }
+    alerts_->note_event(name, {.time = event.time,
+                               .kind = std::move(event.kind),
+                               .about = std::move(event.about),
+                               .message = std::move(event.message),
+                               .values = std::move(event.values)});
+  }
+  return {};
+}
+
+}  // namespace assay

@@ -1,0 +1,173 @@
+#include "base/text.h"
+#include "leader/leader_fixture.h"
+
+namespace assay {
+namespace {
+
+using Outcome = Leader::Receipt::Outcome;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+
+/// What one node may cost, and what becomes of the rest.
+class LeaderLimits : public LeaderTest {
+ protected:
+  void open_with(const SeriesLimits& limits) {
+    small_ = std::make_unique<SeriesMemory>(clock_, limits);
+    series_store_ = small_.get();
+    open();
+  }
+  std::string problems() { return join(leader_->status().problems, "\n"); }
+  Batch reading(TestAgent& agent, double value) {
+    clock_.advance(Nanos(1));
+    return agent.batch(clock_.wall(), {sample_of("host.load", value)});
+  }
+
+  std::unique_ptr<SeriesMemory> small_;
+};
+
+TEST(IntakeBudget, FillsUpWithTimeAndGoesIntoDebt) {
+  const IntakeLimits limits{.work_per_second = 100, .burst = 1000};
+  IntakeBudget budget;
+  SteadyTime now{std::chrono::hours(1)};
+  EXPECT_EQ(budget.wait(limits, now), Nanos{});
+  budget.spend(1500, limits, now);
+  EXPECT_NEAR(seconds_of(budget.wait(limits, now)), 5, 0.1);
+  now += std::chrono::seconds(4);
+  EXPECT_NEAR(seconds_of(budget.wait(limits, now)), 1, 0.1);
+  now += std::chrono::seconds(2);
+  EXPECT_EQ(budget.wait(limits, now), Nanos{});
+  now += std::chrono::hours(1);
+  budget.spend(1001, limits, now);
+  EXPECT_GT(budget.wait(limits, now), Nanos{}) << "no more than the burst is saved up";
+}
+
+TEST(IntakeBudget, ALateSampleCostsWhatItMakesTheStoreDo) {
+  const IntakeWork in_order{.samples = 10'000};
+  const IntakeWork late{.samples = 10'000, .rewritten = 10'000};
+  EXPECT_LT(in_order.units() * 100, late.units());
+}
+
+TEST_F(LeaderLimits, ANodeWhoseRequestIsInHandIsNotSilentAndHoldsNoSecondThread) {
+  TestAgent agent;
+  hello(agent);
+  const auto node = leader_->nodes().find("gpu01");
+  {
+    const Node::Intake intake(*node, clock_);
+    ASSERT_TRUE(intake);
+    clock_.advance(std::chrono::seconds(30));
+    leader_->look_at_states();
+    EXPECT_EQ(status_of("gpu01").state, NodeState::online);
+    const auto second = take(agent, {reading(agent, 1)});
+    ASSERT_FALSE(second.ok());
+    EXPECT_EQ(second.error().kind, ErrorKind::busy);
+    EXPECT_TRUE(leader_->take_batches("gpu01", "", std::nullopt).ok()) << "a heartbeat waits for nobody";
+  }
+  clock_.advance(std::chrono::seconds(1));
+  EXPECT_EQ(status_of("gpu01").state, NodeState::online) << "it could not be heard before";
+  EXPECT_THAT(event_texts("gpu01"), Not(testing::Contains(HasSubstr("silent"))));
+}
+
+TEST_F(LeaderLimits, ANodeThatSendsTooMuchWaitsForItsShareAndLosesNothing) {
+  intake_ = {.work_per_second = 10, .burst = 50};
+  open();
+  TestAgent greedy("greedy", "one");
+  TestAgent honest("honest", "two");
+  hello(greedy);
+  hello(honest);
+  std::vector<Batch> batches;
+  for (int i = 0; i < 20; ++i) batches.push_back(reading(greedy, i));
+  auto receipt = taken(greedy, batches);
+  EXPECT_EQ(receipt.outcome, Outcome::taken);
+  EXPECT_GT(receipt.sequence, 0u) << "some of it was taken,";
+  EXPECT_LT(receipt.sequence, 20u) << "the rest was not";
+  EXPECT_GT(receipt.pause, Nanos{});
+  EXPECT_LE(receipt.pause, std::chrono::seconds(2)) << "or it would be called silent";
+  const auto refused = take(greedy, batches);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::busy);
+  EXPECT_THAT(refused.error().message, HasSubstr("node 'greedy' sends more than one node may"));
+  EXPECT_EQ(taken(honest, {reading(honest, 1)}).pause, Nanos{}) << "no other node pays for it";
+  for (int round = 0; round < 100 && receipt.sequence < 20; ++round) {
+    clock_.advance(receipt.pause + std::chrono::milliseconds(1));
+    const auto next = take(greedy, {batches.begin() + static_cast<std::ptrdiff_t>(receipt.sequence), batches.end()});
+    if (next) receipt = *next;
+  }
+  EXPECT_THAT(stored("host.load")["node=greedy "], testing::SizeIs(20));
+  EXPECT_GT(status_of("greedy").intake.bytes, 100u);
+}
+
+TEST_F(LeaderLimits, ANodeThatIsRefusedForTheClustersLimitIsAProblemUntilThereIsRoom) {
+  SeriesLimits limits;
+  limits.max_series = 1;
+  open_with(limits);
+  TestAgent first("gpu01", "one");
+  TestAgent late("gpu02", "two");
+  hello(first);
+  hello(late);
+  taken(first, {reading(first, 1)});
+  EXPECT_THAT(problems(), "[]");
+  EXPECT_EQ(taken(late, {reading(late, 2)}).outcome, Outcome::taken);
+  EXPECT_THAT(problems(), HasSubstr("node 'gpu02': 1 series were refused"));
+  EXPECT_THAT(problems(), HasSubstr("there are 1 series, which is the limit"));
+  EXPECT_THAT(problems(), HasSubstr("node 'gpu02': 1 samples were refused"));
+  EXPECT_EQ(leader_->status().samples_refused, 1);
+  // Room is made, and the node goes on without being started again.
+  clock_.advance(std::chrono::seconds(10));
+  ASSERT_TRUE(leader_->forget("gpu01", true).ok());
+  const Batch next = reading(late, 3);
+  EXPECT_EQ(taken(late, {next}).outcome, Outcome::needs_names);
+  EXPECT_EQ(taken(late, {late.with_all_names(next)}).outcome, Outcome::taken);
+  EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu02 ", ElementsAre(3))));
+  EXPECT_THAT(problems(), HasSubstr("gpu02")) << "what was lost is lost";
+  leader_->dismiss_refusals("gpu02");
+  EXPECT_THAT(problems(), "[]");
+}
+
+TEST_F(LeaderLimits, OneNodeDoesNotFillTheStoreForAll) {
+  SeriesLimits limits;
+  limits.max_per_owner.series = 3;
+  open_with(limits);
+  for (const char* life : {"one", "two", "three"}) {
+    TestAgent greedy("greedy", life);
+    hello(greedy);
+    std::vector<Sample> samples;
+    for (int i = 0; i < 2; ++i) samples.push_back(sample_of(std::string("x") + life + std::to_string(i), 1));
+    clock_.advance(std::chrono::seconds(1));
+    taken(greedy, {greedy.batch(clock_.wall(), samples)});
+  }
+  EXPECT_EQ(leader_->series().holding("greedy").series, 3u);
+  EXPECT_THAT(problems(), HasSubstr("node 'greedy' has 3 series, which is the limit for one"));
+  TestAgent honest("honest", "four");
+  hello(honest);
+  taken(honest, {reading(honest, 7)});
+  EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=honest ", ElementsAre(7))));
+  clock_.advance(std::chrono::seconds(10));
+  ASSERT_TRUE(leader_->forget("greedy", true).ok());
+  EXPECT_EQ(leader_->series().holding("greedy").series, 0u);
+  EXPECT_THAT(problems(), "[]");
+}
+
+TEST_F(LeaderLimits, SamplesOfAWrongTimeAreRefusedByName) {
+  TestAgent agent;
+  hello(agent);
+  TestAgent other("gpu02", "two");
+  hello(other);
+  taken(other, {reading(other, 1)});
+  const auto sent = [&](WallTime time) { taken(agent, {agent.batch(time, {sample_of("host.load", 7)})}); };
+  sent(clock_.wall() + std::chrono::hours(2));
+  EXPECT_THAT(problems(), HasSubstr("node 'gpu01': 1 samples were refused"));
+  EXPECT_THAT(problems(), HasSubstr("ahead of this machine's clock"));
+  sent(clock_.wall() - std::chrono::hours(24 * 30));
+  EXPECT_THAT(problems(), HasSubstr("older than the 14"));
+  sent(clock_.wall());
+  EXPECT_THAT(stored("host.load")["node=gpu01 "], ElementsAre(7));
+  EXPECT_THAT(problems(), HasSubstr("refused")) << "it stays until somebody looked";
+  open();
+  EXPECT_THAT(problems(), "[]");
+}
+
+}  // namespace
+}  // namespace assay
