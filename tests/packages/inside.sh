@@ -55,6 +55,7 @@ timeout 60 runuser -u assay -- assay run /tmp/run.yaml --name before --node "$(h
 step 'upgrade: data and node are kept, services are restarted'
 leader=$(pid_of assay-leader) agent=$(pid_of assay-agent)
 key=$(cksum /var/lib/private/assay-agent/key)
+for file in /etc/assay/*.yaml; do if [ -e "$file" ]; then echo '# mine' >>"$file"; fi; done
 apt-get install --yes /shared/new/*.deb >upgraded 2>&1 || { cat upgraded; fail 'upgrading'; }
 for unit in assay-leader assay-agent; do systemctl --quiet is-active $unit || fail "$unit does not run after the upgrade"; done
 [ "$(pid_of assay-leader)" != "$leader" ] || fail 'the leader was not restarted'
@@ -62,6 +63,7 @@ for unit in assay-leader assay-agent; do systemctl --quiet is-active $unit || fa
 node_is_online || fail 'the node is gone after the upgrade'
 [ "$(cksum /var/lib/private/assay-agent/key)" = "$key" ] || fail 'the node has another key'
 as_leader runs | grep -qw before || fail 'the run is gone after the upgrade'
+for file in /etc/assay/*.yaml; do if [ -e "$file" ]; then grep -q '^# mine' "$file" || fail "$file was written over"; fi; done
 [ -z "$(systemctl --failed --no-legend)" ] || { systemctl --failed; fail 'a unit has failed'; }
 
 step 'purge: says what it leaves'
