@@ -37,7 +37,8 @@ journalctl --output cat --unit assay-agent | grep -q 'no join token in /etc/assa
 systemctl stop assay-agent
 
 step 'one command on the leader, one on the node'
-assay-leader-setup || fail 'assay-leader-setup'
+assay-leader-setup >set-up || { cat set-up; fail 'assay-leader-setup'; }
+grep -q "assay-agent-join https://$(hostname):8470 < join.token" set-up || { cat set-up; fail 'it does not say how nodes join'; }
 [ "$(stat -c '%U %a' join.token)" = 'root 600' ] || fail 'others can read the join token'
 echo 'ASSAY_AGENT_OPTIONS=--allow doctor,run' >/etc/assay/agent.env
 assay-agent-join https://127.0.0.1:8470 <join.token || fail 'assay-agent-join'
