@@ -37,7 +37,8 @@ journalctl --output cat --unit assay-agent | grep -q 'no join token in /etc/assa
 systemctl stop assay-agent
 
 step 'one command on the leader, one on the node'
-assay-leader-setup || fail 'assay-leader-setup'
+assay-leader-setup >set-up || { cat set-up; fail 'assay-leader-setup'; }
+grep -q "assay-agent-join https://$(hostname):8470 < join.token" set-up || { cat set-up; fail 'it does not say how nodes join'; }
 [ "$(stat -c '%U %a' join.token)" = 'root 600' ] || fail 'others can read the join token'
 echo 'ASSAY_AGENT_OPTIONS=--allow doctor,run' >/etc/assay/agent.env
 assay-agent-join https://127.0.0.1:8470 <join.token || fail 'assay-agent-join'
@@ -55,6 +56,7 @@ timeout 60 runuser -u assay -- assay run /tmp/run.yaml --name before --node "$(h
 step 'upgrade: data and node are kept, services are restarted'
 leader=$(pid_of assay-leader) agent=$(pid_of assay-agent)
 key=$(cksum /var/lib/private/assay-agent/key)
+for file in /etc/assay/*.yaml; do if [ -e "$file" ]; then echo '# mine' >>"$file"; fi; done
 apt-get install --yes /shared/new/*.deb >upgraded 2>&1 || { cat upgraded; fail 'upgrading'; }
 for unit in assay-leader assay-agent; do systemctl --quiet is-active $unit || fail "$unit does not run after the upgrade"; done
 [ "$(pid_of assay-leader)" != "$leader" ] || fail 'the leader was not restarted'
@@ -62,6 +64,7 @@ for unit in assay-leader assay-agent; do systemctl --quiet is-active $unit || fa
 node_is_online || fail 'the node is gone after the upgrade'
 [ "$(cksum /var/lib/private/assay-agent/key)" = "$key" ] || fail 'the node has another key'
 as_leader runs | grep -qw before || fail 'the run is gone after the upgrade'
+for file in /etc/assay/*.yaml; do if [ -e "$file" ]; then grep -q '^# mine' "$file" || fail "$file was written over"; fi; done
 [ -z "$(systemctl --failed --no-legend)" ] || { systemctl --failed; fail 'a unit has failed'; }
 
 step 'purge: says what it leaves'
