@@ -157,21 +157,20 @@ void SeriesEngine::note_lost_names() {
 /// database knows.
 void SeriesEngine::note_missing_log(const std::vector<LogFile>& files, LogNumbers known) {
   auto expected = known.first > 0 ? known.first : files.empty() ? 1 : files.front().number;
-  const auto miss = [&](std::uint32_t before, TimeRange range) {
-    if (expected >= before) return;
-    auto what = before - expected == 1 ? fmt::format("{} is missing: points that were only there are lost",
-                                                     log_file_path(folder_, expected).filename().string())
-                                       : fmt::format("{} to {} are missing: points that were only there are lost",
-                                                     log_file_path(folder_, expected).filename().string(),
-                                                     log_file_path(folder_, before - 1).filename().string());
+  const auto name_of = [&](std::uint32_t number) { return log_file_path(folder_, number).filename().string(); };
+  const auto expect_next = [&](std::uint32_t number) {
+    if (expected >= number) return;
+    const auto which = number - expected == 1 ? fmt::format("{} is", name_of(expected))
+                                              : fmt::format("{} to {} are", name_of(expected), name_of(number - 1));
+    auto what = which + " missing: points that were only there are lost";
     note({what});
-    losses_.add_for_all(range, std::move(what));
+    losses_.add_for_all({.to_ns = clock_.wall().time_since_epoch().count()}, std::move(what));
   };
   for (const auto& file : files) {
-    miss(file.number, {.to_ns = clock_.wall().time_since_epoch().count()});
+    expect_next(file.number);
     expected = std::max(expected, file.number + 1);
   }
-  if (known.first > 0) miss(known.last + 1, {.to_ns = clock_.wall().time_since_epoch().count()});
+  if (known.first > 0) expect_next(known.last + 1);
 }
 
 /// Which log files there are. That it cannot be written now, on a full disk, costs nothing but a false complaint later.
