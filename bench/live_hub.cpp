@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "leader/live_hub.h"
+#include "protocol/batch.h"
 #include "store/memory/cluster_memory.h"
 
 namespace {

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "leader/leader.h"
 #include "leader/readable.h"
+#include "protocol/batch.h"
 
 namespace assay {
 namespace {

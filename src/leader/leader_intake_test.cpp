@@ -16,7 +16,7 @@ using testing::Pair;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-const std::size_t kMostSeries = LeaderOptions().live_series_per_node;
+const auto kMostSeries = static_cast<std::uint32_t>(LeaderOptions().live_series_per_node);
 
 class LeaderIntake : public LeaderTest {
  protected:
