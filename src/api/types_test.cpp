@@ -207,7 +207,7 @@ TEST(ApiTypes, WhatTravelsAboutTheCluster) {
   expect_described(NodeTrends{.node = "gpu01", .gpus = {{"GPU-1", trend}}});
   expect_described(EventList{.events = {{.id = 1, .time = some_time(), .values = {{"xid", 79}}}}, .next = "1.2"});
   expect_described(CommandView{.id = "c", .created = some_time(), .output = "o", .exit_code = 3});
-  expect_described(CommandRequest{.kind = "doctor", .arguments = {}});
+  expect_described(CommandRequest{.kind = "doctor", .arguments = {{"a", 1}}});
   expect_described(AlertList{.alerts = {full_alert()}});
   expect_described(full_alert());
   expect_described(SilenceList{.silences = {{.id = "s", .until = some_time()}}});

@@ -75,6 +75,8 @@ const std::vector<Call> kRunCalls = {
     {"POST", "/api/v1/runs", Role::user, "{}"},
     {"POST", "/api/v1/runs/r/stop", Role::user, ""},
     {"POST", "/api/v1/studies/s/stop", Role::user, ""},
+    {"POST", "/api/v1/studies/s/resume", Role::user, ""},
+    {"GET", "/api/v1/studies/s/jobs", Role::viewer, ""},
 };
 
 class Access : public LeaderServerTest {

@@ -204,9 +204,10 @@ void LiveHub::unite() {
   for (auto& audience : audiences_) {
     if (!audience.resume.empty()) continue;
     Audience*& before = latest[audience.filter];
-    // What was named to those who came last are the series that there are now; others have heard of more, and to hear
-    // a name once more does no harm.
+    // Only what was named to all of them: a series that changes while they are told may have been named to one alone,
+    // and to hear a name once more does no harm.
     if (before != nullptr) {
+      std::erase_if(audience.named, [&](SeriesId id) { return !before->named.contains(id); });
       auto joining = std::exchange(before->clients, {});
       std::move(joining.begin(), joining.end(), std::back_inserter(audience.clients));
     }

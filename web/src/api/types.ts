@@ -85,12 +85,10 @@ export interface CommandList {
 
 /** What an agent is to do. */
 export interface CommandRequest {
-  /** doctor, run or stop */
+  /** doctor; runs are asked for as runs */
   kind: string;
-  /** run: {spec, name}; stop: {id of the run's command} */
+  /** Of the command: doctor takes none */
   arguments?: Record<string, unknown>;
-  /** true: run on a node that is draining, too */
-  force?: boolean;
 }
 
 /** What became of a command; expired: the leader gave it up. */
@@ -608,6 +606,14 @@ export interface Removed {
   removed: string;
 }
 
+/** What is left of a study. */
+export interface ResumedStudy {
+  /** The id of the study */
+  study: string;
+  /** Places in its plan, from 0, that will be done */
+  todo: Array<number>;
+}
+
 /** One execution of one workload: everything but its events, points and output. */
 export interface Run {
   /** The version of this form */
@@ -964,10 +970,24 @@ export interface Study {
   flags?: Array<Flag>;
 }
 
+/** What a cluster still does of a study. */
+export interface StudyJobs {
+  /** The ids of its runs that wait or go on */
+  runs: Array<string>;
+}
+
 /** Studies that are kept. */
 export interface StudyList {
   /** Newest first */
   studies: Array<Study>;
+}
+
+/** How to go on with a study. */
+export interface StudyResumption {
+  /** Where, for what names no node */
+  node?: string;
+  /** UUIDs of the GPUs to use; without: as many as each run needs */
+  gpus?: Array<string>;
 }
 
 /** How a GPU's temperature at equal power develops over weeks. */
@@ -1357,6 +1377,20 @@ export interface Routes {
     body: undefined;
     answer: NamedRun;
   };
+  /** Runs of a study that wait or go on; none once it is over or was stopped */
+  "GET /api/v1/studies/{study}/jobs": {
+    path: { study: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: StudyJobs;
+  };
+  /** Go on with a study: with what has not begun and what was interrupted */
+  "POST /api/v1/studies/{study}/resume": {
+    path: { study: string };
+    query: Record<string, never>;
+    body: StudyResumption | undefined;
+    answer: ResumedStudy;
+  };
   /** End every run of a study, and begin no further one */
   "POST /api/v1/studies/{study}/stop": {
     path: { study: string };
@@ -1420,5 +1454,7 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "DELETE /api/v1/studies/{study}": { method: "DELETE", path: "/api/v1/studies/{study}", scope: "run", media: "application/json" },
   "POST /api/v1/studies/{study}/plan/{entry}": { method: "POST", path: "/api/v1/studies/{study}/plan/{entry}", scope: "run", media: "application/json" },
   "POST /api/v1/runs/{run}/stop": { method: "POST", path: "/api/v1/runs/{run}/stop", scope: "run", media: "application/json" },
+  "GET /api/v1/studies/{study}/jobs": { method: "GET", path: "/api/v1/studies/{study}/jobs", scope: "read", media: "application/json" },
+  "POST /api/v1/studies/{study}/resume": { method: "POST", path: "/api/v1/studies/{study}/resume", scope: "run", media: "application/json" },
   "POST /api/v1/studies/{study}/stop": { method: "POST", path: "/api/v1/studies/{study}/stop", scope: "run", media: "application/json" },
 };
