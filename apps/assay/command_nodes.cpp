@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "access/token_record.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "client/ask.h"
@@ -129,8 +130,35 @@ int show_trend(const Context& context, Connection& client, const std::string& no
   return 0;
 }
 
+/// One by name, or all that a pattern fits and that are offline: those that are not go on, and are named.
+int forget_nodes(const Context& context, Connection& client, const NodesOptions& options) {
+  const std::string ending = options.erase ? "?erase=true" : "";
+  if (options.node.find_first_of("*?[") == std::string::npos) {
+    return change_at_leader(context, client, "DELETE", path_of(options.node, ending), {},
+                            options.node + " is forgotten.");
+  }
+  const auto list = ask<NodeList>(client, "/api/v1/nodes");
+  if (!list) return context.fail(list.error());
+  json::array forgotten, kept;
+  for (const auto& node : list->nodes) {
+    const std::string& name = node.record.name;
+    if (!matches_node_pattern(options.node, name)) continue;
+    if (node.state != NodeState::offline) {
+      kept.emplace_back(name);
+      continue;
+    }
+    if (const auto done = tell(client, "DELETE", path_of(name, ending)); !done) return context.fail(done.error());
+    forgotten.emplace_back(name);
+  }
+  if (!context.json && !context.quiet) {
+    print(fmt::format("{} forgotten{}\n", forgotten.size(),
+                      kept.empty() ? "" : fmt::format(", {} not: they are not offline", kept.size())));
+  }
+  return context.succeed({{"forgotten", std::move(forgotten)}, {"kept", std::move(kept)}});
+}
+
 struct NodeCommands {
-  CLI::App *list, *show, *trend, *drain, *resume, *forget, *doctor;
+  CLI::App *list, *show, *trend, *drain, *resume, *forget, *dismiss, *doctor;
 };
 
 NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
@@ -144,7 +172,8 @@ NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
                     .trend = add("trend", "How its GPUs develop over weeks"),
                     .drain = add("drain", "Give it no new work"),
                     .resume = add("resume", "Give it work again"),
-                    .forget = add("forget", "Forget a node that is offline"),
+                    .forget = add("forget", "Forget a node that is offline, or all of a pattern: 'made-up-*'"),
+                    .dismiss = add("dismiss", "You know what was refused of it: show it no more"),
                     .doctor = add("doctor", "Ask its agent whether the machine is ready")};
   made.drain->add_option("--reason", options.reason, "For those who wonder")->type_name("TEXT");
   made.forget->add_flag("--erase", options.erase, "And all its telemetry");
@@ -168,6 +197,7 @@ Examples:
   assay nodes --state offline          those that are away
   assay nodes show gpu03               its GPUs, its alerts, what happened on it, what it does
   assay nodes drain gpu03 --reason 'fan 2 is loud'
+  assay nodes forget 'made-up-*' --erase  all that a stolen token let in, once that was revoked
   assay nodes doctor gpu03)");
   return [&context, options, chosen]() -> int {
     auto client = connect_to_leader(context);
@@ -182,9 +212,10 @@ Examples:
     if (chosen.resume->parsed()) {
       return change_at_leader(context, **client, "POST", path_of(node, "/resume"), {}, node + " gets work again.");
     }
-    if (chosen.forget->parsed()) {
-      return change_at_leader(context, **client, "DELETE", path_of(node, options->erase ? "?erase=true" : ""), {},
-                              node + " is forgotten.");
+    if (chosen.forget->parsed()) return forget_nodes(context, **client, *options);
+    if (chosen.dismiss->parsed()) {
+      return change_at_leader(context, **client, "DELETE", path_of(node, "/refusals"), {},
+                              "What was refused of " + node + " is shown no more.");
     }
     if (chosen.doctor->parsed()) return ask_for_doctor(context, **client, node);
     return list_nodes(context, **client, options->state);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -32,6 +33,7 @@ namespace assay {
 namespace {
 
 constexpr Nanos kGrace = std::chrono::seconds(5);
+constexpr Nanos kCertificateNotice = std::chrono::hours(24 * 14);
 // Two for each of some thousands of nodes: telemetry and commands.
 constexpr std::size_t kMostConnections = 16'384;
 // Where nobody can tell: what systems give at least.
@@ -46,6 +48,7 @@ bool is_everywhere(const ListenAddress& address) {
 SeriesStoreOptions series_options(const LeaderConfig& config) {
   SeriesStoreOptions made;
   made.keep = {config.keep_raw, config.keep_minutes, config.keep_hours};
+  made.max_per_owner.series = config.series_per_node;
   return made;
 }
 
@@ -107,7 +110,7 @@ Result<Listening> listening_of(const LeaderPlace& place, const LeaderConfig& con
     listening.tls = TlsFiles{.certificate = config.certificate, .key = config.key};
   }
   if (listening.tls) {
-    ASSAY_TRY(listening.fingerprint, certificate_fingerprint(listening.tls->certificate));
+    ASSAY_TRY(listening.fingerprint, certificate_fingerprint(listening.tls->certificate, config.pin));
   }
   return listening;
 }
@@ -164,13 +167,57 @@ HttpLimits leader_limits() {
   return limits;
 }
 
+/// Time enough to get another one.
+Result<void> check_certificate_end(const Listening& listening, WallTime now) {
+  if (!listening.tls) return {};
+  ASSAY_TRY(const auto end, certificate_end(listening.tls->certificate));
+  if (end - now > kCertificateNotice) return {};
+  return Error{.kind = ErrorKind::bad_file,
+               .message = fmt::format("'{}' {} {}", listening.tls->certificate.string(),
+                                      end > now ? "is good only until" : "has not been good since", iso8601(end)),
+               .hint = "Put a new one in its place and send the leader SIGHUP."};
+}
+
+/// A leader that is up, and what it takes to change its certificate while it stays so.
+struct Serving {
+  const LeaderPlace& place;
+  const LeaderConfig& config;
+  Leader& leader;
+  HttpServer& server;
+  Listening listening;
+};
+
+Result<void> reload_certificate(Serving& serving) {
+  ASSAY_TRY(auto listening, listening_of(serving.place, serving.config));
+  if (!listening.tls) return {};
+  ASSAY_CHECK(serving.server.change_certificate(*listening.tls));
+  serving.listening = std::move(listening);
+  log_info("The certificate was read again: {}", serving.listening.fingerprint);
+  return write_endpoint(serving.place, {.url = url_of(serving.server.addresses().front(), true),
+                                        .fingerprint = serving.listening.fingerprint});
+}
+
+/// Until somebody wants it to stop.
+void keep_serving(const StopSignals& signals, Serving& serving) {
+  constexpr int kLookMilliseconds = 3'600'000;
+  while (!signals.requested()) {
+    serving.leader.note_problem("the certificate",
+                                check_certificate_end(serving.listening, serving.leader.clock().wall()));
+    pollfd waiting{.fd = signals.fd(), .events = POLLIN, .revents = 0};
+    char byte = 0;
+    if (::poll(&waiting, 1, kLookMilliseconds) <= 0 || ::read(signals.fd(), &byte, 1) != 1 || byte != 'r') continue;
+    serving.leader.note_problem("reading the certificate again", reload_certificate(serving));
+  }
+}
+
 Result<void> serve(const Context& context, const LeaderConfig& config) {
   const LeaderPlace place(context.data_folder());
   ASSAY_CHECK(make_folders(place.folder));
   fs::permissions(place.folder, fs::perms::owner_all);
   ASSAY_TRY(auto wanted, leader_options(config));
   ASSAY_TRY(auto listening, listening_of(place, config));
-  StopSignals stop;
+  // Who closes the terminal that it was started in wants it to end.
+  const StopSignals stop(::isatty(STDIN_FILENO) != 0 ? StopSignals::OnHangup::stop : StopSignals::OnHangup::reload);
   ASSAY_TRY(auto data, LeaderData::open(place, series_options(config)).within("opening the leader's data"));
   ASSAY_TRY(const auto leader,
             Leader::open(std::move(wanted), data.stores(), context.clock).within("opening the leader's data"));
@@ -190,8 +237,8 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
                                      .fingerprint = listening.fingerprint}));
   say_where(context, *server, listening);
 
-  pollfd waiting{.fd = stop.fd(), .events = POLLIN, .revents = 0};
-  while (!stop.requested()) ::poll(&waiting, 1, -1);
+  Serving serving{.place = place, .config = config, .leader = *leader, .server = *server, .listening = listening};
+  keep_serving(stop, serving);
   if (!context.quiet) print_error("Stopping …\n");
   // Streams end first: they would keep the server waiting.
   leader->live().finish();

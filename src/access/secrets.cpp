@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <span>
 
+#include "base/hash.h"
 #include "base/text.h"
 
 namespace assay {
@@ -23,17 +24,6 @@ constexpr std::size_t kLargestSecretFile = 4096;
 constexpr std::string_view kSecretMark = "assay_";
 constexpr std::string_view kJoinMark = "assay-join:";
 constexpr std::string_view kFingerprintMark = "sha256:";
-
-std::string hexadecimal(std::span<const unsigned char> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
 
 bool is_hexadecimal(char character) {
   return (character >= '0' && character <= '9') || (character >= 'a' && character <= 'f') ||

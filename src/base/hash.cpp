@@ -34,4 +34,15 @@ std::string content_hash(std::string_view text) {
   return hex(hash(text, kBasis)) + hex(hash(text, kBasis ^ 0x5851F42D4C957F2DULL));
 }
 
+std::string hexadecimal(std::span<const unsigned char> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const unsigned char byte : bytes) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
 }  // namespace assay

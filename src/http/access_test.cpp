@@ -41,6 +41,7 @@ const std::vector<Call> kCalls = {
     {"POST", "/api/v1/silences", Role::user, R"({"for": "2h", "node": "gpu01"})"},
     {"DELETE", "/api/v1/silences/{silence}", Role::user, ""},
     {"POST", "/api/v1/backup", Role::admin, R"({"folder": "{folder}"})"},
+    {"DELETE", "/api/v1/nodes/gpu02/refusals", Role::admin, ""},
     {"DELETE", "/api/v1/nodes/gpu02", Role::admin, ""},
 };
 

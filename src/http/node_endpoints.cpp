@@ -259,6 +259,15 @@ void add_node_endpoints(ApiTable& table, Leader& leader) {
                ASSAY_CHECK(leader.forget(request.capture("node"), request.query_value("erase") == "true"));
                return Done{};
              })});
+  table.add({.method = "DELETE",
+             .path = "/api/v1/nodes/{node}/refusals",
+             .scope = Scope::manage,
+             .summary = "What was refused of the node was looked at: it is no problem of the leader's any more",
+             .parameters = {kNode},
+             .handle = answering([&leader](const HttpRequest& request, const Principal&) -> Result<Done> {
+               leader.dismiss_refusals(request.capture("node"));
+               return Done{};
+             })});
   table.add(
       {.path = "/api/v1/events",
        .summary = "What happened, newest first: faults, throttling, nodes and inventory that come, go and change. "

@@ -104,6 +104,8 @@ class Leader {
 
   /// How the leader itself is doing.
   LeaderStatus status() const;
+  /// Says a problem once until it is over, and shows it in `status` until then.
+  void note_problem(const std::string& what, const Result<void>& outcome);
 
  private:
   Leader(LeaderOptions options, LeaderStores stores, const Clock& clock)
@@ -141,8 +143,6 @@ class Leader {
   void keep_telling(const std::stop_token& stop);
   void keep_runs_going(const std::stop_token& stop);
   void start_thread(const char* name, void (Leader::*keep)(const std::stop_token&));
-  /// Says a problem once until it is over.
-  void note_problem(const std::string& what, const Result<void>& outcome);
 
   LeaderOptions options_;  ///< without the outlets, which the desk has
   const Clock& clock_;

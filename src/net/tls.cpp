@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/ids.h"
 #include "base/text.h"
 #include "net/openssl.h"
@@ -153,12 +154,6 @@ Result<std::vector<OpensslPointer<X509>>> read_chain(const fs::path& path) {
 Result<OpensslPointer<X509>> read_certificate(const fs::path& path) {
   ASSAY_TRY(auto chain, read_chain(path));
   return std::move(chain.front());
-}
-
-std::string hexadecimal(std::span<const unsigned char> bytes) {
-  std::string text;
-  for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
-  return text;
 }
 
 }  // namespace

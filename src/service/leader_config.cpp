@@ -53,6 +53,18 @@ void add_network(ConfigTable<LeaderConfig>& table) {
              .description = "TLS on loopback, too, with a certificate of its own.",
              .example = "true"},
             &LeaderConfig::tls);
+  table.add(
+      {.key = "pin",
+       .type = SettingType::choice,
+       .default_value = "certificate",
+       .description = "By what join tokens let nodes know the leader: its certificate, its key, which a renewed "
+                      "certificate may keep, or the authority at the end of the chain in the file.",
+       .example = "key",
+       .rule = {.choices = {"certificate", "key", "authority"}}},
+      [](LeaderConfig& config, const json::value& value) {
+        config.pin = value == "key" ? Pinned::key : value == "authority" ? Pinned::authority : Pinned::certificate;
+      },
+      {.value_name = "WHAT"});
   table.add({.key = "names",
              .type = SettingType::texts,
              .description = "Further names or addresses of this machine, for the certificate that it makes itself.",
@@ -113,6 +125,13 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
              .example = "1000000",
              .rule = {.range = Range{100, 100'000'000}}},
             &LeaderConfig::events_per_node);
+  table.add({.key = "series_per_node",
+             .type = SettingType::whole,
+             .default_value = "32768",
+             .description = "So many series of a node are kept; `assay nodes forget --erase` makes room again.",
+             .example = "100000",
+             .rule = {.range = Range{100, 1'000'000}}},
+            &LeaderConfig::series_per_node);
   table.add({.key = "workers",
              .type = SettingType::whole,
              .default_value = "4",

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "config/config_table.h"
+#include "net/tls.h"
 #include "net/url.h"
 
 namespace assay {
@@ -18,6 +19,7 @@ struct LeaderConfig {
   fs::path certificate;  ///< empty: the leader makes its own where it needs one
   fs::path key;
   bool tls = false;
+  Pinned pin = Pinned::certificate;  ///< what join tokens say of the leader
   std::vector<std::string> names;
   fs::path rules;  ///< empty: the standard ones
   std::vector<std::string> webhooks;
@@ -27,6 +29,7 @@ struct LeaderConfig {
   Nanos keep_hours{};
   Nanos keep_events{};
   std::size_t events_per_node = 0;
+  std::size_t series_per_node = 0;
   std::size_t workers = 0;
 
   /// Whether other machines can reach it.

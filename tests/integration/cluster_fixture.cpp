@@ -78,6 +78,8 @@ void AssayProcess::kill_now() {
   pid_ = -1;
 }
 
+void AssayProcess::hang_up() { ::kill(pid_, SIGHUP); }
+
 int AssayProcess::terminate() {
   if (running()) ::kill(pid_, SIGTERM);
   return wait();

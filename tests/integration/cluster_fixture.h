@@ -27,6 +27,8 @@ class AssayProcess {
   bool running();
   /// SIGKILL: it has no chance to tidy up. Returns when it is gone.
   void kill_now();
+  /// SIGHUP.
+  void hang_up();
   /// SIGTERM, then as `wait`.
   int terminate();
   /// Its exit code once it has ended by itself; -1 and a test failure if it does not, or if a signal ended it.

@@ -3,6 +3,7 @@
 
 #include "access/secrets.h"
 #include "cluster_fixture.h"
+#include "net/authority_fixture.h"
 #include "net/tls.h"
 
 namespace assay {
@@ -54,6 +55,30 @@ TEST_F(ClusterTransport, ACertificateIsGoodForTheNamesThatWereAskedFor) {
   const auto useless = leader_.cli().run({"serve", "--listen", "127.0.0.1:0", "--name", "head.example.org"});
   EXPECT_EQ(useless.exit_code, 2);
   EXPECT_THAT(useless.error, HasSubstr("--name head.example.org"));
+}
+
+TEST_F(ClusterTransport, ARenewedCertificateIsTakenOverWithoutDroppingAnybody) {
+  const TestAuthority authority;
+  const fs::path file = leader_.cli().folder() / "leader.pem";
+  const auto first = certificate_fingerprint(authority.issue(file, "127.0.0.1").certificate).value();
+  leader_.start({"--certificate", file.string(), "--key", file.string(), "--pin", "authority"});
+  const auto before = leader_.start_agent("before");
+  leader_.expect_state("before", "online");
+  const auto warned = leader_.cli().run({"nodes"});
+  EXPECT_THAT(warned.error, HasSubstr("is good only until")) << "for an hour more";
+
+  EXPECT_NE(certificate_fingerprint(authority.issue(file, "127.0.0.1").certificate).value(), first);
+  leader_.process().hang_up();
+  EXPECT_TRUE(eventually([&] { return leader_.process().said().find("was read again") != std::string::npos; }));
+  const auto after = leader_.start_agent("after");
+  leader_.expect_state("after", "online");
+  leader_.expect_state("before", "online");
+
+  ASSERT_TRUE(write_file_atomically(file, "no certificate").ok());
+  leader_.process().hang_up();
+  EXPECT_TRUE(eventually([&] {
+    return leader_.cli().run({"nodes"}).error.find("reading the certificate again") != std::string::npos;
+  })) << "what cannot be read changes nothing, and is said";
 }
 
 TEST_F(ClusterTransport, ARevokedNodeNeedsANewJoinToken) {

@@ -48,10 +48,14 @@ node_is_online || fail 'the node is not online'
 step 'a run on the node'
 cat >/tmp/run.yaml <<SPEC
 kind: command
-command: touch kept-beside-me && test -w "\$HOME" && ! cat /etc/assay/join.token && echo loss=1.5
+command: touch kept-beside-me && test -w "\$HOME" && ! cat /etc/assay/join.token && ! cat /var/lib/private/assay-agent/key && ! cat /run/credentials/assay-agent.service/join.token && echo loss=1.5
 time_limit: 30s
 SPEC
 timeout 60 runuser -u assay -- assay run /tmp/run.yaml --name before --node "$(hostname)" --data /var/lib/assay -v >ran 2>&1 || { cat ran; fail 'the run'; }
+
+step 'reload'
+systemctl reload assay-leader || fail 'systemctl reload assay-leader'
+node_is_online || fail 'the node is not online after a reload'
 
 step 'upgrade: data and node are kept, services are restarted'
 leader=$(pid_of assay-leader) agent=$(pid_of assay-agent)
