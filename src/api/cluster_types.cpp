@@ -190,10 +190,9 @@ const ApiType<CommandList>& api_type() {
 
 template <>
 const ApiType<CommandRequest>& api_type() {
-  static const auto type =
-      ApiType<CommandRequest>("CommandRequest", "What an agent is to do.")
-          .field("kind", &CommandRequest::kind, "doctor; runs are asked for as runs")
-          .optional("arguments", &CommandRequest::arguments, "Of the command: doctor takes none");
+  static const auto type = ApiType<CommandRequest>("CommandRequest", "What an agent is to do.")
+                               .field("kind", &CommandRequest::kind, "doctor; runs are asked for as runs")
+                               .optional("arguments", &CommandRequest::arguments, "Of the command: doctor takes none");
   return type;
 }
 

@@ -173,7 +173,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     }
   }
 
-  fs::path begun_file() { return cli().folder() / "begun"; }
+  fs::path begun_file() { return leader_.folder_for_runs() / "begun"; }
   int times_begun(const std::string& run) {
     const auto text = read_file(begun_file()).value_or("");
     int count = 0;

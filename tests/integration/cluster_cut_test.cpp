@@ -46,7 +46,7 @@ class ClusterCut : public ClusterTest, public testing::WithParamInterface<CutCas
     const auto answer = leader_.cli().json({"run", spec, "--node", "n1", "--no-wait"});
     id_ = std::string(answer.at("result").at("run").as_string());
   }
-  fs::path begun_file() { return leader_.cli().folder() / "begun"; }
+  fs::path begun_file() { return leader_.folder_for_runs() / "begun"; }
   std::string text(const std::string& field) {
     return std::string(leader_.get("/api/v1/runs/" + id_).at(field).as_string());
   }

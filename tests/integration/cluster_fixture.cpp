@@ -165,6 +165,12 @@ std::vector<std::string> TestLeader::problems() {
   return texts;
 }
 
+fs::path TestLeader::folder_for_runs() {
+  fs::path folder = cli_.folder() / "for-runs";
+  fs::create_directories(folder);
+  return folder;
+}
+
 std::string TestLeader::owner_secret() const { return secret_of(cli_.data() / "leader" / "owner.token"); }
 
 fs::path TestLeader::token_file(const std::string& role, const std::vector<std::string>& arguments) {

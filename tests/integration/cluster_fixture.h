@@ -66,6 +66,8 @@ class TestLeader {
   std::vector<std::string> problems();
 
   std::string owner_secret() const;
+  /// Where a run may leave something: beside the agent's own folder it can make nothing.
+  fs::path folder_for_runs();
   /// A file with a token of that role, or a join token; made by `assay token create`.
   fs::path token_file(const std::string& role, const std::vector<std::string>& arguments = {});
   std::string secret_of(const fs::path& token_file) const;

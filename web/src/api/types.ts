@@ -1090,6 +1090,13 @@ export interface Routes {
     body: DrainRequest | undefined;
     answer: NodeView;
   };
+  /** What was refused of the node was looked at: it is no problem of the leader's any more */
+  "DELETE /api/v1/nodes/{node}/refusals": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
   /** What happened, newest first: faults, throttling, nodes and inventory that come, go and change. Each answer looks at a bounded number of events: where there is a 'next', there may be more */
   "GET /api/v1/events": {
     path: Record<string, never>;
@@ -1413,6 +1420,7 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/nodes/{node}/trend": { method: "GET", path: "/api/v1/nodes/{node}/trend", scope: "read", media: "application/json" },
   "POST /api/v1/nodes/{node}/drain": { method: "POST", path: "/api/v1/nodes/{node}/drain", scope: "manage", media: "application/json" },
   "POST /api/v1/nodes/{node}/resume": { method: "POST", path: "/api/v1/nodes/{node}/resume", scope: "manage", media: "application/json" },
+  "DELETE /api/v1/nodes/{node}/refusals": { method: "DELETE", path: "/api/v1/nodes/{node}/refusals", scope: "manage", media: "application/json" },
   "GET /api/v1/events": { method: "GET", path: "/api/v1/events", scope: "read", media: "application/json" },
   "POST /api/v1/nodes/{node}/commands": { method: "POST", path: "/api/v1/nodes/{node}/commands", scope: "manage", media: "application/json" },
   "GET /api/v1/commands": { method: "GET", path: "/api/v1/commands", scope: "run", media: "application/json" },
