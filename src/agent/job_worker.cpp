@@ -57,7 +57,7 @@ void JobWorker::wind_up() {
 void JobWorker::work(const std::stop_token& stop) {
   try {
     look_for_record();
-    finish(shipper_.ship(std::move(stop)));
+    finish(shipper_.ship(stop));
   } catch (const std::exception& problem) {
     log_error("run '{}': {}", run_, problem.what());
     stop_run();
