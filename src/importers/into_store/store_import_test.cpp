@@ -43,7 +43,8 @@ class StoreImport : public testing::Test {
  protected:
   std::vector<std::string> names() {
     std::vector<std::string> names;
-    for (const auto& row : store_->list_runs({.sort = "name", .descending = false})->rows) names.push_back(row.name);
+    const auto page = store_->list_runs({.sort = "name", .descending = false});
+    for (const auto& row : page->rows) names.push_back(row.name);
     return names;
   }
 
