@@ -72,10 +72,10 @@ class Leader {
     std::uint64_t sequence = 0;  ///< up to which all is taken
     Nanos pause{};               ///< before sending more
   };
-  /// Takes the batches of a request in order, up to the first that cannot be, or that is more than the node may send
-  /// for now. `usage`: bytes that are no batches, now or ever; anything else is our own trouble (a full disk, a clock
-  /// that is behind) or too much at a time (`busy`), and nothing is lost that the agent still has. What is dropped, an
-  /// agent cannot help by keeping it: `status` names it until somebody has looked.
+  /// Takes the batches of a request in order, up to the first that cannot be, or that is more than the node may send at
+  /// this time. `usage`: bytes that are no batches, today or ever; anything else is our own trouble (a full disk, a
+  /// clock that is behind) or too much at a time (`busy`), and nothing is lost that the agent still has. What is
+  /// dropped, an agent cannot help by keeping it: `status` names it until somebody has looked.
   Result<Receipt> take_batches(std::string_view node, std::string_view body, std::optional<std::int64_t> sent_ns);
 
   // --- everybody else ---
