@@ -34,8 +34,8 @@ __global__ void column_sum_kernel(const T* x, float* partial, std::int64_t rows,
 }
 
 template <typename T>
-__global__ void gelu_backward_kernel(const T* dy, const T* x, T* dx, float* partial, std::int64_t rows,
-                                     std::int64_t columns) {
+__global__ void gelu_backward_kernel(const T* __restrict__ dy, const T* __restrict__ x, T* __restrict__ dx,
+                                     float* partial, std::int64_t rows, std::int64_t columns) {
   stripe_sums<1>(partial, rows, columns, [&](std::int64_t row, std::int64_t column, Floats8* values) {
     const std::int64_t at = row * columns + column;
     Floats8 gradient = load8(dy + at);

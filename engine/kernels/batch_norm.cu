@@ -68,8 +68,13 @@ __global__ void apply_kernel(const T* x, const T* other, T* y, const float* weig
 }
 
 template <typename T>
-__device__ Floats8 masked_gradient(const T* dy, const T* y, std::int64_t at) {
+__device__ Floats8 masked_gradient(const T* dy, const T* dy_shortcut, const T* y, std::int64_t at) {
   Floats8 gradient = load8(dy + at);
+  if (dy_shortcut) {
+    const Floats8 added = load8(dy_shortcut + at);
+#pragma unroll
+    for (int j = 0; j < kVector; ++j) gradient.v[j] += added.v[j];
+  }
   if (y) {
     const Floats8 output = load8(y + at);
 #pragma unroll
@@ -79,13 +84,13 @@ __device__ Floats8 masked_gradient(const T* dy, const T* y, std::int64_t at) {
 }
 
 template <typename T>
-__global__ void backward_sums_kernel(const T* dy, const T* x, const T* y, const float* mean, const float* rstd,
-                                     float* partial, std::int64_t rows, int channels) {
+__global__ void backward_sums_kernel(const T* dy, const T* dy_shortcut, const T* x, const T* y, const float* mean,
+                                     const float* rstd, float* partial, std::int64_t rows, int channels) {
   stripe_sums<2>(partial, rows, channels, [&](std::int64_t row, std::int64_t channel, Floats8* values) {
     const std::int64_t at = row * channels + channel;
     Floats8& gradient = values[0];
     Floats8& product = values[1];
-    gradient = masked_gradient(dy, y, at);
+    gradient = masked_gradient(dy, dy_shortcut, y, at);
     product = load8(x + at);
     const Floats8 m = load8(mean + channel);
     const Floats8 r = load8(rstd + channel);
@@ -105,14 +110,14 @@ __global__ void finish_backward_sums(const float* partial, int splits, int chann
 }
 
 template <typename T>
-__global__ void backward_apply_kernel(const T* dy, const T* x, const T* y, const float* weight, const float* mean,
-                                      const float* rstd, const float* dweight, const float* dbias, T* dx, T* d_other,
-                                      std::int64_t vectors, int channels, float inverse_rows) {
+__global__ void backward_apply_kernel(const T* dy, const T* dy_shortcut, const T* x, const T* y, const float* weight,
+                                      const float* mean, const float* rstd, const float* dweight, const float* dbias,
+                                      T* dx, T* d_other, std::int64_t vectors, int channels, float inverse_rows) {
   const std::int64_t vector = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (vector >= vectors) return;
   const std::int64_t at = vector * kVector;
   const int channel = static_cast<int>(vector % (channels / kVector)) * kVector;
-  const Floats8 gradient = masked_gradient(dy, y, at);
+  const Floats8 gradient = masked_gradient(dy, dy_shortcut, y, at);
   if (d_other) store8(d_other + at, gradient);
   Floats8 values = load8(x + at);
   const Floats8 w = load8(weight + channel);
@@ -153,14 +158,15 @@ void batch_norm_backward(const BatchNormBackward& call, cudaStream_t stream) {
   with_type(call.type, [&](auto* pointer) {
     using T = std::remove_pointer_t<decltype(pointer)>;
     const auto* dy = static_cast<const T*>(call.dy);
+    const auto* dy_shortcut = static_cast<const T*>(call.dy_shortcut);
     const auto* x = static_cast<const T*>(call.x);
     const auto* y = static_cast<const T*>(call.y);
     backward_sums_kernel<<<stripe_grid(call.rows, call.channels), stripe_block(call.channels), 0, stream>>>(
-        dy, x, y, call.mean, call.rstd, call.partial, call.rows, call.channels);
+        dy, dy_shortcut, x, y, call.mean, call.rstd, call.partial, call.rows, call.channels);
     finish_backward_sums<<<finish_grid(call.channels), finish_block(), 0, stream>>>(call.partial, splits, call.channels,
                                                                                     call.dbias, call.dweight);
     backward_apply_kernel<<<divide_up(vectors, kBlock), kBlock, 0, stream>>>(
-        dy, x, y, call.weight, call.mean, call.rstd, call.dweight, call.dbias, static_cast<T*>(call.dx),
+        dy, dy_shortcut, x, y, call.weight, call.mean, call.rstd, call.dweight, call.dbias, static_cast<T*>(call.dx),
         static_cast<T*>(call.d_other), vectors, call.channels, 1.0F / static_cast<float>(call.rows));
   });
   check_launch("batch_norm_backward");

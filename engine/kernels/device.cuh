@@ -23,13 +23,15 @@ inline void check_launch(const char* name) {
   }
 }
 
-inline int multiprocessors() {
+inline int device_attribute(cudaDeviceAttr attribute) {
   int device = 0;
-  int count = 0;
+  int value = 0;
   cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device);
-  return count;
+  cudaDeviceGetAttribute(&value, attribute, device);
+  return value;
 }
+inline int multiprocessors() { return device_attribute(cudaDevAttrMultiProcessorCount); }
+inline int shared_bytes_per_multiprocessor() { return device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor); }
 
 inline std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
@@ -171,6 +173,8 @@ __device__ void stripe_sums(float* partial, std::int64_t rows, std::int64_t colu
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * columns_here + threadIdx.x * kVector;
   Floats8 sums[kSums] = {};
   if (column < columns) {
+    // Several rows at a time, so that their loads are under way together; two sums would take too many registers.
+#pragma unroll(kSums == 1 ? 4 : 1)
     for (std::int64_t row = static_cast<std::int64_t>(blockIdx.y) * blockDim.y + threadIdx.y; row < rows;
          row += static_cast<std::int64_t>(gridDim.y) * blockDim.y) {
       Floats8 values[kSums];

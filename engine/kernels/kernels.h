@@ -143,9 +143,10 @@ struct BatchNorm {
   Type type = Type::f32;
 };
 void batch_norm_forward(const BatchNorm& call, cudaStream_t stream);
-/// dy is masked by y > 0 where there was a ReLU; d_other (may be null) gets the masked dy.
+/// The gradient dy + dy_shortcut is masked by y > 0 where there was a ReLU; d_other (may be null) gets it so.
 struct BatchNormBackward {
   const void* dy = nullptr;
+  const void* dy_shortcut = nullptr;  ///< may be null
   const void* x = nullptr;
   const void* y = nullptr;  ///< null: no ReLU
   const float* weight = nullptr;
@@ -161,6 +162,19 @@ struct BatchNormBackward {
   Type type = Type::f32;
 };
 void batch_norm_backward(const BatchNormBackward& call, cudaStream_t stream);
+
+/// The largest of each 3 × 3 window, every second pixel, with a border of one, of (batch, height, width, channels).
+/// `places` gets which of the nine it was, the first of equals; backward needs nothing else of the input.
+struct Pool {
+  int batch = 0;
+  int height = 0;
+  int width = 0;
+  int channels = 0;
+  Type type = Type::f32;
+};
+__host__ __device__ inline int pooled(int size) { return (size + 1) / 2; }
+void max_pool_forward(const void* x, void* y, std::uint8_t* places, const Pool& shape, cudaStream_t stream);
+void max_pool_backward(const void* dy, const std::uint8_t* places, void* dx, const Pool& shape, cudaStream_t stream);
 
 /// values = table[*place], with the multiplier set from the gradient norm: clip / norm where that is less than 1.
 /// `loss_scale` may be null; with it, a norm that is not finite makes the multiplier 0.

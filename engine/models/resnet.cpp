@@ -7,6 +7,7 @@
 #include "models/classifier.h"
 #include "models/transformer.h"
 #include "ops/norm.h"
+#include "ops/pool.h"
 
 namespace assay::engine {
 namespace {
@@ -36,7 +37,7 @@ class ConvolutionNorm {
     running_variance_ = vector("running_var", Init::ones(), true);
   }
 
-  at::Tensor operator()(const at::Tensor& x, const at::Tensor& added, bool relu, bool training) const {
+  BatchNormed operator()(const at::Tensor& x, const at::Tensor& added, bool relu, bool training) const {
     const at::Tensor filter = filter_->for_products().permute({0, 3, 1, 2});
     const at::Tensor y = at::conv2d(x, filter, {}, stride_, padding_);
     return batch_norm(y, {weight_->value, bias_->value, running_mean_->value, running_variance_->value}, added, relu,
@@ -138,12 +139,16 @@ class ResNet : public Classifier {
   }
 
   at::Tensor features(const at::Tensor& inputs, bool training) override {
-    at::Tensor x = (*stem_)(normalised_images(inputs, work_), at::Tensor(), true, training);
-    x = at::max_pool2d(x, 3, 2, 1);
+    at::Tensor x = max_pool((*stem_)(normalised_images(inputs, work_), at::Tensor(), true, training).value);
+    at::Tensor shortcut = x;
     for (const auto& block : blocks_) {
-      const at::Tensor shortcut = block.shortcut ? (*block.shortcut)(x, at::Tensor(), false, training) : x;
-      for (std::size_t i = 0; i + 1 < block.branch.size(); ++i) x = block.branch[i](x, at::Tensor(), true, training);
-      x = block.branch.back()(x, shortcut, true, training);
+      if (block.shortcut) shortcut = (*block.shortcut)(shortcut, at::Tensor(), false, training).value;
+      for (std::size_t i = 0; i + 1 < block.branch.size(); ++i) {
+        x = block.branch[i](x, at::Tensor(), true, training).value;
+      }
+      BatchNormed sum = block.branch.back()(x, shortcut, true, training);
+      x = std::move(sum.value);
+      shortcut = std::move(sum.shortcut);
     }
     return x.mean({2, 3});
   }

@@ -10,6 +10,7 @@
 #include "ops/linear.h"
 #include "ops/loss.h"
 #include "ops/norm.h"
+#include "ops/pool.h"
 
 // The engine's own kernels against LibTorch's operations on the CPU: values and gradients. Only where there is a GPU.
 
@@ -193,12 +194,22 @@ TEST_F(OwnKernels, BatchNormWithShortcutAndRelu) {
             const BatchNormState state{full(in[1]), full(in[2]), at::zeros_like(fresh), at::ones_like(fresh)};
             const at::Tensor x = in[0].permute({0, 3, 1, 2});
             const at::Tensor other = shortcut ? in[3].permute({0, 3, 1, 2}) : at::Tensor();
-            return {batch_norm(x, state, other, shortcut, true).permute({0, 2, 3, 1})};
+            const BatchNormed y = batch_norm(x, state, other, shortcut, true);
+            return {(2 * y.value + y.shortcut).permute({0, 2, 3, 1})};
           },
           shortcut ? Tensors{at::randn({4, 7, 7, channels}), at::rand({channels}) + 0.5, at::randn({channels}),
                              at::randn({4, 7, 7, channels})}
                    : Tensors{at::randn({4, 7, 7, channels}), at::rand({channels}) + 0.5, at::randn({channels})});
     }
+  }
+}
+
+// Small whole numbers: exact in bf16, and many windows have equals.
+TEST_F(OwnKernels, MaxPool) {
+  for (const std::int64_t size : {1, 2, 7, 12}) {
+    expect_same(
+        [](const Tensors& in) -> Tensors { return {max_pool(in[0].permute({0, 3, 1, 2})).permute({0, 2, 3, 1})}; },
+        {at::randint(-3, 4, {2, size, size + 1, 16}, at::kFloat)});
   }
 }
 

@@ -64,6 +64,16 @@ at::Tensor column_sums(const at::Tensor& x) {
   return sums;
 }
 
+/// What a backward pass returns for `weight`: the product of both, or, where the weight keeps a sum of its gradients,
+/// nothing, since it is added there. Autograd would add it in one more pass over the memory; it still visits the
+/// weight, so that whoever waits for its gradient is told.
+at::Tensor weight_gradient(const at::Tensor& weight, const at::Tensor& gradient, const at::Tensor& input) {
+  const at::Tensor sum = weight.is_leaf() ? weight.grad() : at::Tensor();
+  if (!sum.defined() || sum.scalar_type() != gradient.scalar_type()) return at::mm(gradient.t(), input);
+  sum.addmm_(gradient.t(), input);
+  return {};
+}
+
 bool columns_fit(const at::Tensor& weight) { return weight.size(0) % 8 == 0; }
 
 struct BiasedLinear : torch::autograd::Function<BiasedLinear> {
@@ -83,7 +93,7 @@ struct BiasedLinear : torch::autograd::Function<BiasedLinear> {
     if (context->saved_data["x_trains"].toBool()) {
       dx = at::mm(gradient, saved[1]).view(context->saved_data["shape"].toIntVector());
     }
-    return {dx, at::mm(gradient.t(), saved[0]), column_sums(gradient)};
+    return {dx, weight_gradient(saved[1], gradient, saved[0]), column_sums(gradient)};
   }
 };
 
@@ -110,7 +120,7 @@ struct LinearGelu : torch::autograd::Function<LinearGelu> {
                            partial.data_ptr<float>(), before.size(0), before.size(1), kernel_type(before),
                            current_stream());
     const at::Tensor dx = at::mm(d_before, saved[1]).view(context->saved_data["shape"].toIntVector());
-    return {dx, at::mm(d_before.t(), saved[0]), dbias};
+    return {dx, weight_gradient(saved[1], d_before, saved[0]), dbias};
   }
 };
 

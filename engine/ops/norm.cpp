@@ -116,9 +116,9 @@ struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
 std::int64_t rows_of(const at::Tensor& x) { return x.numel() / x.size(1); }
 
 struct FusedBatchNorm : torch::autograd::Function<FusedBatchNorm> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x_given, const at::Tensor& weight,
-                            const at::Tensor& bias, const MaybeTensor& other_given, const at::Tensor& running_mean,
-                            const at::Tensor& running_variance, bool relu) {
+  static variable_list forward(AutogradContext* context, const at::Tensor& x_given, const at::Tensor& weight,
+                               const at::Tensor& bias, const MaybeTensor& other_given, const at::Tensor& running_mean,
+                               const at::Tensor& running_variance, bool relu) {
     const at::Tensor x = x_given.contiguous(at::MemoryFormat::ChannelsLast);
     const at::Tensor other = other_given ? other_given->contiguous(at::MemoryFormat::ChannelsLast) : at::Tensor();
     const at::Tensor y = at::empty_like(x);
@@ -146,13 +146,17 @@ struct FusedBatchNorm : torch::autograd::Function<FusedBatchNorm> {
                                 current_stream());
     context->save_for_backward({x, relu ? y : at::Tensor(), weight, mean, rstd});
     context->saved_data["has_other"] = other.defined();
-    return y;
+    context->set_materialize_grads(false);  // most are read under one name only
+    return {y, y.variable_data()};          // the same memory under two names, with a gradient each
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const at::Tensor& x = saved[0];
-    const at::Tensor dy = gradients[0].contiguous(at::MemoryFormat::ChannelsLast);
+    // Whichever of the two has a gradient; where both do, the kernel adds them.
+    const bool both = gradients[0].defined() && gradients[1].defined();
+    const at::Tensor dy = gradients[gradients[0].defined() ? 0 : 1].contiguous(at::MemoryFormat::ChannelsLast);
+    const at::Tensor dy_shortcut = both ? gradients[1].contiguous(at::MemoryFormat::ChannelsLast) : at::Tensor();
     const bool has_other = context->saved_data["has_other"].toBool();
     const at::Tensor dx = at::empty_like(x);
     const at::Tensor d_other = has_other ? at::empty_like(x) : at::Tensor();
@@ -162,6 +166,7 @@ struct FusedBatchNorm : torch::autograd::Function<FusedBatchNorm> {
     const at::Tensor partial =
         at::empty({2, kernels::column_sum_splits(rows_of(x), channels), channels}, dweight.options());
     kernels::batch_norm_backward({.dy = dy.data_ptr(),
+                                  .dy_shortcut = data(dy_shortcut),
                                   .x = x.data_ptr(),
                                   .y = data(saved[1]),
                                   .weight = floats(saved[2]),
@@ -199,15 +204,17 @@ NormedResidual add_and_norm(const at::Tensor& x, const at::Tensor& delta, const 
   return composed_norm(x, delta, norm, format);
 }
 
-at::Tensor batch_norm(const at::Tensor& x, const BatchNormState& state, const at::Tensor& other, bool relu,
-                      bool training) {
+BatchNormed batch_norm(const at::Tensor& x, const BatchNormState& state, const at::Tensor& other, bool relu,
+                       bool training) {
 #ifdef ASSAY_ENGINE_KERNELS
   if (training && has_own_kernels(x) && x.size(1) % 8 == 0) {
-    return FusedBatchNorm::apply(x, state.weight, state.bias, if_defined(other), state.running_mean,
-                                 state.running_variance, relu);
+    auto out = FusedBatchNorm::apply(x, state.weight, state.bias, if_defined(other), state.running_mean,
+                                     state.running_variance, relu);
+    return {std::move(out[0]), std::move(out[1])};
   }
 #endif
-  return composed_batch_norm(x, state, other, relu, training);
+  const at::Tensor y = composed_batch_norm(x, state, other, relu, training);
+  return {y, y};
 }
 
 }  // namespace assay::engine

@@ -28,7 +28,13 @@ struct BatchNormState {
   at::Tensor running_mean;
   at::Tensor running_variance;
 };
-at::Tensor batch_norm(const at::Tensor& x, const BatchNormState& state, const at::Tensor& other, bool relu,
-                      bool training);
+/// The same values twice. Where a branch reads one and its shortcut the other, their gradients are added in passing;
+/// of one that both read, autograd adds them in a pass of its own.
+struct BatchNormed {
+  at::Tensor value;
+  at::Tensor shortcut;
+};
+BatchNormed batch_norm(const at::Tensor& x, const BatchNormState& state, const at::Tensor& other, bool relu,
+                       bool training);
 
 }  // namespace assay::engine

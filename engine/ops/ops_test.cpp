@@ -210,9 +210,9 @@ TEST_F(Ops, BatchNormAddsTheShortcutBeforeTheRelu) {
   const at::Tensor variance = x.var({0, 2, 3}, false, true);
   const at::Tensor normal =
       (x - mean) / (variance + 1e-5).sqrt() * state.weight.view({1, 8, 1, 1}) + state.bias.view({1, 8, 1, 1});
-  EXPECT_LT(difference(batch_norm(x, state, other, true, true), at::relu(normal + other)), 1e-4);
+  EXPECT_LT(difference(batch_norm(x, state, other, true, true).value, at::relu(normal + other)), 1e-4);
   EXPECT_LT(difference(state.running_mean, mean.view({8}) * 0.1), 1e-5);
-  const at::Tensor later = batch_norm(x, state, at::Tensor(), false, false);
+  const at::Tensor later = batch_norm(x, state, at::Tensor(), false, false).value;
   EXPECT_GT(difference(later, normal), 0.1) << "evaluation uses the running statistics";
 }
 
