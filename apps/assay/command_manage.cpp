@@ -200,9 +200,7 @@ int reindex(const Context& context) {
 Action add_tag(CLI::App& app, Context& context) {
   auto options = std::make_shared<TagOptions>();
   auto* command = app.add_subcommand("tag", "Add or remove tags of runs")->group("Manage");
-  command
-      ->add_option("RUN… TAG…", options->words,
-                   "Runs (@last, tag:T, study:S, further ones by their whole id), then tags")
+  command->add_option("RUN", options->words, "Runs (@last, tag:T, study:S, further ones by their whole id), then tags")
       ->required();
   command->add_option("--remove", options->remove, "Tag to remove; may be repeated")->allow_extra_args(false);
   command->footer(R"(

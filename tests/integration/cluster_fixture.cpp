@@ -78,7 +78,11 @@ void AssayProcess::kill_now() {
   pid_ = -1;
 }
 
-void AssayProcess::hang_up() { ::kill(pid_, SIGHUP); }
+void AssayProcess::hang_up() {
+  // Of a process that is gone the number is -1, which means everybody.
+  ASSERT_TRUE(running()) << said();
+  ::kill(pid_, SIGHUP);
+}
 
 int AssayProcess::terminate() {
   if (running()) ::kill(pid_, SIGTERM);

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <regex>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "support/assay_cli.h"
 #include "support/generated_page.h"
+#include "support/source_tree.h"
 
 namespace assay {
 namespace {
@@ -51,6 +54,22 @@ std::string command_reference(AssayCli& cli) {
 TEST(GeneratedPage, OfCommands) {
   AssayCli cli;
   test::expect_generated_page("docs/reference/commands.md", command_reference(cli));
+}
+
+// CLI11 2.3 of Debian 12 takes any name; 2.4 of Debian 13 throws at one with a blank, whatever command was asked for.
+TEST(Arguments, HaveNamesThatEveryVersionOfTheParserTakes) {
+  static const std::regex argument(R"rx(add_option\(\s*"([^-"][^"]*)")rx");
+  static const std::regex good("[A-Z]+");
+  std::size_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(test::source_folder() / "apps" / "assay")) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string text = read_file(entry.path()).value();
+    for (std::sregex_iterator match(text.begin(), text.end(), argument); match != std::sregex_iterator(); ++match) {
+      ++found;
+      EXPECT_TRUE(std::regex_match((*match)[1].str(), good)) << entry.path() << ": " << (*match)[1];
+    }
+  }
+  EXPECT_GT(found, 20U);
 }
 
 }  // namespace
