@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -35,6 +36,13 @@ std::string short_host_name() {
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
   return std::string(split(name, '.').front());
+}
+
+bool is_known(const std::string& host) {
+  addrinfo* found = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, nullptr, &found) != 0) return false;
+  ::freeaddrinfo(found);
+  return true;
 }
 
 std::string slurm_conf(const std::string& folder, int nodes) {
@@ -79,6 +87,10 @@ SlurmdSpoolDir={folder}/%n
 Result<std::unique_ptr<SlurmCluster>> SlurmCluster::start(int nodes) {
   if (::geteuid() != 0 || !fs::exists("/usr/sbin/slurmctld") || !fs::exists("/usr/sbin/munged")) {
     return Error{.kind = ErrorKind::unsupported, .message = "Slurm tests need root, slurm-wlm and munge"};
+  }
+  if (!is_known(short_host_name())) {
+    return Error{.kind = ErrorKind::unsupported,
+                 .message = "Slurm tests need a machine that finds its own name, as with a line in /etc/hosts"};
   }
   std::unique_ptr<SlurmCluster> cluster(new SlurmCluster);
   // munged refuses a socket in a folder that others may write to, and clients must be able to enter it.
