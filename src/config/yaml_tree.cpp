@@ -279,7 +279,8 @@ bool indented_with_tab(std::string_view text, int line_number) {
 std::string explain(const YAML::ParserException& error, const TreeBuilder& builder, std::string_view text) {
   namespace words = YAML::ErrorMsg;
   const std::string& said = error.msg;
-  if (said == words::UNKNOWN_ANCHOR || said == words::INVALID_ALIAS || said == words::INVALID_ANCHOR ||
+  // yaml-cpp 0.8 adds the name of the anchor.
+  if (said.starts_with(words::UNKNOWN_ANCHOR) || said == words::INVALID_ALIAS || said == words::INVALID_ANCHOR ||
       said == words::CHAR_IN_ALIAS || said == words::CHAR_IN_ANCHOR || said == words::ALIAS_NOT_FOUND ||
       said == words::ANCHOR_NOT_FOUND) {
     return std::string(kAliasRule);

@@ -37,7 +37,8 @@ TEST_P(MetricSourceContract, EveryReadingHasSamplesWithNamesUnitsAndFiniteValues
   const auto source = GetParam().make();
   for (int i = 0; i < 3; ++i) {
     const Reading reading = read(*source);
-    EXPECT_FALSE(reading.samples.empty());
+    // The first one may have none: on a machine without file systems of its own there are only rates.
+    EXPECT_TRUE(i == 0 || !reading.samples.empty());
     for (const auto& sample : reading.samples) {
       EXPECT_NE(sample.key.name.find('.'), std::string::npos) << sample.key.name;
       EXPECT_EQ(sample.value, sample.value) << sample.key.name << " is not a number";
