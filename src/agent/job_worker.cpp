@@ -138,7 +138,7 @@ void JobWorker::execute(const TakenJob& job) {
 
 /// Nothing was started: the leader is told why, and there is nothing to keep here.
 void JobWorker::end_unbegun(Run run, Verdict verdict, const Error& error) {
-  run.started = run.ended = desk_.clock.wall();
+  run.ended = desk_.clock.wall();
   run.state = RunState::ended;
   run.verdict = verdict;
   run.error = RunError{.kind = error.kind, .message = error.text(), .hint = error.hint};

@@ -167,6 +167,17 @@ TEST_P(LeaseContract, OnlyFramesAreTaken) {
   EXPECT_EQ(store_->journals(id)->at(0).owner, JournalOwner::live);
 }
 
+TEST_P(LeaseContract, ARunThatNeverBeganMissesNothing) {
+  Run run = a_run();
+  run.started = {};
+  ASSERT_OK(store_->add_run(run));
+  const auto lease = take(run.id, "gpu03");
+  ASSERT_OK(lease);
+  ASSERT_OK(store_->append_frames(*lease, 0, {}));
+  ASSERT_OK(become(*lease, RunState::ended));
+  EXPECT_THAT(recorded(run.id).damage, testing::IsEmpty());
+}
+
 TEST_P(LeaseContract, FramesAreReadAsTheyWereAppended) {
   const auto id = queued_run();
   const auto lease = take(id, "gpu03");

@@ -160,6 +160,7 @@ TEST_F(LocalStoreTest, AFullDiskStopsTheJournalButNotTheVerdict) {
                              Run run;
                              run.id = "full";
                              run.kind = "command";
+                             run.started = SystemClock().wall();
                              auto writer = begin_run(*store, run);
                              if (!writer.ok()) return 1;
                              const std::string kilobyte(1000, 'x');

@@ -54,7 +54,9 @@ JournalOwner owner_state(const RunFolder& folder) {
   if (!run.ok()) return JournalOwner::gone;
   if (run->state == RunState::queued) return JournalOwner::live;
   if (run->state == RunState::ended) {
-    return run->verdict == Verdict::interrupted ? JournalOwner::gone : JournalOwner::finished;
+    // One that never began has no journal to put an end mark into.
+    const bool began = run->started != WallTime{};
+    return began && run->verdict != Verdict::interrupted ? JournalOwner::finished : JournalOwner::gone;
   }
   return is_leased_elsewhere(folder) || lock == LockState::unknown ? JournalOwner::live : JournalOwner::gone;
 }

@@ -314,9 +314,10 @@ class MemoryStore final : public RunStore {
   static std::vector<JournalState> states_of(const Entry& entry) {
     std::vector<JournalState> all;
     for (const auto& [name, journal] : entry.journals) {
-      const bool interrupted = entry.run.verdict == Verdict::interrupted || name != kOwnersJournal;
+      const bool unfinished = entry.run.verdict == Verdict::interrupted || entry.run.started == WallTime{};
       const bool live = journal.open || (journal.brought && entry.run.state != RunState::ended);
-      const auto owner = live ? JournalOwner::live : interrupted ? JournalOwner::gone : JournalOwner::finished;
+      const bool gone = unfinished || name != kOwnersJournal;
+      const auto owner = live ? JournalOwner::live : gone ? JournalOwner::gone : JournalOwner::finished;
       all.push_back({name, journal.bytes.size(), owner});
     }
     return all;
