@@ -31,16 +31,28 @@ constexpr int kStartUpMilliseconds = 5000;
 /// Runs that the leader asks for touch code that is not needed afterwards, too.
 constexpr int kTidyMilliseconds = 600'000;
 
+/// For the limits of runs; nothing where there are none.
+Result<std::optional<ControlGroups>> make_groups(const AgentConfig& config) {
+  GroupLimits limits;
+  if (config.run_memory) limits.memory_bytes = config.run_memory->count;
+  if (config.run_processes) limits.processes = static_cast<std::int64_t>(*config.run_processes);
+  if (!limits.any()) return std::optional<ControlGroups>();
+  ASSAY_TRY(auto groups, ControlGroups::divide(limits).within("limiting runs"));
+  return std::optional(std::move(groups));
+}
+
 /// Runs for the leader are done like those of `assay run` here, and kept beside the agent's state until it has them.
 Result<JobServices> make_job_services(const Context& context, const AgentConfig& config, const fs::path& state) {
+  ASSAY_TRY(auto groups, make_groups(config));
   ASSAY_TRY(auto confinement, confinement_of_runs({.state = state,
                                                    .token_file = config.token_file,
                                                    .environment = context.environment,
-                                                   .run_as = config.run_as}));
+                                                   .run_as = config.run_as,
+                                                   .limits_runs = groups.has_value()}));
   ASSAY_TRY(auto store,
             open_local_store(state / "runs", {.tidy = true}).within("opening the store of this node's runs"));
   return JobServices{.store = std::move(store),
-                     .launcher = make_local_launcher(std::move(confinement)),
+                     .launcher = make_local_launcher(std::move(confinement), std::move(groups)),
                      .programs = find_programs(),
                      .describe_machine = describe_this_machine,
                      .make_sources = [with_gpus = !config.no_gpu](std::optional<pid_t> workload) {

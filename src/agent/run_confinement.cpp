@@ -16,6 +16,7 @@ Result<Confinement> confinement_of_runs(const OwnThings& own) {
   }
   Confinement confinement{
       .hidden = {own.state}, .user = own.run_as, .environment = workload_environment(own.environment)};
+  if (own.limits_runs) confinement.hidden.emplace_back("/sys/fs/cgroup");
   if (!own.token_file.empty()) confinement.hidden.push_back(own.token_file);
   if (const auto credentials = own.environment.find("CREDENTIALS_DIRECTORY"); credentials != own.environment.end()) {
     confinement.hidden.emplace_back(credentials->second);

@@ -13,6 +13,7 @@ struct OwnThings {
   fs::path token_file;                             ///< may be empty
   std::map<std::string, std::string> environment;  ///< of the agent
   std::string run_as;                              ///< a user; empty: the agent's own
+  bool limits_runs = false;                        ///< by control groups, which a run could lift as the agent's user
 };
 
 /// How the runs that a leader asks for are confined. An agent of root's has to be told as whom they run: `usage`. The

@@ -26,12 +26,13 @@ inline constexpr const char* kGuardArgument = "__guard";
 int guard_main(int argc, char** argv);
 
 struct GuardedOptions {
-  std::vector<std::string> arguments;              ///< program and its arguments, passed on untouched
-  std::map<std::string, std::string> environment;  ///< added to ours, or to that of the confinement
-  std::optional<std::filesystem::path> folder;     ///< to run in
-  bool inherit_input = false;                      ///< else standard input is empty
-  Nanos grace = std::chrono::seconds(5);           ///< between SIGINT, SIGTERM and SIGKILL
-  std::optional<Confinement> confinement = {};     ///< of the workload, and of its guard
+  std::vector<std::string> arguments;               ///< program and its arguments, passed on untouched
+  std::map<std::string, std::string> environment;   ///< added to ours, or to that of the confinement
+  std::optional<std::filesystem::path> folder;      ///< to run in
+  bool inherit_input = false;                       ///< else standard input is empty
+  Nanos grace = std::chrono::seconds(5);            ///< between SIGINT, SIGTERM and SIGKILL
+  std::optional<Confinement> confinement = {};      ///< of the workload, and of its guard
+  std::optional<std::filesystem::path> group = {};  ///< a control group for both
 };
 
 /// How a guarded workload ended.

@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "base/control_group.h"
 #include "base/guard.h"
 #include "base/guard_protocol.h"
 #include "base/process_tree.h"
@@ -296,6 +297,8 @@ int guard_main(int, char**) {
     ASSAY_TRY(signals, watch_children());
     ASSAY_TRY(auto options, read_request());
     grace = options.grace;
+    // While the groups are still in reach.
+    if (options.group) ASSAY_CHECK(join_control_group(*options.group));
     if (options.confinement) ASSAY_CHECK(confine_self(*options.confinement));
     return start_workload(std::move(options));
   };

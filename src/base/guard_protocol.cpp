@@ -62,6 +62,8 @@ std::string encode_request(const GuardedOptions& options) {
     append(bytes, name);
     append(bytes, value);
   }
+  append(bytes, options.group ? "1" : "0");
+  append(bytes, options.group.value_or("").native());
   append(bytes, options.confinement ? "1" : "0");
   if (!options.confinement) return bytes;
   append(bytes, options.confinement->user);
@@ -84,6 +86,9 @@ Result<GuardedOptions> decode_request(std::string_view bytes) {
     const std::string name(reader.text());
     options.environment[name] = reader.text();
   }
+  const bool has_group = reader.integer() == 1;
+  const std::string_view group = reader.text();
+  if (has_group) options.group = group;
   if (reader.integer() == 1) {
     auto& confinement = options.confinement.emplace();
     confinement.user = reader.text();

@@ -70,6 +70,8 @@ struct JobEnding {
   /// empty.
   std::vector<std::string> still_running;
   bool stopped = false;  ///< it ended after `interrupt`, `stop` or `kill`
+  /// A process of it was ended for more memory than its place gives a job.
+  bool out_of_memory = false;
 };
 
 /// What there is to do about a job.

@@ -37,6 +37,11 @@ bool mentions_out_of_memory(std::string_view text) {
 RunError error_from_exit(const RunFacts& facts, const JobEnding& job) {
   const std::string& said = facts.last_error_line;
   const std::string suffix = said.empty() ? "" : fmt::format(": {}", said);
+  if (job.out_of_memory) {
+    return {.kind = ErrorKind::oom,
+            .message = fmt::format("ended by the kernel: it took more memory than this node gives a run{}", suffix),
+            .hint = "Give it less to do, or raise `run_memory` of the node's agent."};
+  }
   if (job.signal) {
     RunError error{.kind = ErrorKind::crash,
                    .message = fmt::format("ended by signal {} ({}){}", *job.signal, strsignal(*job.signal), suffix)};

@@ -52,6 +52,12 @@ TEST(Judge, OutOfMemoryIsRecognisedWithAHint) {
   EXPECT_THAT(run.error->hint, HasSubstr("smaller batch"));
 }
 
+TEST(Judge, ALimitOfTheNodeIsToldFromAKill) {
+  const auto run = judged({}, {.job = {.signal = SIGKILL, .out_of_memory = true}});
+  EXPECT_EQ(run.error->kind, ErrorKind::oom);
+  EXPECT_THAT(run.error->hint, HasSubstr("run_memory"));
+}
+
 TEST(Judge, SignalsAreNamed) {
   const auto run = judged({}, {.job = {.signal = SIGSEGV}});
   EXPECT_EQ(run.error->kind, ErrorKind::crash);

@@ -71,6 +71,18 @@ void add_connection(ConfigTable<AgentConfig>& table) {
              .example = "bench",
              .rule = {.range = Range{1, 64}, .otherwise = "as the agent"}},
             &AgentConfig::run_as, {.value_name = "USER"});
+  table.add({.key = "run_memory",
+             .type = SettingType::bytes,
+             .description = "Memory of the host that one run for the leader may take; takes cgroup v2.",
+             .example = "64GiB",
+             .rule = {.range = Range{0x1p20, 0x1p50}, .otherwise = "no limit"}},
+            &AgentConfig::run_memory);
+  table.add({.key = "run_processes",
+             .type = SettingType::whole,
+             .description = "Processes and threads that one run for the leader may have; takes cgroup v2.",
+             .example = "10000",
+             .rule = {.range = Range{8, 1e7}, .otherwise = "no limit"}},
+            &AgentConfig::run_processes);
 }
 
 void add_node(ConfigTable<AgentConfig>& table) {

@@ -28,7 +28,9 @@ struct AgentConfig {
   Nanos period{};
   Nanos run_period{};
   Allowed allow;
-  std::string run_as;       ///< a user; empty: the agent's own
+  std::string run_as;  ///< a user; empty: the agent's own
+  std::optional<Bytes> run_memory;
+  std::optional<std::size_t> run_processes;
   std::string fingerprint;  ///< empty: the join token's
   fs::path ca_file;
   bool insecure = false;

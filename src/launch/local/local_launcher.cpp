@@ -73,8 +73,8 @@ JobEnding ending_from(GuardReport report) {
 
 class LocalJob final : public RunningJob {
  public:
-  LocalJob(GuardedProcess process, LivingName token, LivingName handle)
-      : token_(std::move(token)), handle_(std::move(handle)), process_(std::move(process)) {
+  LocalJob(GuardedProcess process, std::optional<ControlGroup> group, LivingName token, LivingName handle)
+      : token_(std::move(token)), handle_(std::move(handle)), group_(std::move(group)), process_(std::move(process)) {
     fds_[JobStream::out] = process_.out_fd();
     fds_[JobStream::error] = process_.error_fd();
     fds_[JobStream::events] = process_.events_fd();
@@ -119,7 +119,9 @@ class LocalJob final : public RunningJob {
     ending_told_ = !report || report->has_value();
     if (!report) return std::move(report).error();
     if (!*report) return std::optional<JobEnding>();
-    return std::optional(ending_from(**std::move(report)));
+    auto ending = ending_from(**std::move(report));
+    ending.out_of_memory = group_ && group_->ran_out_of_memory();
+    return std::optional(std::move(ending));
   }
 
   std::string handle() const override { return handle_.text(); }
@@ -127,6 +129,7 @@ class LocalJob final : public RunningJob {
 
  private:
   LivingName token_, handle_;  ///< given back after the job has ended
+  std::optional<ControlGroup> group_;
   GuardedProcess process_;
   PerStream<int> fds_;  ///< of `process_`; -1: at its end
   bool ending_told_ = false;
@@ -134,7 +137,8 @@ class LocalJob final : public RunningJob {
 
 class LocalLauncher final : public Launcher {
  public:
-  explicit LocalLauncher(std::optional<Confinement> confinement) : confinement_(std::move(confinement)) {}
+  LocalLauncher(std::optional<Confinement> confinement, std::optional<ControlGroups> groups)
+      : confinement_(std::move(confinement)), groups_(std::move(groups)) {}
 
   std::string_view name() const override { return "local"; }
 
@@ -145,15 +149,22 @@ class LocalLauncher final : public Launcher {
                    .message = fmt::format("the job '{}' was started already and still runs", job.token)};
     }
     if (confinement_ && job.scratch) ASSAY_CHECK(hand_over(*job.scratch, confinement_->user));
+    const std::string id = new_id();
+    std::optional<ControlGroup> group;
+    if (groups_) {
+      ASSAY_TRY(auto made, groups_->make(id));
+      group.emplace(std::move(made));
+    }
     ASSAY_TRY(auto process, GuardedProcess::start({.arguments = job.arguments,
                                                    .environment = environment_with_devices(job),
                                                    .folder = job.folder,
                                                    .inherit_input = job.inherit_input,
                                                    .grace = job.grace,
-                                                   .confinement = confinement_}));
-    LivingName handle(living_, "local:" + new_id());
+                                                   .confinement = confinement_,
+                                                   .group = group ? std::optional(group->folder()) : std::nullopt}));
+    LivingName handle(living_, "local:" + id);
     return std::unique_ptr<RunningJob>(
-        std::make_unique<LocalJob>(std::move(process), std::move(token), std::move(handle)));
+        std::make_unique<LocalJob>(std::move(process), std::move(group), std::move(token), std::move(handle)));
   }
 
   Result<std::unique_ptr<RunningJob>> attach(std::string_view handle, PerStream<std::uint64_t>) override {
@@ -168,13 +179,15 @@ class LocalLauncher final : public Launcher {
 
  private:
   const std::optional<Confinement> confinement_;
+  const std::optional<ControlGroups> groups_;
   LivingJobs living_;
 };
 
 }  // namespace
 
-std::unique_ptr<Launcher> make_local_launcher(std::optional<Confinement> confinement) {
-  return std::make_unique<LocalLauncher>(std::move(confinement));
+std::unique_ptr<Launcher> make_local_launcher(std::optional<Confinement> confinement,
+                                              std::optional<ControlGroups> groups) {
+  return std::make_unique<LocalLauncher>(std::move(confinement), std::move(groups));
 }
 
 }  // namespace assay
