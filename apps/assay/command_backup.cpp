@@ -2,60 +2,79 @@
 
 #include <memory>
 
-#include "api/cluster_types.h"
-#include "backup/data_folder_copy.h"
+#include "backup/backup_receiver.h"
+#include "backup/disk.h"
+#include "backup/restore.h"
+#include "base/units.h"
 #include "commands.h"
 #include "leader_place.h"
 #include "leader_stores.h"
-#include "store/local/local_store.h"
+#include "report/text/style.h"
 
 namespace assay {
 namespace {
 
-// The leader says nothing until the copy is complete, and that is a matter of how much there is.
-constexpr Nanos kLongestBackup = std::chrono::hours(24);
+// The leader says nothing until it has copied its stores, and that is a matter of how much there is.
+constexpr Nanos kLongestSilence = std::chrono::hours(1);
 
 struct BackupOptions {
   std::string folder;
 };
 
-/// With a leader it makes the copy itself, since it alone may touch its telemetry; without one this process does.
-Result<void> make_backup(const Context& context, const fs::path& folder) {
+Result<BackupSummary> receive_from_leader(Connection& leader, const fs::path& folder) {
+  ASSAY_TRY(const auto receiver, BackupReceiver::begin(folder));
+  ASSAY_CHECK(leader.receive({.method = "POST", .target = "/api/v1/backup", .time = kLongestSilence},
+                             [&](std::string_view piece) { return receiver->take(piece); }));
+  return receiver->finish();
+}
+
+/// A leader that runs sends the copy, since it alone may touch its telemetry; without one this process makes it.
+Result<BackupSummary> make_backup(const Context& context, const fs::path& folder) {
   const LeaderPlace place(context.data_folder());
-  if (!context.leader.url.empty() || read_endpoint(place).ok()) {
+  const bool named = !context.leader.url.empty();
+  if (!named) ASSAY_CHECK(check_outside(folder, place.data()));
+  if (named || read_endpoint(place).ok()) {
     ASSAY_TRY(auto client, connect_to_leader(context));
-    auto answer =
-        client->send_json("POST", "/api/v1/backup", write_api(BackupFolder{.folder = folder.string()}), kLongestBackup);
+    auto received = receive_from_leader(*client, folder);
     // One that was killed has left its address behind.
-    if (answer || answer.error().kind != ErrorKind::unreachable || !context.leader.url.empty()) {
-      return answer ? Result<void>{} : Result<void>(answer.error());
-    }
+    if (received || named || received.error().kind != ErrorKind::unreachable) return received;
   }
-  ASSAY_TRY(auto stopped, LeaderData::open(place));
-  return back_up(context.data_folder(), stopped, folder);
+  std::error_code code;
+  if (!fs::is_directory(place.data(), code)) {
+    return Error{.kind = ErrorKind::not_found,
+                 .message = fmt::format("there is no data folder '{}'", place.data().string()),
+                 .hint = "Name it with --data DIR, or a leader with --leader URL --token-file FILE."};
+  }
+  return back_up_stopped(place, folder, context.clock.wall());
 }
 
 int run_backup(const Context& context, const BackupOptions& options) {
   const fs::path folder = fs::absolute(options.folder);
-  if (const auto made = make_backup(context, folder).within("making a backup"); !made) {
-    return context.fail(made.error());
+  const auto made = make_backup(context, folder).within("making a backup");
+  if (!made) return context.fail(made.error());
+  if (!context.json && !context.quiet) {
+    print(fmt::format("Copied {} files, {}, to {} and read them back: every sum is right\n", made->files,
+                      format_bytes(Bytes{static_cast<std::int64_t>(made->bytes)}), folder.string()));
   }
-  if (!context.json && !context.quiet) print(fmt::format("Everything was copied to {}\n", folder.string()));
-  return context.succeed({{"folder", folder.string()}});
-}
-
-Result<void> restore(const fs::path& backup, const fs::path& data) {
-  ASSAY_CHECK(restore_data_folder(backup, data));
-  ASSAY_TRY(const auto store, open_local_store(data));
-  const auto indexed = store->reindex();
-  return indexed ? Result<void>{} : Result<void>(indexed.error());
+  return context.succeed({{"folder", folder.string()}, {"files", made->files}, {"bytes", made->bytes}});
 }
 
 int run_restore(const Context& context, const std::string& backup) {
   const fs::path data = context.data_folder();
-  if (const auto done = restore(backup, data).within("restoring a backup"); !done) return context.fail(done.error());
-  if (!context.json && !context.quiet) print(fmt::format("{} holds what was in {}\n", data.string(), backup));
-  return context.succeed({{"data", data.string()}});
+  const auto done = restore_data_folder(backup, data).within("restoring a backup");
+  if (!done) return context.fail(done.error());
+  json::array warnings;
+  for (const auto& warning : done->warnings) {
+    warnings.emplace_back(warning);
+    if (!context.json)
+      print_error(fmt::format("{} {}\n", context.error_style().paint(Colour::yellow, "note:"), warning));
+  }
+  if (!context.json && !context.quiet) {
+    print(fmt::format("{} holds what was in {}: {} files, {}, every sum is right\n", data.string(), backup, done->files,
+                      format_bytes(Bytes{static_cast<std::int64_t>(done->bytes)})));
+  }
+  return context.succeed(
+      {{"data", data.string()}, {"files", done->files}, {"bytes", done->bytes}, {"warnings", std::move(warnings)}});
 }
 
 }  // namespace
@@ -64,11 +83,15 @@ Action add_backup(CLI::App& app, Context& context) {
   auto options = std::make_shared<BackupOptions>();
   auto* command =
       app.add_subcommand("backup", "Copy all data to a new folder while everything goes on")->group("Cluster");
-  command->add_option("FOLDER", options->folder, "A new or empty folder; on the leader's machine with --leader")
+  command
+      ->add_option("FOLDER", options->folder, "A new or empty folder of this machine, whichever leader sends the copy")
       ->required();
   command->footer(
       "\nTelemetry, nodes, events, alerts, runs, tokens (hashes only) and the leader's certificate with its key:\n"
-      "keep the copy as safe as the original. `assay restore FOLDER --data DIR` brings it back.");
+      "keep the copy as safe as the original. The folder has its name once everything in it was read back and\n"
+      "every SHA-256 is right; until then it is FOLDER.partial. From another machine: --leader URL and the token of\n"
+      "an administrator. `assay restore FOLDER --data DIR` brings it back; a leader makes backups by itself with\n"
+      "`backup: {to: DIR}` in its configuration.");
   return [&context, options] { return run_backup(context, *options); };
 }
 
@@ -76,7 +99,11 @@ Action add_restore(CLI::App& app, Context& context) {
   auto folder = std::make_shared<std::string>();
   auto* command = app.add_subcommand("restore", "Put a backup into an empty data folder (--data)")->group("Cluster");
   command->add_option("FOLDER", *folder, "What `assay backup` made")->required();
-  command->footer("\nExample:\n  assay restore /mnt/backup/monday --data /var/lib/assay");
+  command->footer(
+      "\nEvery file is held against its sum first: a damaged backup is refused with the names of the files. Files "
+      "have\n"
+      "the modes they had and, where root restores them, their owners.\n"
+      "Example:\n  assay restore /mnt/backup/monday --data /var/lib/assay");
   return [&context, folder] { return run_restore(context, *folder); };
 }
 

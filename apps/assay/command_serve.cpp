@@ -224,8 +224,8 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
   ASSAY_TRY(auto book, TokenBook::open(place.tokens(), context.clock).within("opening the tokens"));
   ASSAY_CHECK(keep_own_token(book, place.own_token()).within("making the owner's token"));
   Gatekeeper gatekeeper(book);
-  Router router = make_leader_router(
-      *leader, gatekeeper, [&](const fs::path& folder) { return back_up(context.data_folder(), data, folder); });
+  BackupDesk backups(data.backup_options(place), context.clock);
+  Router router = make_leader_router(*leader, gatekeeper, [&backups] { return backups.begin(); });
   ASSAY_TRY(const auto server, HttpServer::start({.listen = config.listen,
                                                   .tls = listening.tls,
                                                   .limits = leader_limits(),

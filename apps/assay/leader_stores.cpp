@@ -1,6 +1,6 @@
 #include "leader_stores.h"
 
-#include "backup/data_folder_copy.h"
+#include "backup/backup_source.h"
 #include "store/cluster/sqlite_cluster_store.h"
 #include "store/local/local_store.h"
 
@@ -21,12 +21,19 @@ Result<void> LeaderData::backup_to(const LeaderPlace& place) {
   return cluster_->backup_to(place.cluster());
 }
 
-Result<void> back_up(const fs::path& data, LeaderData& leader, const fs::path& folder) {
-  const LeaderPlace place(data);
-  return copy_data_folder(data,
-                          {.files = {place.tokens().lexically_relative(data), place.tls().lexically_relative(data)},
-                           .copy_open = [&](const fs::path& copy) { return leader.backup_to(LeaderPlace(copy)); }},
-                          folder);
+BackupDesk::Options LeaderData::backup_options(const LeaderPlace& place) {
+  const auto below_data = [&](const fs::path& path) { return path.lexically_relative(place.data()); };
+  return {
+      .data = place.data(),
+      .open = {below_data(place.series()), below_data(place.cluster()), below_data(place.cluster().string() + "-wal")},
+      .copy_open = [this](const fs::path& folder) { return backup_to(LeaderPlace(folder)); }};
+}
+
+Result<BackupSummary> back_up_stopped(const LeaderPlace& place, const fs::path& folder, WallTime now) {
+  // Nobody writes meanwhile: files are as a leader that was killed leaves them, which the next one can read.
+  ASSAY_TRY(const auto lock, lock_series_store(place.series()));
+  const auto source = backup_source({.data = place.data()}, now);
+  return receive_backup(*source, folder);
 }
 
 }  // namespace assay

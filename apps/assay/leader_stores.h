@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "backup/backup_desk.h"
 #include "leader/leader.h"
 #include "leader_place.h"
 #include "store/series/embedded_series_store.h"
@@ -15,16 +16,20 @@ class LeaderData {
   static Result<LeaderData> open(const LeaderPlace& place, const SeriesStoreOptions& series = {});
 
   LeaderStores stores() { return {.cluster = *cluster_, .series = *series_, .runs = *runs_}; }
+  /// For backups while the stores are in use; this must outlive them.
+  BackupDesk::Options backup_options(const LeaderPlace& place);
+
+ private:
   /// A copy of everything in the same places below another folder, while whoever uses the stores goes on.
   Result<void> backup_to(const LeaderPlace& place);
 
- private:
   std::unique_ptr<ClusterStore> cluster_;
   std::unique_ptr<SeriesStore> series_;
   std::unique_ptr<RunStore> runs_;
 };
 
-/// Copies a data folder, with what its leader keeps, into a new or empty folder; see `copy_data_folder`.
-Result<void> back_up(const fs::path& data, LeaderData& leader, const fs::path& folder);
+/// Copies a data folder whose leader does not run into a new folder, and changes nothing in it. `busy` if the leader
+/// does.
+Result<BackupSummary> back_up_stopped(const LeaderPlace& place, const fs::path& folder, WallTime now);
 
 }  // namespace assay

@@ -225,11 +225,4 @@ const ApiType<LeaderStatus>& api_type() {
   return type;
 }
 
-template <>
-const ApiType<BackupFolder>& api_type() {
-  static const auto type = ApiType<BackupFolder>("BackupFolder", "A copy of all that the leader keeps.")
-                               .field("folder", &BackupFolder::folder, "An absolute path on its machine; new or empty");
-  return type;
-}
-
 }  // namespace assay

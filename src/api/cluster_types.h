@@ -127,11 +127,6 @@ struct ErasedSeries {
   std::uint64_t series = 0;
 };
 
-/// A copy of all that a leader keeps, on its machine.
-struct BackupFolder {
-  std::string folder;
-};
-
 /// What a live stream tells: everything in a snapshot, in a delta what is new. The leader writes it as text, for speed.
 struct LiveNode {
   std::string name;
@@ -229,7 +224,5 @@ template <>
 const ApiType<LeaderStatus::NodeCounts>& api_type();
 template <>
 const ApiType<LeaderStatus>& api_type();
-template <>
-const ApiType<BackupFolder>& api_type();
 
 }  // namespace assay

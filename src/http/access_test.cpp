@@ -40,7 +40,7 @@ const std::vector<Call> kCalls = {
     {"GET", "/api/v1/silences", Role::viewer, ""},
     {"POST", "/api/v1/silences", Role::user, R"({"for": "2h", "node": "gpu01"})"},
     {"DELETE", "/api/v1/silences/{silence}", Role::user, ""},
-    {"POST", "/api/v1/backup", Role::admin, R"({"folder": "{folder}"})"},
+    {"POST", "/api/v1/backup", Role::admin, ""},
     {"DELETE", "/api/v1/nodes/gpu02/refusals", Role::admin, ""},
     {"DELETE", "/api/v1/nodes/gpu02", Role::admin, ""},
 };
@@ -99,7 +99,6 @@ class Access : public LeaderServerTest {
     replaced_["{command}"] = leader_->commands().create("gpu01", "doctor", {}, "test")->id;
     replaced_["{silence}"] =
         leader_->alerts().silence({.node = "gpu09", .until = clock_.wall() + std::chrono::hours(1)})->id;
-    replaced_["{folder}"] = (folder_.path() / "backup").string();
   }
   std::string filled(std::string text) const {
     for (const auto& [name, value] : replaced_) {

@@ -1,6 +1,9 @@
 #pragma once
 
-#include "base/files.h"
+#include <functional>
+#include <memory>
+
+#include "base/byte_stream.h"
 #include "http/api_table.h"
 #include "leader/leader.h"
 #include "store/run_store.h"
@@ -22,8 +25,8 @@ void add_study_endpoints(ApiTable& table, RunStore& runs);
 /// Asking the cluster for runs, and stopping them.
 void add_run_request_endpoints(ApiTable& table, RunDesk& desk);
 
-/// Makes a backup of everything that the leader keeps in a new folder.
-using MakeBackup = std::function<Result<void>(const fs::path& folder)>;
-void add_leader_endpoints(ApiTable& table, Leader& leader, MakeBackup backup);
+/// An archive of everything that the leader keeps, made while it is read.
+using BeginBackup = std::function<Result<std::shared_ptr<ByteSource>>()>;
+void add_leader_endpoints(ApiTable& table, Leader& leader, BeginBackup backup);
 
 }  // namespace assay

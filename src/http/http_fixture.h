@@ -89,8 +89,8 @@ class LeaderServerTest : public LeaderTest {
   }
 
   void serve() {
-    server_ = start_server(
-        make_leader_router(*leader_, *gatekeeper_, [](const fs::path& folder) { return make_folders(folder); }));
+    server_ = start_server(make_leader_router(*leader_, *gatekeeper_,
+                                              [] { return std::shared_ptr<ByteSource>(text_source("an archive")); }));
     auto url = parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_)));
     ASSERT_TRUE(url.ok());
     auto client = HttpClient::create(std::move(*url));

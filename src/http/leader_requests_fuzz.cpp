@@ -106,7 +106,8 @@ class Place {
       const AgentHello hello{.stream = "s", .allow = {"doctor", "run"}};
       if (!leader_->hello(node, hello)) std::abort();
     }
-    router_ = make_leader_router(*leader_, gatekeeper_, [](const fs::path&) { return Result<void>(); });
+    router_ = make_leader_router(*leader_, gatekeeper_,
+                                 [] { return std::shared_ptr<ByteSource>(text_source("an archive")); });
   }
 
   void ask(std::uint8_t route_byte, std::uint8_t person, std::string_view line, std::string_view body) {

@@ -28,7 +28,7 @@ std::optional<HttpResponse> refuse_strangers(const ApiTable& table, Gatekeeper& 
 
 }  // namespace
 
-ApiTable make_leader_api(Leader& leader, MakeBackup backup) {
+ApiTable make_leader_api(Leader& leader, BeginBackup backup) {
   ApiTable table({.description =
                       "Nodes, telemetry, events, alerts and runs of a GPU cluster. Times are ISO 8601 in UTC, "
                       "or milliseconds (_ms) or nanoseconds (_ns) since 1970 where a name ends so."});
@@ -41,7 +41,7 @@ ApiTable make_leader_api(Leader& leader, MakeBackup backup) {
   return table;
 }
 
-Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup backup) {
+Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, BeginBackup backup) {
   ApiTable table = make_leader_api(leader, std::move(backup));
   Router router;
   router.on_refusal(

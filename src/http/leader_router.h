@@ -8,9 +8,9 @@
 namespace assay {
 
 /// The API alone. The leader must outlive it.
-ApiTable make_leader_api(Leader& leader, MakeBackup backup);
+ApiTable make_leader_api(Leader& leader, BeginBackup backup);
 
 /// Everything that a leader answers. Leader and gatekeeper must outlive the router.
-Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, MakeBackup backup);
+Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, BeginBackup backup);
 
 }  // namespace assay

@@ -23,9 +23,9 @@ class LeaderRouter : public LeaderServerTest {
       ++begun_;
       release_.wait();
     };
-    Router router = make_leader_router(*leader_, *gatekeeper_, [wait](const fs::path&) -> Result<void> {
+    Router router = make_leader_router(*leader_, *gatekeeper_, [wait]() -> Result<std::shared_ptr<ByteSource>> {
       wait();
-      return {};
+      return std::shared_ptr<ByteSource>(text_source("an archive"));
     });
     router.get("/block", [wait](const HttpRequest&) {
       wait();
@@ -71,16 +71,13 @@ TEST_F(LeaderRouter, AgentsAreHeardWhileOthersKeepTheWorkersBusy) {
 
 TEST_F(LeaderRouter, ABackupDoesNotTakeTheLastWorker) {
   serve_with_one_worker();
-  const std::string body = R"({"folder": "/backup"})";
   RawConnection backup(port_of(*server_));
   backup.send(head_of_post("/api/v1/backup",
-                           "Connection: close\r\nAuthorization: Bearer " + secrets_[Role::admin] + "\r\n",
-                           body.size()) +
-              body);
+                           "Connection: close\r\nAuthorization: Bearer " + secrets_[Role::admin] + "\r\n", 0));
   ASSERT_TRUE(comes_true([&] { return begun_ == 1; }));
   EXPECT_EQ(send("GET", "/api/v1/status", bearer(Role::viewer)).status, 200);
   release_.count_down();
-  EXPECT_THAT(backup.read_all(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("/backup")));
+  EXPECT_THAT(backup.read_all(), AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("an archive")));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <map>
 
 #include "cluster_fixture.h"
 
@@ -32,6 +35,8 @@ TEST_F(ClusterBackup, MadeWhileTheLeaderRunsAnswersAsItDid) {
   const std::string copy = (cli.folder() / "copy").string();
   const auto made = cli.run({"backup", copy});
   ASSERT_EQ(made.exit_code, 0) << made.error;
+  EXPECT_THAT(made.out, HasSubstr("every sum is right"));
+  EXPECT_FALSE(fs::exists(cli.data() / "leader" / "backup")) << "the leader keeps copies of its stores";
   const auto twice = cli.run({"backup", copy});
   EXPECT_EQ(twice.exit_code, 2);
   EXPECT_THAT(twice.error, HasSubstr("is not empty"));
@@ -77,6 +82,68 @@ TEST_F(ClusterBackup, OfALeaderThatDoesNotRunIsTheSame) {
   const auto answer = cli.json({"query", "host.cpu_util", "last=10min", "width=1s"}, nullptr, there);
   ASSERT_EQ(answer.at("result").at("series").as_array().size(), 1U);
   EXPECT_GE(answer.at("result").at("series").at(0).at("buckets").as_array().size(), seconds.size());
+}
+
+/// What belongs to whom below a folder, and when it was changed.
+std::map<std::string, std::string> state_of(const fs::path& folder) {
+  std::map<std::string, std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    struct stat info{};
+    EXPECT_EQ(::lstat(entry.path().c_str(), &info), 0);
+    found[entry.path().string()] =
+        fmt::format("{} {} {:o} {}", info.st_uid, info.st_gid, info.st_mode, entry.is_directory() ? 0 : info.st_size);
+  }
+  return found;
+}
+
+TEST_F(ClusterBackup, OfALeaderThatDoesNotRunLeavesItsFolderAsItIs) {
+  leader_.start();
+  AssayCli& cli = leader_.cli();
+  auto agent = leader_.start_agent("n1");
+  ASSERT_TRUE(eventually([&] { return leader_.seconds_of("n1").size() >= 2; }));
+  EXPECT_EQ(agent.terminate(), 0);
+  EXPECT_EQ(leader_.process().terminate(), 0);
+  const auto before = state_of(cli.data());
+  const auto made = cli.run({"backup", (cli.folder() / "copy").string()});
+  EXPECT_EQ(made.exit_code, 0) << made.error;
+  // Another user would leave files that the leader's own cannot write.
+  EXPECT_EQ(state_of(cli.data()), before);
+}
+
+TEST_F(ClusterBackup, ComesToWhoeverAskedForItWithTheTokenOfAnAdministrator) {
+  leader_.start();
+  AssayCli& cli = leader_.cli();
+  const std::string copy = (cli.folder() / "elsewhere" / "copy").string();
+  // Another machine has no data folder of this leader.
+  const std::map<std::string, std::string> away = {{"ASSAY_DATA", (cli.folder() / "nothing").string()}};
+  const auto ask = [&](const std::string& role) {
+    return cli.run({"backup", copy, "--leader", leader_.url(), "--token-file", leader_.token_file(role).string()},
+                   away);
+  };
+  const auto refused = ask("user");
+  EXPECT_EQ(refused.exit_code, 3) << refused.error;
+  EXPECT_FALSE(fs::exists(copy));
+  EXPECT_FALSE(fs::exists(copy + ".partial"));
+  const auto made = ask("admin");
+  ASSERT_EQ(made.exit_code, 0) << made.error;
+  EXPECT_TRUE(fs::exists(fs::path(copy) / "leader" / "cluster.db"));
+  EXPECT_FALSE(fs::exists(fs::path(copy) / "leader" / "owner.token")) << "a secret, and not its hash";
+}
+
+TEST_F(ClusterBackup, ThatIsDamagedIsRefusedByTheNameOfTheFile) {
+  leader_.start();
+  AssayCli& cli = leader_.cli();
+  EXPECT_EQ(cli.run({"exec", "--", "true"}).exit_code, 0);
+  const fs::path copy = cli.folder() / "copy";
+  ASSERT_EQ(cli.run({"backup", copy.string()}).exit_code, 0);
+  auto bytes = read_file(copy / "leader" / "cluster.db").value();
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  ASSERT_TRUE(write_file_atomically(copy / "leader" / "cluster.db", bytes).ok());
+  const fs::path restored = cli.folder() / "restored";
+  const auto refused = cli.run({"restore", copy.string()}, {{"ASSAY_DATA", restored.string()}});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.error, HasSubstr("'leader/cluster.db' has other content than when it was copied"));
+  EXPECT_FALSE(fs::exists(restored));
 }
 
 }  // namespace

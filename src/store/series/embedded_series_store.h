@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/clock.h"
+#include "base/file_lock.h"
 #include "base/files.h"
 #include "store/series_store.h"
 
@@ -33,5 +35,9 @@ struct SeriesStoreOptions : SeriesLimits {
 ///
 /// `busy`, with the owner's name, if another process has the folder; `unsupported` if a newer version wrote it.
 Result<std::unique_ptr<SeriesStore>> open_series_store(const fs::path& folder, const SeriesStoreOptions& options = {});
+
+/// Keeps every process from opening the store in a folder, without opening or changing it: for whoever copies or mends
+/// its files. Nothing where there is no store. `busy`, with the owner's name, if a process has it.
+Result<std::optional<FileLock>> lock_series_store(const fs::path& folder);
 
 }  // namespace assay

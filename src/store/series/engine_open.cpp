@@ -9,6 +9,7 @@ namespace assay {
 namespace {
 
 constexpr const char* kDatabase = "series.db";
+constexpr const char* kLock = "owner.lock";
 constexpr const char* kAside = "series.db.damaged-";
 constexpr std::size_t kMostProblems = 100;
 
@@ -45,7 +46,7 @@ Result<std::unique_ptr<SeriesEngine>> SeriesEngine::open(const fs::path& folder,
     }
     ASSAY_CHECK(make_folders(folder));
     std::unique_ptr<SeriesEngine> engine(new SeriesEngine(folder, options));
-    ASSAY_TRY(auto lock, FileLock::claim(folder / "owner.lock"));
+    ASSAY_TRY(auto lock, FileLock::claim(folder / kLock));
     engine->lock_.emplace(std::move(lock));
     engine->note_set_aside();
     ASSAY_CHECK(engine->open_file());
@@ -192,6 +193,19 @@ SeriesStoreStats SeriesEngine::stats() const {
 Result<std::unique_ptr<SeriesStore>> open_series_store(const fs::path& folder, const SeriesStoreOptions& options) {
   ASSAY_TRY(auto engine, SeriesEngine::open(folder, options));
   return std::unique_ptr<SeriesStore>(std::move(engine));
+}
+
+Result<std::optional<FileLock>> lock_series_store(const fs::path& folder) {
+  const auto path = folder / kLock;
+  std::error_code code;
+  // Made by somebody else than the store's owner, it would keep that one out.
+  if (!fs::exists(path, code)) return std::optional<FileLock>();
+  auto lock = FileLock::acquire(path, Nanos(0));
+  if (lock) return std::optional(std::move(*lock));
+  if (lock.error().kind != ErrorKind::busy) return lock.error();
+  return Error{.kind = ErrorKind::busy,
+               .message = fmt::format("'{}' is held by {}", path.string(), owner_of(path)),
+               .hint = "End that process first, or use another folder."};
 }
 
 }  // namespace assay

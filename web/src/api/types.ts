@@ -71,12 +71,6 @@ export interface Artifact {
   bytes: number;
 }
 
-/** A copy of all that the leader keeps. */
-export interface BackupFolder {
-  /** An absolute path on its machine; new or empty */
-  folder: string;
-}
-
 /** Commands to agents. */
 export interface CommandList {
   /** Newest first */
@@ -1034,12 +1028,12 @@ export interface Routes {
     body: undefined;
     answer: LeaderStatus;
   };
-  /** Copy everything that the leader keeps into a new folder on its machine, while it goes on */
+  /** A copy of everything that the leader keeps, made while it goes on: a tar archive whose last file, assay-backup.jsonl, has the SHA-256 of every other. Without that file it is not whole */
   "POST /api/v1/backup": {
     path: Record<string, never>;
     query: Record<string, never>;
-    body: BackupFolder;
-    answer: BackupFolder;
+    body: undefined;
+    answer: Blob;
   };
   /** The newest values for Prometheus; GPUs under the names of dcgm-exporter */
   "GET /metrics": {
@@ -1412,7 +1406,7 @@ export type RouteName = keyof Routes;
 /** The same for programs while they run: how a route is asked for, and the scope that it needs. */
 export const routes: { readonly [name in RouteName]: { method: string; path: string; scope: string; media: string } } = {
   "GET /api/v1/status": { method: "GET", path: "/api/v1/status", scope: "read", media: "application/json" },
-  "POST /api/v1/backup": { method: "POST", path: "/api/v1/backup", scope: "admin", media: "application/json" },
+  "POST /api/v1/backup": { method: "POST", path: "/api/v1/backup", scope: "admin", media: "application/x-tar" },
   "GET /metrics": { method: "GET", path: "/metrics", scope: "read", media: "text/plain" },
   "GET /api/v1/nodes": { method: "GET", path: "/api/v1/nodes", scope: "read", media: "application/json" },
   "GET /api/v1/nodes/{node}": { method: "GET", path: "/api/v1/nodes/{node}", scope: "read", media: "application/json" },
