@@ -48,28 +48,25 @@ TEST(Arrivals, PoissonHasItsRateAndKnowsNoPast) {
 TEST(Arrivals, TheSameSeedGivesTheSameTimesForEver) {
   // Written down: a change makes old and new runs incomparable.
   PoissonArrivals process(1000, 1);
-  PoissonArrivals again(1000, 1);
-  PoissonArrivals other(1000, 2);
-  const Nanos first = process.next();
-  EXPECT_EQ(again.next(), first);
-  EXPECT_NE(other.next(), first);
-  EXPECT_EQ(first.count(), PoissonArrivals(1000, 1).next().count());
-  EXPECT_NEAR(static_cast<double>(PoissonArrivals(500, 1).next().count()), 2.0 * static_cast<double>(first.count()), 2);
+  for (const int expected : {311653, 1711756, 2341741, 2934480}) EXPECT_EQ(process.next(), Nanos(expected));
+  BurstArrivals burst(1000, 10, 1);
+  for (const int expected : {137161, 177757, 1270157, 1286753}) EXPECT_EQ(burst.next(), Nanos(expected));
+  EXPECT_NE(PoissonArrivals(1000, 2).next(), PoissonArrivals(1000, 1).next());
 }
 
 TEST(Arrivals, ConstantIsEvenWithoutDrift) {
   ConstantArrivals process(3);
   EXPECT_EQ(process.next(), Nanos(0));
-  for (int i = 1; i < 3'000'000; ++i) process.next();
-  EXPECT_EQ(process.next(), seconds(1'000'000));
+  for (int i = 1; i < 300'000; ++i) process.next();
+  EXPECT_EQ(process.next(), seconds(100'000));
 }
 
 TEST(Arrivals, BurstsKeepTheRateAndAreAsUnevenAsAsked) {
   for (const double unevenness : {1.0, 10.0, 50.0}) {
     BurstArrivals process(1000, unevenness, 3);
-    const Gaps gaps = gaps_of(process, 400'000);
-    EXPECT_NEAR(gaps.mean_s, 1e-3, 5e-5) << unevenness;
-    EXPECT_NEAR(gaps.squared_variation, unevenness, 0.08 * unevenness);
+    const Gaps gaps = gaps_of(process, 100'000);
+    EXPECT_NEAR(gaps.mean_s, 1e-3, 1e-4) << unevenness;
+    EXPECT_NEAR(gaps.squared_variation, unevenness, 0.15 * unevenness);
   }
 }
 
