@@ -16,6 +16,8 @@ constexpr double kMostWaited = 0.05;
 constexpr double kMostStolen = 0.02;
 constexpr double kLeastDelivered = 0.99;
 
+bool is_stream(Scenario scenario) { return scenario == Scenario::single_stream || scenario == Scenario::multi_stream; }
+
 double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
 
 /// Goes over the records once.
@@ -142,7 +144,7 @@ void Tally::check_limits() {
     result_.limits_met &= result_.limits.back().met;
     result_.early_stopping_met &= result_.limits.back().shown;
   }
-  if (rules_.limits.empty() && !is_open_loop(plan_.scenario) && plan_.scenario != Scenario::offline) {
+  if (rules_.limits.empty() && is_stream(plan_.scenario)) {
     result_.early_stopping_met = result_.queries >= min_queries_for_estimate(stated_percentile(plan_.scenario));
   }
 }
@@ -238,6 +240,12 @@ void flag_rules(const LoadPlan& plan, LoadResult& result) {
   if (!result.min_queries_met) {
     flag("too_few", "samples",
          fmt::format("{} requests were measured, and {} are asked for.", result.queries, plan.min_queries));
+  }
+  if (result.limits.empty() && !result.early_stopping_met) {
+    const double percentile = stated_percentile(plan.scenario);
+    flag("limit_not_shown", "samples",
+         fmt::format("{} requests are too few to state the {:.6g}th percentile with 99 % confidence: {} are needed.",
+                     result.queries, percentile * 100, min_queries_for_estimate(percentile)));
   }
   for (const auto& check : result.limits) {
     if (!check.met) {
