@@ -1,0 +1,131 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "scheduler/job_request.h"
+#include "scheduler/node_offer.h"
+
+namespace assay {
+
+using NodeNumber = std::uint32_t;
+using JobNumber = std::uint32_t;
+
+/// Which GPUs of a kind of node a job could take.
+struct KindFit {
+  std::uint32_t kind = 0;
+  std::uint64_t gpus = 0;  ///< a bit for each
+  bool all = false;        ///< every GPU of the node will do, in any combination: free ones need only be counted
+};
+
+/// What a job looks for beside its needs.
+struct PlaceWish {
+  std::string data;  ///< may be empty
+  Nanos at_most{};   ///< how long it may take on a node of speed 1
+  WallTime now{};
+};
+
+/// Tier 1: the nodes, what runs on them, and where a job fits. Nodes with the same GPUs are of one kind and are listed
+/// by how many GPUs they have free, so that ten thousand of them cost no more than a few. A GPU has one job at most,
+/// and nothing runs beside a job that needs its node alone. Nodes are numbered in the order of their first offer, and
+/// of places that are equally good the lowest number is taken.
+class Places {
+ public:
+  struct Tenant {
+    JobNumber job = 0;
+    std::uint64_t gpus = 0;
+    bool alone = false;
+    WallTime expected_end{};
+  };
+  struct Node {
+    NodeOffer offer;
+    std::uint32_t kind = 0;
+    std::uint64_t free = 0;
+    std::vector<Tenant> tenants;
+    bool up = false;
+    std::optional<WallTime> reserved;  ///< for a job that begins then; others may run until then
+  };
+
+  /// A new node, or a known one whose offer changed: jobs keep those of their GPUs that are still there. At most
+  /// `kMostGpusOfNode` GPUs, checked by the caller. Returns its number.
+  NodeNumber put(const NodeOffer& offer);
+  /// The jobs that ran there.
+  std::vector<JobNumber> take_down(NodeNumber node);
+
+  std::optional<NodeNumber> number_of(const std::string& name) const;
+  const Node& node(NodeNumber number) const { return nodes_[number]; }
+  std::size_t nodes() const { return nodes_.size(); }
+  std::size_t kinds() const { return kinds_.size(); }
+  std::size_t nodes_of(std::uint32_t kind) const { return kinds_[kind].up; }
+  std::size_t gpus_up() const { return gpus_up_; }
+
+  /// The kinds of nodes that have what is needed, best first: fastest, then the smallest GPUs that will do.
+  std::vector<KindFit> fits_of(const JobNeeds& needs) const;
+  /// Whether the job would fit if nothing ran. Says why not in `reason`, if that is given.
+  bool could_ever_fit(const JobNeeds& needs, std::span<const KindFit> fits, std::string* reason = nullptr) const;
+
+  /// Nodes where all of the job fits now; empty: none. All or nothing.
+  std::vector<NodeNumber> find(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
+  /// Whether the job fits on this one, were it not reserved.
+  bool fits_on(NodeNumber number, const JobNeeds& needs, std::span<const KindFit> fits) const;
+
+  /// Nodes on which all of the job probably fits soonest, and when; empty where there are too few that are not
+  /// reserved.
+  struct DrainPlan {
+    std::vector<NodeNumber> nodes;
+    WallTime ready{};
+  };
+  DrainPlan plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const;
+
+  /// Takes GPUs for a job, preferring linked ones; it must fit. Returns their share.
+  NodeShare occupy(NodeNumber number, JobNumber job, const JobNeeds& needs, std::span<const KindFit> fits,
+                   WallTime expected_end);
+  /// Takes just these GPUs, for a job that runs already. False where one is unknown or taken.
+  bool occupy_named(NodeNumber number, JobNumber job, const NodeShare& share, bool alone, WallTime expected_end);
+  void vacate(NodeNumber number, JobNumber job);
+  void reserve(NodeNumber number, std::optional<WallTime> until);
+  /// Forgets a maintenance that is over. Returns whether there was one.
+  bool end_maintenance(NodeNumber number, WallTime now);
+
+ private:
+  struct Kind {
+    std::vector<GpuOffer> gpus;  ///< without their UUIDs
+    double speed = 1;
+    std::size_t up = 0;
+    std::vector<std::set<NodeNumber>> by_free;  ///< nodes with so many free GPUs and no restriction
+    std::set<NodeNumber> idle;                  ///< those on which nothing runs
+    std::set<NodeNumber> restricted;            ///< reserved, or with a maintenance ahead
+  };
+
+  std::uint32_t kind_of(const NodeOffer& offer);
+  void list(NodeNumber number);
+  void unlist(NodeNumber number);
+  const KindFit* fit_for(NodeNumber number, std::span<const KindFit> fits) const;
+  bool has_room(const Node& node, const JobNeeds& needs, const KindFit& fit) const;
+  /// The same with other GPUs free than there are now.
+  bool would_have_room(const Node& node, std::uint64_t free, bool idle, const JobNeeds& needs,
+                       const KindFit& fit) const;
+  bool open_for(const Node& node, const PlaceWish& wish) const;
+  std::uint64_t choose_gpus(const Node& node, const JobNeeds& needs, std::uint64_t among) const;
+  std::optional<NodeNumber> find_one(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
+  std::vector<NodeNumber> find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,
+                                      const PlaceWish& wish) const;
+  std::vector<NodeNumber> find_gang(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
+  std::vector<NodeNumber> together(const std::vector<NodeNumber>& candidates, std::size_t count) const;
+  WallTime ready_at(const Node& node, const JobNeeds& needs, const KindFit& fit, WallTime now) const;
+
+  std::vector<Node> nodes_;
+  std::vector<Kind> kinds_;
+  std::size_t gpus_up_ = 0;
+  std::unordered_map<std::string, NodeNumber> numbers_;
+  std::map<std::pair<double, std::vector<GpuOffer>>, std::uint32_t> kind_numbers_;
+  std::unordered_map<std::string, std::set<NodeNumber>> holders_;
+};
+
+}  // namespace assay

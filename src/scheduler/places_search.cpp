@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <bit>
+
+#include "scheduler/places.h"
+
+namespace assay {
+namespace {
+
+/// How many nodes with the job's data, or to choose the best racks or the soonest drained of, are looked at.
+constexpr std::size_t kLooks = 64;
+
+}  // namespace
+
+std::vector<NodeNumber> Places::find(const JobNeeds& needs, std::span<const KindFit> fits,
+                                     const PlaceWish& wish) const {
+  if (!needs.on.empty()) return find_pinned(needs, fits, wish);
+  if (needs.nodes > 1) return find_gang(needs, fits, wish);
+  const auto node = find_one(needs, fits, wish);
+  return node ? std::vector<NodeNumber>{*node} : std::vector<NodeNumber>{};
+}
+
+std::optional<NodeNumber> Places::find_one(const JobNeeds& needs, std::span<const KindFit> fits,
+                                           const PlaceWish& wish) const {
+  if (const auto holders = holders_.find(wish.data); !wish.data.empty() && holders != holders_.end()) {
+    std::size_t looks = 0;
+    for (const NodeNumber number : holders->second) {
+      if (++looks > kLooks) break;
+      if (fits_on(number, needs, fits) && open_for(nodes_[number], wish)) return number;
+    }
+  }
+  for (const KindFit& fit : fits) {
+    const Kind& kind = kinds_[fit.kind];
+    if (needs.alone()) {
+      if (!kind.idle.empty()) return *kind.idle.begin();
+      continue;
+    }
+    // The fullest node that will do: whole nodes are left to those who need them.
+    for (auto free = static_cast<std::size_t>(needs.gpus); free < kind.by_free.size(); ++free) {
+      for (const NodeNumber number : kind.by_free[free]) {
+        if (fit.all || has_room(nodes_[number], needs, fit)) return number;
+      }
+    }
+  }
+  for (const KindFit& fit : fits) {
+    for (const NodeNumber number : kinds_[fit.kind].restricted) {
+      if (has_room(nodes_[number], needs, fit) && open_for(nodes_[number], wish)) return number;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,
+                                            const PlaceWish& wish) const {
+  std::vector<NodeNumber> found;
+  for (const std::string& name : needs.on) {
+    if (found.size() == static_cast<std::size_t>(needs.nodes)) break;
+    const auto number = number_of(name);
+    if (number && fits_on(*number, needs, fits) && open_for(nodes_[*number], wish)) found.push_back(*number);
+  }
+  if (found.size() < static_cast<std::size_t>(needs.nodes)) found.clear();
+  return found;
+}
+
+std::vector<NodeNumber> Places::find_gang(const JobNeeds& needs, std::span<const KindFit> fits,
+                                          const PlaceWish& wish) const {
+  const auto count = static_cast<std::size_t>(needs.nodes);
+  for (const KindFit& fit : fits) {  // a gang of unequal nodes would wait for its slowest
+    const Kind& kind = kinds_[fit.kind];
+    std::vector<NodeNumber> candidates;
+    const auto consider = [&](const std::set<NodeNumber>& nodes, bool restricted) {
+      for (const NodeNumber number : nodes) {
+        if (candidates.size() >= count + kLooks * 4) return;
+        if (!has_room(nodes_[number], needs, fit)) continue;
+        if (!restricted || open_for(nodes_[number], wish)) candidates.push_back(number);
+      }
+    };
+    std::size_t listed = kind.restricted.size();
+    for (auto free = static_cast<std::size_t>(needs.gpus); free < kind.by_free.size(); ++free) {
+      listed += kind.by_free[free].size();
+    }
+    if (listed < count) continue;
+    if (needs.alone()) {
+      consider(kind.idle, false);
+    } else {
+      for (auto free = static_cast<std::size_t>(needs.gpus); free < kind.by_free.size(); ++free) {
+        consider(kind.by_free[free], false);
+      }
+    }
+    if (candidates.size() < count) consider(kind.restricted, true);
+    if (candidates.size() >= count) return together(candidates, count);
+  }
+  return {};
+}
+
+/// Of one rack if possible, the smallest that will do; else of as few as possible.
+std::vector<NodeNumber> Places::together(const std::vector<NodeNumber>& candidates, std::size_t count) const {
+  std::map<std::string, std::vector<NodeNumber>> racks;
+  for (const NodeNumber number : candidates) racks[nodes_[number].offer.rack].push_back(number);
+  std::vector<const std::vector<NodeNumber>*> order;
+  order.reserve(racks.size());
+  for (const auto& [rack, members] : racks) order.push_back(&members);
+  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) {
+    const bool enough_a = a->size() >= count;
+    const bool enough_b = b->size() >= count;
+    if (enough_a != enough_b) return enough_a;
+    return enough_a ? a->size() < b->size() : a->size() > b->size();
+  });
+  std::vector<NodeNumber> chosen;
+  for (const auto* members : order) {
+    for (const NodeNumber number : *members) {
+      if (chosen.size() == count) return chosen;
+      chosen.push_back(number);
+    }
+  }
+  return chosen;
+}
+
+WallTime Places::ready_at(const Node& node, const JobNeeds& needs, const KindFit& fit, WallTime now) const {
+  std::vector<Tenant> tenants = node.tenants;
+  std::sort(tenants.begin(), tenants.end(),
+            [](const Tenant& a, const Tenant& b) { return a.expected_end < b.expected_end; });
+  std::uint64_t free = node.free;
+  std::size_t left = tenants.size();
+  WallTime ready = now;
+  for (const Tenant& tenant : tenants) {
+    if (would_have_room(node, free, left == 0, needs, fit)) break;
+    free |= tenant.gpus;
+    --left;
+    ready = std::max(ready, tenant.expected_end);
+  }
+  return ready;
+}
+
+Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const {
+  const auto count = static_cast<std::size_t>(needs.nodes);
+  DrainPlan best;
+  const auto choose = [&](const std::vector<NodeNumber>& candidates, const KindFit* one_fit) {
+    std::vector<std::pair<WallTime, NodeNumber>> ready;
+    for (const NodeNumber number : candidates) {
+      const KindFit* fit = one_fit != nullptr ? one_fit : fit_for(number, fits);
+      if (fit != nullptr) ready.emplace_back(ready_at(nodes_[number], needs, *fit, now), number);
+    }
+    if (ready.size() < count) return;
+    std::sort(ready.begin(), ready.end());
+    if (!best.nodes.empty() && best.ready <= ready[count - 1].first) return;
+    best = {.nodes = {}, .ready = ready[count - 1].first};
+    for (std::size_t i = 0; i < count; ++i) best.nodes.push_back(ready[i].second);
+  };
+  const auto is_open = [&](NodeNumber number) {
+    const Node& node = nodes_[number];
+    return node.up && !node.reserved && !node.offer.maintenance;
+  };
+  std::vector<NodeNumber> candidates;
+  for (const std::string& name : needs.on) {
+    if (const auto number = number_of(name); number && is_open(*number)) candidates.push_back(*number);
+  }
+  if (!needs.on.empty()) {
+    choose(candidates, nullptr);
+    return best;
+  }
+  for (const KindFit& fit : fits) {
+    candidates.clear();
+    const auto& by_free = kinds_[fit.kind].by_free;
+    for (auto free = by_free.size(); free-- > 0;) {
+      for (const NodeNumber number : by_free[free]) {
+        if (candidates.size() >= count + kLooks) break;
+        candidates.push_back(number);
+      }
+    }
+    choose(candidates, &fit);
+  }
+  return best;
+}
+
+}  // namespace assay

@@ -1,0 +1,65 @@
+#include "scheduler/queue_order.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/portable_math.h"
+
+namespace assay {
+namespace {
+
+/// Durations that spread wider than this (a coefficient of variation of nine) would make long jobs wait for ever.
+constexpr double kWidestSpread = 2.1;
+/// Below eight jobs nothing can be said of their spread: that of a coefficient of variation of one is taken.
+constexpr std::uint64_t kFewestJobs = 8;
+constexpr double kUsualSpread = 0.83;
+
+double log_seconds(const DurationEstimate& estimate) {
+  return portable_log(std::max(seconds_of(estimate.expected), 1e-3));
+}
+
+}  // namespace
+
+double seconds_since_epoch(WallTime time) { return seconds_of(time.time_since_epoch()); }
+
+bool EstimateSpread::add(const DurationEstimate& estimate) {
+  const double value = log_seconds(estimate);
+  ++count_;
+  const double step = value - mean_;
+  mean_ += step / static_cast<double>(count_);
+  squares_ += step * (value - mean_);
+  errors_ += estimate.log_error * estimate.log_error;
+  if (count_ < kFewestJobs || !std::has_single_bit(count_)) return false;
+  const auto jobs = static_cast<double>(count_);
+  const double seen = squares_ / (jobs - 1);
+  middle_ = mean_;
+  durations_ = std::sqrt(std::max(0.0, seen - errors_ / jobs));
+  known_ = true;
+  return true;
+}
+
+double EstimateSpread::shrunk(const DurationEstimate& estimate) const {
+  const double value = log_seconds(estimate);
+  if (!known_) return value;
+  const double variance = durations_ * durations_;
+  const double error = estimate.log_error * estimate.log_error;
+  if (variance + error <= 0) return value;
+  return middle_ + (value - middle_) * variance / (variance + error);
+}
+
+double OrderRule::key(const JobRequest& job, const EstimateSpread& spread) const {
+  const double submitted = seconds_since_epoch(job.submitted);
+  const double priority = job.priority * seconds_of(priority_step);
+  if (order == QueueOrder::first_come) return submitted - priority;
+  if (order == QueueOrder::shortest) return seconds_of(job.estimate.expected) - priority;
+  const double known_spread = spread.of_durations() > 0 ? spread.of_durations() : kUsualSpread;
+  const double delay = ageing * std::min(known_spread, kWidestSpread) * portable_exp(spread.shrunk(job.estimate));
+  double key = submitted + delay;
+  if (job.deadline) {
+    key = std::min(key, seconds_since_epoch(*job.deadline) - seconds_of(job.estimate.at_most()));
+  }
+  return key - priority;
+}
+
+}  // namespace assay

@@ -1,0 +1,243 @@
+#include <algorithm>
+
+#include "base/assert.h"
+#include "scheduler/scheduler.h"
+
+namespace assay {
+namespace {
+
+/// Jobs of a blocked line that are asked whether they are short enough for nodes which others wait for.
+constexpr std::size_t kBackfillLooks = 16;
+/// Blocked lines that are asked whether nodes have to be emptied for them.
+constexpr std::size_t kPlanLooks = 32;
+/// One node in sixteen of a kind may be emptied at a time: enough for gangs, little enough for everybody else.
+constexpr std::size_t kNodesPerPlan = 16;
+
+/// A job that any free GPU suits gets the next one; others could wait for ever while small jobs fill each gap.
+bool needs_setting_aside(const JobNeeds& needs) {
+  return needs.gpus > 1 || needs.nodes > 1 || needs.alone() || needs.linked || !needs.on.empty();
+}
+
+}  // namespace
+
+PlaceWish Scheduler::wish_of(const Job& job, WallTime now) const {
+  const Nanos likely = job.request.estimate.at_most();
+  return {.data = job.request.data,
+          .at_most = job.request.time_limit ? std::min(likely, *job.request.time_limit) : likely,
+          .now = now};
+}
+
+int Scheduler::gpus_of(const JobNeeds& needs) const { return needs.nodes * needs.gpus; }
+
+bool Scheduler::over_quota(const Job& job) const {
+  const UserRule& rule = fair_share_.rule_of(job.user);
+  const UserState& user = users_[job.user];
+  if (rule.most_jobs && user.jobs + 1 > *rule.most_jobs) return true;
+  return rule.most_gpus && user.gpus + gpus_of(job.request.needs) > *rule.most_gpus;
+}
+
+void Scheduler::update_delay(std::size_t user) { lines_.set_delay(user, fair_share_.delay(user)); }
+
+/// The job runs from `now` on; its nodes and GPUs are known.
+void Scheduler::count_in(Job& job, WallTime now) {
+  job.phase = Phase::running;
+  job.started = now;
+  --waiting_;
+  ++running_;
+  UserState& user = users_[job.user];
+  user.gpus += job.gpus;
+  ++user.jobs;
+  job.charged = job.gpus * seconds_of(job.expected_end - now);
+  fair_share_.charge(job.user, job.charged);
+  update_delay(job.user);
+  if (job.request.time_limit) limits_.emplace(now + *job.request.time_limit, job.entry.job);
+}
+
+void Scheduler::vacate(JobNumber number, WallTime when) {
+  Job& job = jobs_[number];
+  for (const NodeNumber node : job.nodes) {
+    places_.vacate(node, number);
+    room_on(node);
+  }
+  --running_;
+  UserState& user = users_[job.user];
+  user.gpus -= job.gpus;
+  --user.jobs;
+  fair_share_.charge(job.user, job.gpus * std::max(0.0, seconds_of(when - job.started)) - job.charged);
+  if (job.request.time_limit) limits_.erase({job.started + *job.request.time_limit, number});
+  job.phase = Phase::waits;
+  job.nodes.clear();
+  job.gpus = 0;
+  lines_.unpark(job.user);
+  update_delay(job.user);
+}
+
+void Scheduler::room_on(NodeNumber node) {
+  room_came_about_ = true;
+  lines_.room_on(node, [&](const WaitingLines::Line& line) {
+    return line.needs.nodes > 1 || places_.fits_on(node, line.needs, line.fits);
+  });
+}
+
+void Scheduler::wake(WallTime now) {
+  while (!delayed_.empty() && delayed_.begin()->first <= now) {
+    const JobNumber number = delayed_.begin()->second;
+    delayed_.erase(delayed_.begin());
+    jobs_[number].request.not_before = {};
+    settle(number);
+  }
+  while (!maintenance_ends_.empty() && maintenance_ends_.begin()->first <= now) {
+    const NodeNumber node = maintenance_ends_.begin()->second;
+    maintenance_ends_.erase(maintenance_ends_.begin());
+    if (places_.end_maintenance(node, now)) {
+      ++plan_round_;
+      room_on(node);
+    }
+  }
+  fade_use(now);
+}
+
+void Scheduler::fade_use(WallTime now) {
+  if (!fair_share_.forget(now)) return;
+  for (std::size_t user = 0; user < fair_share_.users(); ++user) update_delay(user);
+}
+
+void Scheduler::start(JobNumber number, const std::vector<NodeNumber>& nodes, const std::vector<KindFit>& fits,
+                      WallTime now, SchedulerDecision& decision) {
+  Job& job = jobs_[number];
+  double speed = places_.node(nodes.front()).offer.speed;
+  for (const NodeNumber node : nodes) speed = std::min(speed, places_.node(node).offer.speed);
+  const double length = static_cast<double>(job.request.estimate.expected.count()) / speed;
+  job.expected_end = now + Nanos(static_cast<std::int64_t>(length));
+  job.nodes = nodes;
+  JobPlacement placement{.job = job.request.id};
+  for (const NodeNumber node : nodes) {
+    placement.shares.push_back(places_.occupy(node, number, job.request.needs, fits, job.expected_end));
+    job.gpus += static_cast<int>(placement.shares.back().gpus.size());
+  }
+  count_in(job, now);
+  decision.start.push_back(std::move(placement));
+}
+
+/// The nodes of a set-aside are open to everybody again.
+void Scheduler::give_back(const SetAside& aside) {
+  ++plan_round_;
+  for (const NodeNumber node : aside.nodes) {
+    places_.reserve(node, std::nullopt);
+    if (places_.node(node).up) room_on(node);
+  }
+}
+
+void Scheduler::start_set_aside(WallTime now, SchedulerDecision& decision) {
+  if (!room_came_about_) return;
+  for (std::size_t i = 0; i < aside_.size();) {
+    const SetAside aside = aside_[i];
+    Job& job = jobs_[aside.job];
+    const bool allowed = !over_quota(job);
+    const bool ready = std::all_of(aside.nodes.begin(), aside.nodes.end(), [&](NodeNumber node) {
+      return places_.fits_on(node, job.request.needs, aside.fits);
+    });
+    std::vector<NodeNumber> nodes = ready ? aside.nodes : std::vector<NodeNumber>{};
+    if (!ready && allowed) nodes = places_.find(job.request.needs, aside.fits, wish_of(job, now));
+    if (allowed && nodes.empty()) {
+      ++i;
+      continue;
+    }
+    aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(i));
+    for (const NodeNumber node : aside.nodes) places_.reserve(node, std::nullopt);
+    if (allowed) {
+      start(aside.job, nodes, aside.fits, now, decision);
+    } else {
+      settle(aside.job);
+    }
+    give_back(aside);
+  }
+}
+
+/// Starts the first of a line, or one behind it that is short enough for a node which others wait for. False: none.
+bool Scheduler::start_from(WaitingLines::Line& line, WallTime now, SchedulerDecision& decision) {
+  const std::vector<KindFit> fits = line.fits;
+  const bool all_alike = aside_.empty() && maintenance_ends_.empty();
+  for (const WaitingLines::Head& head : lines_.first(line, all_alike ? 1 : kBackfillLooks)) {
+    const JobNumber number = head.entry.job;
+    const Job& job = jobs_[number];
+    if (over_quota(job)) continue;
+    const std::vector<NodeNumber> nodes = places_.find(line.needs, fits, wish_of(job, now));
+    if (nodes.empty()) continue;
+    leave_line(number);
+    start(number, nodes, fits, now, decision);
+    return true;
+  }
+  return false;
+}
+
+void Scheduler::set_nodes_aside(WallTime now) {
+  std::vector<std::size_t> plans(places_.kinds(), 0);
+  for (const SetAside& aside : aside_) plans[places_.node(aside.nodes.front()).kind] += aside.nodes.size();
+  std::vector<bool> taken(places_.kinds(), false);
+  for (std::size_t kind = 0; kind < plans.size(); ++kind) {
+    const std::size_t most =
+        std::max<std::size_t>(1, places_.nodes_of(static_cast<std::uint32_t>(kind)) / kNodesPerPlan);
+    taken[kind] = plans[kind] >= most;
+  }
+  for (WaitingLines::Line* line : lines_.blocked(kPlanLooks)) {
+    if (!places_.could_ever_fit(line->needs, line->fits)) continue;
+    std::vector<KindFit> open;
+    for (const KindFit& fit : line->fits) {
+      if (!taken[fit.kind]) open.push_back(fit);
+      // Whoever comes later waits for the nodes that this one waits for.
+      taken[fit.kind] = true;
+    }
+    if (open.empty() || !needs_setting_aside(line->needs) || line->planless == plan_round_) continue;
+    const WaitingLines::Head head = *line->heads.begin();
+    const Places::DrainPlan plan = places_.plan_drain(line->needs, open, now);
+    if (plan.nodes.empty()) {
+      line->planless = plan_round_;
+      continue;
+    }
+    const JobNumber number = head.entry.job;
+    SetAside aside{.job = number, .nodes = plan.nodes, .fits = line->fits, .start = plan.ready};
+    leave_line(number);
+    jobs_[number].phase = Phase::set_aside;
+    for (const NodeNumber node : plan.nodes) places_.reserve(node, plan.ready);
+    aside_.push_back(std::move(aside));
+  }
+}
+
+void Scheduler::report_overdue(WallTime now, SchedulerDecision& decision) {
+  while (!limits_.empty() && limits_.begin()->first <= now) {
+    decision.overdue.push_back(jobs_[limits_.begin()->second].request.id);
+    limits_.erase(limits_.begin());
+  }
+}
+
+SchedulerDecision Scheduler::decide(WallTime now) {
+  SchedulerDecision decision;
+  wake(now);
+  start_set_aside(now, decision);
+  while (WaitingLines::Line* line = lines_.next()) {
+    const WaitingLines::Head head = *line->heads.begin();
+    if (over_quota(jobs_[head.entry.job])) {
+      lines_.park(*line, head.user);
+    } else if (!start_from(*line, now, decision)) {
+      lines_.block(*line);
+    }
+  }
+  set_nodes_aside(now);
+  room_came_about_ = false;
+  report_overdue(now, decision);
+  return decision;
+}
+
+std::optional<WallTime> Scheduler::next_look() const {
+  std::optional<WallTime> next;
+  const auto consider = [&](const auto& times) {
+    if (!times.empty() && (!next || times.begin()->first < *next)) next = times.begin()->first;
+  };
+  consider(delayed_);
+  consider(limits_);
+  consider(maintenance_ends_);
+  return next;
+}
+
+}  // namespace assay
