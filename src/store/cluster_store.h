@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "model/alert.h"
 #include "model/node_record.h"
+#include "store/account_tables.h"
 
 namespace assay {
 
@@ -181,6 +182,7 @@ class ClusterStore {
   virtual SilenceTable& silences() = 0;
   virtual EventLog& events() = 0;
   virtual JobTable& jobs() = 0;
+  virtual AccountTables& accounts() = 0;
 
   /// A consistent copy into a new file that the same kind of store opens. Nobody waits for it.
   virtual Result<void> backup_to(const fs::path& file) = 0;

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "store/cluster/account_schema.h"
+
 namespace assay {
 namespace {
 
@@ -73,6 +75,7 @@ constexpr std::array kMigrations = {
        CREATE TABLE job (id TEXT PRIMARY KEY, node TEXT NOT NULL, created INTEGER NOT NULL, author TEXT NOT NULL,
                          planned TEXT NOT NULL, gpus TEXT NOT NULL, study TEXT NOT NULL, entry INTEGER NOT NULL,
                          stop INTEGER NOT NULL, revision INTEGER NOT NULL);)",
+    kAccountTables,
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "store/cluster/account_rows.h"
 #include "store/cluster/alert_rows.h"
 #include "store/cluster/connections.h"
 #include "store/cluster/event_rows.h"
@@ -20,6 +21,7 @@ class SqliteClusterStore final : public ClusterStore {
   SilenceTable& silences() override { return silences_; }
   EventLog& events() override { return events_; }
   JobTable& jobs() override { return jobs_; }
+  AccountTables& accounts() override { return *accounts_; }
 
   Result<void> backup_to(const fs::path& file) override {
     return connections_->read([&](Database& database) { return database.back_up_to(file.string()); });
@@ -32,6 +34,7 @@ class SqliteClusterStore final : public ClusterStore {
   SilenceRows silences_{*connections_};
   EventRows events_{*connections_};
   JobRows jobs_{*connections_};
+  std::unique_ptr<AccountTables> accounts_ = make_account_rows(*connections_);
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <future>
 
-#include "store/cluster_contract.h"
+#include "store/account_contract.h"
 #include "store/sqlite/sqlite.h"
 #include "support/source_tree.h"
 
@@ -12,16 +12,16 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-INSTANTIATE_TEST_SUITE_P(Sqlite, ClusterContract,
-                         testing::Values(ClusterStoreFactory{
-                             "sqlite", [] {
-                               static const TemporaryFolder folder;
-                               static int stores = 0;
-                               auto opened =
-                                   open_cluster_store(folder.path() / std::to_string(stores++) / "cluster.db");
-                               EXPECT_TRUE(opened.ok()) << opened.error().text();
-                               return std::move(*opened);
-                             }}));
+const auto kInSqlite = testing::Values(
+    ClusterStoreFactory{"sqlite", [] {
+                          static const TemporaryFolder folder;
+                          static int stores = 0;
+                          auto opened = open_cluster_store(folder.path() / std::to_string(stores++) / "cluster.db");
+                          EXPECT_TRUE(opened.ok()) << opened.error().text();
+                          return std::move(*opened);
+                        }});
+INSTANTIATE_TEST_SUITE_P(Sqlite, ClusterContract, kInSqlite);
+INSTANTIATE_TEST_SUITE_P(Sqlite, AccountContract, kInSqlite);
 
 WallTime wall_ns(std::int64_t ns) { return WallTime(Nanos(ns)); }
 

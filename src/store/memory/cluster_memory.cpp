@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "store/memory/account_memory.h"
+
 namespace assay {
 namespace {
 
@@ -300,6 +302,7 @@ struct ClusterMemory::Tables {
   SilencesInMemory silences{shared};
   EventsInMemory events{shared};
   JobsInMemory jobs{shared};
+  std::unique_ptr<AccountTables> accounts = make_account_memory();
 };
 
 ClusterMemory::ClusterMemory() : tables_(std::make_unique<Tables>()) {}
@@ -310,6 +313,7 @@ AlertTable& ClusterMemory::alerts() { return tables_->alerts; }
 SilenceTable& ClusterMemory::silences() { return tables_->silences; }
 EventLog& ClusterMemory::events() { return tables_->events; }
 JobTable& ClusterMemory::jobs() { return tables_->jobs; }
+AccountTables& ClusterMemory::accounts() { return *tables_->accounts; }
 
 Result<void> ClusterMemory::backup_to(const fs::path&) {
   return Error{.kind = ErrorKind::unsupported, .message = "what is in memory alone cannot be backed up"};

@@ -1,13 +1,13 @@
 #include "store/memory/cluster_memory.h"
 
-#include "store/cluster_contract.h"
+#include "store/account_contract.h"
 
 namespace assay {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Memory, ClusterContract,
-                         testing::Values(ClusterStoreFactory{"memory",
-                                                             [] { return std::make_unique<ClusterMemory>(); }}));
+const auto kInMemory = testing::Values(ClusterStoreFactory{"memory", [] { return std::make_unique<ClusterMemory>(); }});
+INSTANTIATE_TEST_SUITE_P(Memory, ClusterContract, kInMemory);
+INSTANTIATE_TEST_SUITE_P(Memory, AccountContract, kInMemory);
 
 TEST(ClusterMemoryTest, FailsAsItIsTold) {
   ClusterMemory memory;
