@@ -1,0 +1,77 @@
+// Numbers for people, always with their unit. Values come in the unit that the leader keeps them in.
+
+const kThin = " "; // narrow no-break space
+
+function digits(value: number, significant = 4): string {
+  const size = Math.abs(value);
+  if (value === 0) return "0";
+  if (size >= 1e15 || size < 1e-4) return value.toExponential(2);
+  const decimals = Math.max(0, significant - 1 - Math.floor(Math.log10(size)));
+  const text = value.toFixed(Math.min(decimals, 8));
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+function scaled(value: number, base: number, prefixes: string[], unit: string): string {
+  let step = 0;
+  let rest = value;
+  while (Math.abs(rest) >= base && step < prefixes.length - 1) {
+    rest /= base;
+    ++step;
+  }
+  return digits(rest, 3) + kThin + (prefixes[step] ?? "") + unit;
+}
+
+const kBinary = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
+const kDecimal = ["", "k", "M", "G", "T", "P"];
+
+export function duration(seconds: number): string {
+  const size = Math.abs(seconds);
+  if (size === 0) return "0" + kThin + "s";
+  if (size < 1e-6) return digits(seconds * 1e9, 3) + kThin + "ns";
+  if (size < 1e-3) return digits(seconds * 1e6, 3) + kThin + "µs";
+  if (size < 1) return digits(seconds * 1e3, 3) + kThin + "ms";
+  if (size < 120) return digits(seconds, 3) + kThin + "s";
+  const whole = Math.round(size);
+  const [d, h, m, s] = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60, whole % 60];
+  const sign = seconds < 0 ? "−" : "";
+  if (d > 0) return `${sign}${d}${kThin}d ${h}${kThin}h`;
+  if (h > 0) return `${sign}${h}${kThin}h ${m}${kThin}min`;
+  return `${sign}${m}${kThin}min ${s}${kThin}s`;
+}
+
+/** "83.2 %", "1.21 GiB", "340 W"; "–" for what is not known. */
+export function quantity(value: number | null | undefined, unit = ""): string {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  switch (unit) {
+    case "":
+    case "number":
+      return Math.abs(value) >= 1e6 && Number.isInteger(value) ? scaled(value, 1000, kDecimal, "").trimEnd() : digits(value);
+    case "ratio":
+      return digits(value * 100, 3) + kThin + "%";
+    case "s":
+      return duration(value);
+    case "B":
+    case "B/s":
+      return scaled(value, 1024, kBinary, unit);
+    case "FLOP/s":
+    case "FLOP":
+    case "Hz":
+    case "tok/s":
+    case "samples/s":
+    case "1/s":
+      return scaled(value, 1000, kDecimal, unit);
+    default:
+      return digits(value) + kThin + unit;
+  }
+}
+
+/** The unit as the axis of a chart names it. */
+export function unitTitle(unit: string): string {
+  if (unit === "ratio") return "%";
+  return unit === "number" ? "" : unit;
+}
+
+/** "r-20261116-…": enough of an id to tell it by, as the command line takes a prefix. */
+export function count(value: number, one: string, many = one + "s"): string {
+  return `${value}${kThin}${value === 1 ? one : many}`;
+}
