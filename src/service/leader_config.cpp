@@ -141,6 +141,34 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
             &LeaderConfig::workers);
 }
 
+void add_backups(ConfigTable<LeaderConfig>& table) {
+  table.group({.key = "backup",
+               .description =
+                   "Backups that the leader makes by itself, each in a folder of its own and read back before "
+                   "it counts. One that fails stands among the leader's problems.",
+               .example = "{to: /var/lib/assay-backups, every: 1d, keep: 7}"});
+  table.add({.key = "backup.to",
+             .type = SettingType::path,
+             .description = "Folder for scheduled backups, which the leader's user must be able to write.",
+             .example = "/var/lib/assay-backups",
+             .rule = {.range = kPath, .otherwise = "no scheduled backups"}},
+            &LeaderConfig::backup_to, {.value_name = "DIR"});
+  table.add({.key = "backup.every",
+             .type = SettingType::duration,
+             .default_value = "1d",
+             .description = "Time from one scheduled backup to the next.",
+             .example = "1d",
+             .rule = {.range = Range{60, 366 * kDay}}},
+            &LeaderConfig::backup_every);
+  table.add({.key = "backup.keep",
+             .type = SettingType::whole,
+             .default_value = "7",
+             .description = "So many scheduled backups are kept; the oldest goes once a new one is there.",
+             .example = "7",
+             .rule = {.range = Range{1, 10'000}}},
+            &LeaderConfig::backup_keep);
+}
+
 void check_certificate(const LeaderConfig& config, CrossCheck& cross) {
   if (config.certificate.empty() != config.key.empty()) {
     cross.refuse({"certificate", "key"}, "'certificate' and 'key' belong together. Give both, or neither.");
@@ -182,6 +210,7 @@ const ConfigTable<LeaderConfig>& leader_table() {
     add_network(made);
     add_alerts(made);
     add_keeping(made);
+    add_backups(made);
     made.check(check_certificate);
     made.check(check_keeping);
     return made;
