@@ -49,7 +49,8 @@ remove() {
   rmdir "$prefix/share/assay"
   if with_systemd; then systemctl daemon-reload; fi
   echo "assay is removed from $prefix."
-  for left in /etc/assay /var/lib/assay /var/lib/private/assay-agent; do
+  if [ "$(id -u)" -eq 0 ]; then rmdir --ignore-fail-on-non-empty /var/lib/assay-backups 2>/dev/null || true; fi
+  for left in /etc/assay /var/lib/assay /var/lib/assay-backups /var/lib/private/assay-agent; do
     if [ "$(id -u)" -eq 0 ] && [ -e $left ]; then echo "Left: $left"; fi
   done
   if id assay >/dev/null 2>&1; then echo 'Left: the user assay'; fi
@@ -92,7 +93,7 @@ install_service() {
   if [ -e "$from/etc/$1.yaml" ] && [ ! -e "/etc/assay/$1.yaml" ]; then cp "$from/etc/$1.yaml" /etc/assay/; fi
   if [ "$1" = leader ]; then
     add_user
-    install -d -o assay -g assay -m 700 /var/lib/assay
+    install -d -o assay -g assay -m 700 /var/lib/assay /var/lib/assay-backups
   fi
   systemctl daemon-reload
   if systemctl --quiet is-active "assay-$1.service"; then systemctl restart "assay-$1.service"; fi

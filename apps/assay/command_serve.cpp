@@ -9,8 +9,12 @@
 #include "access/secrets.h"
 #include "access/token_book.h"
 #include "agent/node_facts.h"
+#include "backup/backup_schedule.h"
+#include "backup/disk.h"
 #include "base/log.h"
+#include "base/supervised_thread.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "commands.h"
 #include "config_flags.h"
@@ -33,6 +37,8 @@ namespace assay {
 namespace {
 
 constexpr Nanos kGrace = std::chrono::seconds(5);
+constexpr Nanos kBackupLook = std::chrono::seconds(10);
+constexpr const char* kScheduledBackup = "the scheduled backup";
 constexpr Nanos kCertificateNotice = std::chrono::hours(24 * 14);
 // Two for each of some thousands of nodes: telemetry and commands.
 constexpr std::size_t kMostConnections = 16'384;
@@ -210,10 +216,38 @@ void keep_serving(const StopSignals& signals, Serving& serving) {
   }
 }
 
+/// Makes backups when they are due; absent where nobody wants them. Everything it is given must outlive it.
+std::optional<SupervisedThread> keep_backups(const LeaderConfig& config, BackupDesk& backups, Leader& leader) {
+  if (config.backup_to.empty()) return std::nullopt;
+  const auto make = [&backups](const fs::path& folder, const std::stop_token& stop) -> Result<void> {
+    const auto made = backups.make(folder, stop);
+    if (!made) return made.error();
+    log_info("Backup '{}': {} files, {}, every sum is right", folder.string(), made->files,
+             format_bytes(Bytes{static_cast<std::int64_t>(made->bytes)}));
+    return {};
+  };
+  const BackupSchedule::Options options{
+      .to = config.backup_to, .every = config.backup_every, .keep = config.backup_keep};
+  const auto keep = [&leader, schedule = std::make_shared<BackupSchedule>(options, make, leader.clock())](
+                        const std::stop_token& stop) {
+    do {
+      const auto outcome = schedule->tick(stop);
+      if (outcome && !stop.stop_requested()) leader.note_problem(kScheduledBackup, *outcome);
+    } while (sleep_for(stop, kBackupLook));
+  };
+  const auto report = [&leader](const std::string& problem) {
+    leader.note_problem(kScheduledBackup, Error{.kind = ErrorKind::internal, .message = problem});
+  };
+  return SupervisedThread("leader-backups", keep, {.restart_after = kBackupLook, .report = report});
+}
+
 Result<void> serve(const Context& context, const LeaderConfig& config) {
   const LeaderPlace place(context.data_folder());
   ASSAY_CHECK(make_folders(place.folder));
   fs::permissions(place.folder, fs::perms::owner_all);
+  if (!config.backup_to.empty()) {
+    ASSAY_CHECK(check_outside(config.backup_to, context.data_folder()).within("backup.to"));
+  }
   ASSAY_TRY(auto wanted, leader_options(config));
   ASSAY_TRY(auto listening, listening_of(place, config));
   // Who closes the terminal that it was started in wants it to end.
@@ -237,14 +271,17 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
                                      .fingerprint = listening.fingerprint}));
   say_where(context, *server, listening);
 
+  auto scheduled = keep_backups(config, backups, *leader);
   Serving serving{.place = place, .config = config, .leader = *leader, .server = *server, .listening = listening};
   keep_serving(stop, serving);
+  if (scheduled) scheduled->request_stop();
   if (!context.quiet) print_error("Stopping …\n");
   // Streams end first: they would keep the server waiting.
   leader->live().finish();
   leader->commands().finish();
   leader->run_desk().finish();
   server->stop(kGrace);
+  scheduled.reset();
   leader->stop();
   std::error_code ignored;
   fs::remove(place.endpoint(), ignored);

@@ -70,9 +70,9 @@ Result<std::shared_ptr<ByteSource>> BackupDesk::begin() {
       backup_source({.data = options_.data, .open = options_.open, .copies = copies_}, clock_.wall(), std::move(turn)));
 }
 
-Result<BackupSummary> BackupDesk::make(const fs::path& folder) {
+Result<BackupSummary> BackupDesk::make(const fs::path& folder, const std::stop_token& stop) {
   ASSAY_TRY(const auto source, begin());
-  return receive_backup(*source, folder);
+  return receive_backup(*source, folder, stop);
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "backup/backup_receiver.h"
@@ -32,8 +33,9 @@ class BackupDesk {
   /// Copies the stores, which may take minutes, and answers with the archive of everything. `busy` as long as the
   /// source of another backup is there; `io` if the disk has no room for the copies.
   Result<std::shared_ptr<ByteSource>> begin();
-  /// The same into a new folder of this machine; see `BackupReceiver`.
-  Result<BackupSummary> make(const fs::path& folder);
+  /// The same into a new folder of this machine; see `BackupReceiver`. `interrupted` soon after a stop was requested,
+  /// once the stores are copied.
+  Result<BackupSummary> make(const fs::path& folder, const std::stop_token& stop = {});
 
  private:
   /// Where the copies are, until it goes away.

@@ -56,6 +56,17 @@ TEST_F(BackupDeskTest, AFailureLeavesNothingBehindAndIsNotTheLast) {
   EXPECT_TRUE(desk.make(copy_).ok());
 }
 
+TEST_F(BackupDeskTest, GivesUpWhenItIsTimeToStop) {
+  BackupDesk desk(options(), clock_);
+  std::stop_source stopping;
+  stopping.request_stop();
+  const auto made = desk.make(copy_, stopping.get_token());
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().kind, ErrorKind::interrupted);
+  EXPECT_FALSE(fs::exists(copy_));
+  EXPECT_FALSE(fs::exists(copies()));
+}
+
 TEST_F(BackupDeskTest, ClearsAwayWhatAKilledLeaderHasLeft) {
   write("leader/backup/leader/cluster.db", "half a copy");
   const BackupDesk desk(options(), clock_);

@@ -126,9 +126,12 @@ Result<BackupSummary> BackupReceiver::finish() {
   return summary;
 }
 
-Result<BackupSummary> receive_backup(ByteSource& source, const fs::path& folder) {
+Result<BackupSummary> receive_backup(ByteSource& source, const fs::path& folder, const std::stop_token& stop) {
   ASSAY_TRY(const auto receiver, BackupReceiver::begin(folder));
-  ASSAY_CHECK(pour(source, [&](std::string_view piece) { return receiver->take(piece); }));
+  ASSAY_CHECK(pour(source, [&](std::string_view piece) -> Result<void> {
+    if (stop.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "it was time to stop"};
+    return receiver->take(piece);
+  }));
   return receiver->finish();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -53,7 +54,7 @@ class BackupReceiver {
   bool finished_ = false;
 };
 
-/// Takes all of a source into a new folder.
-Result<BackupSummary> receive_backup(ByteSource& source, const fs::path& folder);
+/// Takes all of a source into a new folder. `interrupted` soon after a stop was requested.
+Result<BackupSummary> receive_backup(ByteSource& source, const fs::path& folder, const std::stop_token& stop = {});
 
 }  // namespace assay

@@ -252,6 +252,32 @@ void check_directory(const LeaderConfig& config, CrossCheck& cross) {
   for (const LdapMistake& mistake : mistakes_between(config.ldap)) {
     cross.refuse({mistake.key, mistake.other}, mistake.message);
   }
+void add_backups(ConfigTable<LeaderConfig>& table) {
+  table.group({.key = "backup",
+               .description =
+                   "Backups that the leader makes by itself, each in a folder of its own and read back before "
+                   "it counts. One that fails stands among the leader's problems.",
+               .example = "{to: /var/lib/assay-backups, every: 1d, keep: 7}"});
+  table.add({.key = "backup.to",
+             .type = SettingType::path,
+             .description = "Folder for scheduled backups, which the leader's user must be able to write.",
+             .example = "/var/lib/assay-backups",
+             .rule = {.range = kPath, .otherwise = "no scheduled backups"}},
+            &LeaderConfig::backup_to, {.value_name = "DIR"});
+  table.add({.key = "backup.every",
+             .type = SettingType::duration,
+             .default_value = "1d",
+             .description = "Time from one scheduled backup to the next.",
+             .example = "1d",
+             .rule = {.range = Range{60, 366 * kDay}}},
+            &LeaderConfig::backup_every);
+  table.add({.key = "backup.keep",
+             .type = SettingType::whole,
+             .default_value = "7",
+             .description = "So many scheduled backups are kept; the oldest goes once a new one is there.",
+             .example = "7",
+             .rule = {.range = Range{1, 10'000}}},
+            &LeaderConfig::backup_keep);
 }
 
 void check_certificate(const LeaderConfig& config, CrossCheck& cross) {
@@ -298,6 +324,7 @@ const ConfigTable<LeaderConfig>& leader_table() {
     add_directory(made);
     add_directory_log_in(made);
     add_directory_search(made);
+    add_backups(made);
     made.check(check_certificate);
     made.check(check_keeping);
     made.check(check_directory);

@@ -33,6 +33,9 @@ struct LeaderConfig {
   std::size_t series_per_node = 0;
   std::size_t workers = 0;
   LdapSettings ldap;
+  fs::path backup_to;  ///< empty: no scheduled backups
+  Nanos backup_every{};
+  std::size_t backup_keep = 0;
 
   /// Whether other machines can reach it.
   bool is_reachable() const;

@@ -55,11 +55,23 @@ TEST(LeaderConfig, DefaultsAreThoseOfTheProgram) {
   EXPECT_EQ(config.keep_minutes, series.keep[1]);
   EXPECT_EQ(config.keep_hours, series.keep[2]);
   EXPECT_EQ(config.workers, 4U);
+  EXPECT_TRUE(config.backup_to.empty());
+  EXPECT_EQ(config.backup_every, std::chrono::hours(24));
+  EXPECT_EQ(config.backup_keep, 7U);
   EXPECT_FALSE(config.makes_certificate());
   EXPECT_EQ(config.ldap.user_filter, LdapSettings().user_filter);
   EXPECT_EQ(config.ldap.group_filter, LdapSettings().group_filter);
   EXPECT_EQ(config.ldap.timeout, LdapSettings().timeout);
   EXPECT_EQ(config.ldap.start_tls, LdapSettings().start_tls);
+}
+
+TEST(LeaderConfig, BackupsAreAGroup) {
+  const auto config = leader("backup: {every: 12h, to: /mnt/backups, keep: 14}\n").config;
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->backup_to, "/mnt/backups");
+  EXPECT_EQ(config->backup_every, std::chrono::hours(12));
+  EXPECT_EQ(config->backup_keep, 14U);
+  EXPECT_THAT(leader_mistakes("backup: {keep: 0}\n"), ElementsAre(HasSubstr("must be at least 1")));
 }
 
 TEST(AgentConfig, DefaultsAreThoseOfTheProgram) {

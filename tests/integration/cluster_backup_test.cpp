@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "cluster_fixture.h"
 
@@ -144,6 +145,35 @@ TEST_F(ClusterBackup, ThatIsDamagedIsRefusedByTheNameOfTheFile) {
   EXPECT_EQ(refused.exit_code, 2);
   EXPECT_THAT(refused.error, HasSubstr("'leader/cluster.db' has other content than when it was copied"));
   EXPECT_FALSE(fs::exists(restored));
+}
+
+TEST_F(ClusterBackup, IsMadeByALeaderThatWasToldTo) {
+  AssayCli& cli = leader_.cli();
+  const fs::path to = cli.folder() / "backups";
+  leader_.start({"--backup-to", to.string(), "--backup-keep", "2"});
+  const auto made = [&]() -> std::optional<fs::path> {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(to, missing)) {
+      if (entry.path().extension() != ".partial") return entry.path();
+    }
+    return std::nullopt;
+  };
+  ASSERT_TRUE(eventually([&] { return made().has_value(); })) << read_file(leader_.log()).value_or("");
+  EXPECT_THAT(leader_.problems(), testing::IsEmpty());
+  EXPECT_EQ(leader_.process().terminate(), 0);
+  const auto done = cli.run({"restore", made()->string()}, {{"ASSAY_DATA", (cli.folder() / "restored").string()}});
+  EXPECT_EQ(done.exit_code, 0) << done.error;
+
+  // Nothing can be made below a file.
+  leader_.start({"--backup-to", cli.write("file", "") + "/backups"});
+  EXPECT_TRUE(eventually([&] {
+    const auto problems = leader_.problems();
+    return std::any_of(problems.begin(), problems.end(),
+                       [](const std::string& one) { return one.starts_with("the scheduled backup: "); });
+  }));
+  const auto inside = cli.run({"serve", "--listen", "127.0.0.1:0", "--backup-to", (cli.data() / "backups").string()});
+  EXPECT_EQ(inside.exit_code, 2);
+  EXPECT_THAT(inside.error, HasSubstr("lies inside the data folder"));
 }
 
 }  // namespace

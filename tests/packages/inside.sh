@@ -53,6 +53,34 @@ time_limit: 30s
 SPEC
 timeout 60 runuser -u assay -- assay run /tmp/run.yaml --name before --node "$(hostname)" --data /var/lib/assay -v >ran 2>&1 || { cat ran; fail 'the run'; }
 
+step 'a backup is where it was asked for, and comes back with its owners'
+assay backup /var/tmp/monday --data /var/lib/assay >backed-up 2>&1 || { cat backed-up; fail 'assay backup'; }
+grep -q 'every sum is right' backed-up || { cat backed-up; fail 'the backup does not say that it was read back'; }
+[ -e /var/tmp/monday/leader/cluster.db ] || fail 'there is no backup in /var/tmp/monday'
+[ "$(stat -c '%U %a' /var/tmp/monday)" = 'root 700' ] || fail 'others can get at the backup'
+[ -z "$(find /var/lib/assay ! -user assay)" ] || { find /var/lib/assay ! -user assay; fail 'the backup left files of root'; }
+assay restore /var/tmp/monday --data /var/lib/again >restored 2>&1 || { cat restored; fail 'assay restore'; }
+[ "$(stat -c '%U %a' /var/lib/again)" = 'assay 700' ] || fail 'the restored folder has another owner or mode'
+[ -z "$(find /var/lib/again ! -user assay)" ] || { find /var/lib/again ! -user assay; fail 'restored files have another owner'; }
+runuser -u assay -- assay runs --data /var/lib/again | grep -qw before || fail 'the run is not in the restored folder'
+printf x >>/var/tmp/monday/leader/tokens.jsonl
+assay restore /var/tmp/monday --data /var/lib/damaged >restored 2>&1 && fail 'a damaged backup is restored'
+grep -q "leader/tokens.jsonl" restored || { cat restored; fail 'it does not name the damaged file'; }
+rm -r /var/tmp/monday /var/lib/again
+
+step 'scheduled backups'
+echo 'ASSAY_SERVE_BACKUP_TO=/var/lib/assay-backups' >>/etc/assay/leader.env
+systemctl restart assay-leader || fail 'the leader does not start with scheduled backups'
+tries=0
+until [ -n "$(find /var/lib/assay-backups -name assay-backup.jsonl ! -path '*.partial/*')" ]; do
+  tries=$((tries + 1))
+  [ $tries -lt 60 ] || fail 'there is no scheduled backup'
+  sleep 0.5
+done
+sed -i '/ASSAY_SERVE_BACKUP_TO/d' /etc/assay/leader.env
+systemctl restart assay-leader || fail 'the leader does not start without scheduled backups'
+node_is_online || fail 'the node is not online after its leader was started again'
+
 step 'reload'
 systemctl reload assay-leader || fail 'systemctl reload assay-leader'
 node_is_online || fail 'the node is not online after a reload'
@@ -77,6 +105,7 @@ for left in /var/lib/assay /var/lib/private/assay-agent; do
   grep -q "$left is left" purged || { cat purged; fail "it does not say that it leaves $left"; }
 done
 [ -e /var/lib/assay/leader/cluster.db ] || fail 'the data is gone'
+grep -q '/var/lib/assay-backups is left' purged || { cat purged; fail 'it does not say that it leaves backups'; }
 [ ! -e /etc/assay ] || { ls /etc/assay; fail 'settings are left'; }
 [ -z "$(find /proc/[0-9]*/exe -lname '*/bin/assay*' 2>/dev/null)" ] || fail 'something still runs'
 [ -z "$(find /etc/systemd /usr/lib/systemd -name 'assay-leader*' -o -name 'assay-agent*')" ] || fail 'something of the units is left'

@@ -55,7 +55,8 @@ class Database {
   /// The single number a statement such as `PRAGMA user_version` gives.
   Result<std::int64_t> number(const std::string& sql);
   /// Copies the database into a new file, a slice at a time, as it is when this begins: other connections may go on
-  /// writing. Not inside a transaction of this connection.
+  /// writing where there is a write-ahead log, and nobody who syncs on the same disk waits for more than a slice. On
+  /// the disk on return. Not inside a transaction of this connection.
   Result<void> back_up_to(const std::string& path);
   bool read_only() const { return sqlite3_db_readonly(connection_.get(), "main") == 1; }
 
