@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace assay {
+
+/// The lines of a text that came from outside, without their ends (LF or CRLF) and without those that are blank. A byte
+/// order mark at the start is passed over. Points into the text.
+class InputLines {
+ public:
+  /// `name` is that of the file, for messages.
+  InputLines(std::string_view text, std::string name);
+
+  /// Nothing at the end.
+  std::optional<std::string_view> next();
+  /// An error (`bad_file`) that names the line given last: `requests.jsonl:14: …`.
+  Error error(std::string message, std::string hint = {}) const;
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string_view rest_;
+  std::string name_;
+  std::size_t line_ = 0;
+};
+
+}  // namespace assay
