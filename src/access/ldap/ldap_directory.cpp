@@ -68,8 +68,7 @@ class LdapDirectory final : public PasswordDirectory {
 
   Result<DirectoryEntry> check(std::string_view user, std::string_view password) override {
     if (!can_be_right(user, password)) return refused();
-    ASSAY_TRY(LdapSession session, LdapSession::prepare(library_, settings_, SystemClock().now() + settings_.timeout));
-    ASSAY_CHECK(session.connect());
+    ASSAY_TRY(LdapSession session, LdapSession::open(library_, settings_, SystemClock().now() + settings_.timeout));
     ASSAY_CHECK(log_in_to_search(session));
     ASSAY_TRY(const LdapEntry found, find_user(session, user));
     ASSAY_TRY(const bool is_right, session.bind(found.dn, password));
@@ -158,7 +157,7 @@ Result<std::unique_ptr<PasswordDirectory>> make_ldap_directory(const LdapSetting
   if (!settings.ca_file.empty()) {
     ASSAY_CHECK(open_file(settings.ca_file, O_RDONLY).within("ldap.ca_file"));
   }
-  ASSAY_CHECK(LdapSession::prepare(library, settings, SystemClock().now() + settings.timeout));
+  ASSAY_CHECK(LdapSession::try_out(library, settings));
   return std::unique_ptr<PasswordDirectory>(std::make_unique<LdapDirectory>(library, settings, std::move(password)));
 }
 

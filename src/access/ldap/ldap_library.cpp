@@ -49,7 +49,9 @@ Result<Library> load() {
   LdapSymbols symbols(opened);
   Library library;
   symbols.find(library.initialize, "ldap_initialize");
-  symbols.find(library.connect, "ldap_connect");
+  symbols.find(library.initialize_connected, "ldap_init_fd");
+  symbols.find(library.install_tls, "ldap_install_tls");
+  symbols.find(library.has_tls, "ldap_tls_inplace");
   symbols.find(library.start_tls, "ldap_start_tls_s");
   symbols.find(library.unbind, "ldap_unbind_ext");
   symbols.find(library.set_option, "ldap_set_option");

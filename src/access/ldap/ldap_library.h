@@ -28,12 +28,10 @@ enum Code : int {
   kInsufficientAccess = 0x32,
   kUnwillingToPerform = 0x35,
   kServerDown = -1,
-  kTimeout = -5,
   kConnectError = -11,
 };
 
 enum Option : int {
-  kDescriptor = 0x0001,
   kDereference = 0x0002,
   kReferrals = 0x0008,
   kRestart = 0x0009,
@@ -49,6 +47,7 @@ enum Option : int {
   kRequireAlternativeName = 0x601a,
 };
 
+inline constexpr int kTcp = 1;
 inline constexpr int kVersion3 = 3;
 inline constexpr int kNeverDereference = 0;
 inline constexpr int kDemand = 2;        ///< of a certificate: no connection without a good one
@@ -58,7 +57,9 @@ inline constexpr int kWholeSubtree = 2;
 
 struct Library {
   int (*initialize)(Handle**, const char* url) = nullptr;
-  int (*connect)(Handle*) = nullptr;
+  int (*initialize_connected)(int socket, int protocol, const char* url, Handle**) = nullptr;
+  int (*install_tls)(Handle*) = nullptr;
+  int (*has_tls)(Handle*) = nullptr;
   int (*start_tls)(Handle*, void** server_controls, void** client_controls) = nullptr;
   int (*unbind)(Handle*, void** server_controls, void** client_controls) = nullptr;
   int (*set_option)(Handle*, int option, const void* value) = nullptr;

@@ -1,6 +1,5 @@
 #include "access/ldap/ldap_session.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +9,6 @@
 
 namespace assay {
 namespace {
-
-timeval time_value(Nanos duration) {
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
-  return {.tv_sec = micros / 1'000'000, .tv_usec = micros % 1'000'000};
-}
 
 /// Answers to a bind that are about who asks, and not about whether the directory can answer. Accounts that are locked
 /// or may not log in are among them.
@@ -38,12 +32,11 @@ const std::vector<std::string>& LdapEntry::of(const std::string& attribute) cons
   return found == values.end() ? kNone : found->second;
 }
 
-LdapSession::LdapSession(const ldap::Library& library, const LdapSettings& settings, SteadyTime deadline)
-    : library_(&library), settings_(settings), deadline_(deadline), handle_(nullptr, Close{&library}) {}
+LdapSession::LdapSession(const ldap::Library& library, const LdapSettings& settings)
+    : library_(&library), settings_(settings), handle_(nullptr, Close{&library}) {}
 
-Result<LdapSession> LdapSession::prepare(const ldap::Library& library, const LdapSettings& settings,
-                                         SteadyTime deadline) {
-  LdapSession session(library, settings, deadline);
+Result<void> LdapSession::try_out(const ldap::Library& library, const LdapSettings& settings) {
+  LdapSession session(library, settings);
   ASSAY_TRY(const LdapUrl url, parse_ldap_url(settings.url));
   ldap::Handle* handle = nullptr;
   if (const int code = library.initialize(&handle, url.text().c_str()); code != ldap::kSuccess) {
@@ -51,7 +44,15 @@ Result<LdapSession> LdapSession::prepare(const ldap::Library& library, const Lda
   }
   session.handle_.reset(handle);
   ASSAY_CHECK(session.set_options());
+  return session.set_trust();
+}
+
+Result<LdapSession> LdapSession::open(const ldap::Library& library, const LdapSettings& settings, SteadyTime deadline) {
+  LdapSession session(library, settings);
+  ASSAY_CHECK(session.connect(deadline));
+  ASSAY_CHECK(session.set_options());
   ASSAY_CHECK(session.set_trust());
+  ASSAY_CHECK(session.secure());
   return session;
 }
 
@@ -61,7 +62,10 @@ Result<void> LdapSession::set_options() {
     return library_->set_option(handle_.get(), option, value) == ldap::kSuccess;
   };
   constexpr int kOn = 1;
-  const bool all = set(ldap::kProtocolVersion, &ldap::kVersion3) && set(ldap::kDereference, &ldap::kNeverDereference) &&
+  // No deadlines of its own: with one it does not wait for a handshake but spins. See HangUp.
+  constexpr timeval kNever{.tv_sec = -1, .tv_usec = 0};
+  const bool all = set(ldap::kNetworkTimeout, &kNever) && set(ldap::kTimeoutOption, &kNever) &&
+                   set(ldap::kProtocolVersion, &ldap::kVersion3) && set(ldap::kDereference, &ldap::kNeverDereference) &&
                    // Else it would follow referrals to other servers, and show itself there as nobody.
                    set(ldap::kReferrals, nullptr) && set(ldap::kRestart, &kOn) &&
                    set(ldap::kRequireCertificate, &ldap::kDemand) && set(ldap::kLeastTls, &ldap::kTls12) &&
@@ -87,41 +91,31 @@ Result<void> LdapSession::set_trust() {
                                   : "'ldap.ca_file' is a PEM file with certificates of authorities.");
 }
 
-Result<void> LdapSession::allow_what_is_left() {
-  const Nanos left = deadline_ - SystemClock().now();
-  if (left <= Nanos(0)) return failed("waiting", ldap::kTimeout);
-  // Zero would mean for ever.
-  const timeval time = time_value(std::max<Nanos>(left, std::chrono::milliseconds(1)));
-  library_->set_option(handle_.get(), ldap::kNetworkTimeout, &time);
-  library_->set_option(handle_.get(), ldap::kTimeoutOption, &time);
+Result<void> LdapSession::connect(SteadyTime deadline) {
+  ASSAY_TRY(const LdapUrl url, parse_ldap_url(settings_.url));
+  ASSAY_TRY(FileDescriptor socket, connect_to(url, deadline));
+  hang_up_ = std::make_unique<HangUp>(socket.get(), deadline);
+  ldap::Handle* handle = nullptr;
+  const int code = library_->initialize_connected(socket.get(), ldap::kTcp, url.text().c_str(), &handle);
+  if (code != ldap::kSuccess) return failed("preparing", code);
+  socket.release();
+  handle_.reset(handle);
   return {};
 }
 
-/// The library waits for an answer to begin until its time is over, but then reads it to its end, however long that
-/// takes. What does not block there makes it wait where it looks at the time.
-Result<void> LdapSession::never_wait_in_reads() {
-  int descriptor = -1;
-  library_->get_option(handle_.get(), ldap::kDescriptor, &descriptor);
-  const int flags = ::fcntl(descriptor, F_GETFL);
-  if (flags >= 0 && ::fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0) return {};
-  return unreachable(fmt::format("{}: the connection is gone", settings_.url));
-}
+bool LdapSession::wants_tls() const { return settings_.start_tls || settings_.url.starts_with("ldaps:"); }
 
-Result<void> LdapSession::connect() {
-  ASSAY_CHECK(allow_what_is_left());
-  if (const int code = library_->connect(handle_.get()); code != ldap::kSuccess) return failed("connecting", code);
-  ASSAY_CHECK(never_wait_in_reads());
-  if (!settings_.start_tls) return {};
-  ASSAY_CHECK(allow_what_is_left());
-  if (const int code = library_->start_tls(handle_.get(), nullptr, nullptr); code != ldap::kSuccess) {
-    return failed("starting TLS", code);
-  }
-  // The library makes the connection wait again after a handshake.
-  return never_wait_in_reads();
+Result<void> LdapSession::secure() {
+  if (!wants_tls()) return {};
+  const int code =
+      settings_.start_tls ? library_->start_tls(handle_.get(), nullptr, nullptr) : library_->install_tls(handle_.get());
+  if (code == ldap::kSuccess) return {};
+  return failed("starting TLS", code);
 }
 
 Result<bool> LdapSession::bind(const std::string& dn, std::string_view password) {
-  ASSAY_CHECK(allow_what_is_left());
+  // The library may connect anew by itself when a connection is gone, and then without TLS.
+  if (wants_tls() && library_->has_tls(handle_.get()) == 0) return failed("logging in", ldap::kServerDown);
   // It is only read.
   const ldap::Bytes bytes{.size = password.size(), .data = const_cast<char*>(password.data())};
   const int code = library_->bind(handle_.get(), dn.c_str(), nullptr, &bytes, nullptr, nullptr, nullptr);
@@ -132,14 +126,12 @@ Result<bool> LdapSession::bind(const std::string& dn, std::string_view password)
 }
 
 Result<LdapFound> LdapSession::search(const LdapSearch& search) {
-  ASSAY_CHECK(allow_what_is_left());
   std::vector<char*> names;
   for (const std::string& attribute : search.attributes) names.push_back(const_cast<char*>(attribute.c_str()));
   names.push_back(nullptr);
-  timeval left = time_value(std::max<Nanos>(deadline_ - SystemClock().now(), std::chrono::milliseconds(1)));
   ldap::Message* answer = nullptr;
   const int code = library_->search(handle_.get(), search.base.c_str(), ldap::kWholeSubtree, search.filter.c_str(),
-                                    names.data(), 0, nullptr, nullptr, &left, search.most, &answer);
+                                    names.data(), 0, nullptr, nullptr, nullptr, search.most, &answer);
   const std::unique_ptr<ldap::Message, int (*)(ldap::Message*)> owned(answer, library_->free_message);
   if (code != ldap::kSuccess && code != ldap::kSizeLimitExceeded) {
     return failed(fmt::format("searching below '{}'", printable(search.base)), code);
@@ -171,25 +163,26 @@ LdapEntry LdapSession::entry_of(ldap::Message* message, const std::vector<std::s
 
 std::string LdapSession::words_of(int code) const {
   std::string words = printable(library_->describe(code));
+  // What the library says where GnuTLS told it nothing.
+  constexpr std::string_view kNoReason = "(unknown error code)";
   char* said = nullptr;
   if (handle_ && library_->get_option(handle_.get(), ldap::kDiagnosticMessage, &said) == ldap::kSuccess &&
       said != nullptr) {
-    if (*said != '\0') words += fmt::format(" ({})", printable(said));
+    if (*said != '\0' && said != kNoReason) words += fmt::format(" ({})", printable(said));
     library_->free_memory(said);
   }
   return words;
 }
 
 Error LdapSession::failed(std::string_view doing, int code) const {
-  if (code == ldap::kTimeout) {
+  if (hang_up_ && hang_up_->happened()) {
     return unreachable(
         fmt::format("{}: no answer within {:.3g} s, {}", settings_.url, seconds_of(settings_.timeout), doing),
         "Is the directory overloaded, or is 'ldap.timeout' too short for it?");
   }
   const bool may_be_trust = code == ldap::kConnectError || code == ldap::kServerDown;
-  const bool tls = settings_.start_tls || settings_.url.starts_with("ldaps:");
   return unreachable(fmt::format("{}: {}: {}", settings_.url, doing, words_of(code)),
-                     may_be_trust && tls
+                     may_be_trust && wants_tls()
                          ? "Is it there, is its certificate of an authority in 'ldap.ca_file', and is it "
                            "for the host's name in 'ldap.url'?"
                          : "");
