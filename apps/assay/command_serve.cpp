@@ -14,6 +14,7 @@
 #include "base/version.h"
 #include "commands.h"
 #include "config_flags.h"
+#include "dashboard/embedded_files.h"
 #include "http/leader_router.h"
 #include "leader/leader.h"
 #include "leader_place.h"
@@ -225,7 +226,8 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
   ASSAY_CHECK(keep_own_token(book, place.own_token()).within("making the owner's token"));
   Gatekeeper gatekeeper(book);
   Router router = make_leader_router(
-      *leader, gatekeeper, [&](const fs::path& folder) { return back_up(context.data_folder(), data, folder); });
+      *leader, gatekeeper, [&](const fs::path& folder) { return back_up(context.data_folder(), data, folder); },
+      embedded_dashboard());
   ASSAY_TRY(const auto server, HttpServer::start({.listen = config.listen,
                                                   .tls = listening.tls,
                                                   .limits = leader_limits(),

@@ -22,6 +22,10 @@ void add_study_endpoints(ApiTable& table, RunStore& runs);
 /// Asking the cluster for runs, and stopping them.
 void add_run_request_endpoints(ApiTable& table, RunDesk& desk);
 
+/// For who looks: known metrics, how specifications are written, reports, what workloads printed. The store must outlive
+/// the table.
+void add_look_endpoints(ApiTable& table, RunStore& runs);
+
 /// Makes a backup of everything that the leader keeps in a new folder.
 using MakeBackup = std::function<Result<void>(const fs::path& folder)>;
 void add_leader_endpoints(ApiTable& table, Leader& leader, MakeBackup backup);

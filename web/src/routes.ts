@@ -13,4 +13,11 @@ export interface PageRoute {
 /** Every page of the dashboard: a folder of src/pages and a line here. The first is what the address without a path shows. */
 export const pages: PageRoute[] = [
   { path: "/", title: "Overview", menu: "Overview", load: () => import("./pages/overview/OverviewPage.svelte") },
+  { path: "/cluster", title: "Cluster performance", menu: "Cluster", load: () => import("./pages/cluster/ClusterPage.svelte") },
+  { path: "/nodes", title: "Nodes", menu: "Nodes", load: () => import("./pages/nodes/NodesPage.svelte") },
+  { path: "/nodes/:node", title: "Node", load: () => import("./pages/node/NodePage.svelte") },
+  { path: "/alerts", title: "Alerts", menu: "Alerts", load: () => import("./pages/alerts/AlertsPage.svelte") },
+  { path: "/events", title: "Events", menu: "Events", load: () => import("./pages/events/EventsPage.svelte") },
+  { path: "/runs", title: "Runs", menu: "Runs", load: () => import("./pages/runs/RunsPage.svelte") },
+  { path: "/runs/:run", title: "Run", load: () => import("./pages/run/RunPage.svelte") },
 ];
