@@ -20,4 +20,10 @@ export const pages: PageRoute[] = [
   { path: "/events", title: "Events", menu: "Events", load: () => import("./pages/events/EventsPage.svelte") },
   { path: "/runs", title: "Runs", menu: "Runs", load: () => import("./pages/runs/RunsPage.svelte") },
   { path: "/runs/:run", title: "Run", load: () => import("./pages/run/RunPage.svelte") },
+  { path: "/compare", title: "Compare", menu: "Compare", load: () => import("./pages/compare/ComparePage.svelte") },
+  { path: "/studies", title: "Studies", menu: "Studies", load: () => import("./pages/studies/StudiesPage.svelte") },
+  { path: "/studies/:study", title: "Study", load: () => import("./pages/study/StudyPage.svelte") },
+  { path: "/benchmark", title: "Benchmark", menu: "Benchmark", load: () => import("./pages/benchmark/BenchmarkPage.svelte") },
+  { path: "/reports", title: "Reports", menu: "Reports", load: () => import("./pages/reports/ReportsPage.svelte") },
+  { path: "/admin", title: "Admin", menu: "Admin", load: () => import("./pages/admin/AdminPage.svelte") },
 ];
