@@ -18,6 +18,7 @@
 #include "base/version.h"
 #include "commands.h"
 #include "config_flags.h"
+#include "dashboard/embedded_files.h"
 #include "http/leader_router.h"
 #include "leader/leader.h"
 #include "leader_place.h"
@@ -259,7 +260,8 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
   ASSAY_CHECK(keep_own_token(book, place.own_token()).within("making the owner's token"));
   Gatekeeper gatekeeper(book);
   BackupDesk backups(data.backup_options(place), context.clock);
-  Router router = make_leader_router(*leader, gatekeeper, [&backups] { return backups.begin(); });
+  Router router = make_leader_router(
+      *leader, gatekeeper, [&backups] { return backups.begin(); }, embedded_dashboard());
   ASSAY_TRY(const auto server, HttpServer::start({.listen = config.listen,
                                                   .tls = listening.tls,
                                                   .limits = leader_limits(),

@@ -8,6 +8,7 @@
 
 #include "api/cluster_types.h"
 #include "api/error_types.h"
+#include "api/look_types.h"
 #include "api/run_types.h"
 #include "api/schema_fixture.h"
 
@@ -183,6 +184,18 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
                             .node = "gpu01",
                             .gpus = std::vector<std::string>{}});
   expect_described(OrderedRun{.run = "r", .study = "s"});
+}
+
+TEST(ApiTypes, WhatTravelsForWhoLooks) {
+  expect_described(
+      KnownMetrics{.metrics = {{.name = "loss", .unit = "s", .description = "d", .better = "lower", .counter = true}}});
+  expect_described(SpecSchema{.schema = {{"type", "object"}}});
+  expect_described(SpecDraft{.spec = "kind: null", .set = {"a=1"}});
+  expect_described(
+      SpecOpinion{.valid = true, .mistakes = {{.line = 1, .column = 2, .message = "m"}}, .runs = 3, .kind = "train"});
+  expect_described(ReportAnswer{.document = {{"title", "t"}}});
+  expect_described(
+      RunLog{.lines = {{.time = some_time(), .error = true, .text = "t"}}, .next = "journal:5", .more = true});
 }
 
 TEST(ApiTypes, ColumnsOfACurveMustBeOfOneLength) {

@@ -78,6 +78,12 @@ const std::vector<Call> kRunCalls = {
     {"POST", "/api/v1/studies/s/stop", Role::user, ""},
     {"POST", "/api/v1/studies/s/resume", Role::user, ""},
     {"GET", "/api/v1/studies/s/jobs", Role::viewer, ""},
+    {"GET", "/api/v1/runs/r/log", Role::viewer, ""},
+    {"GET", "/api/v1/metrics/known", Role::viewer, ""},
+    {"GET", "/api/v1/spec/schema", Role::viewer, ""},
+    {"POST", "/api/v1/spec/validate", Role::viewer, R"({"spec": "kind: null"})"},
+    {"GET", "/api/v1/reports?of=r", Role::viewer, ""},
+    {"GET", "/api/v1/reports/file?of=r&format=md", Role::viewer, ""},
 };
 
 class Access : public LeaderServerTest {
@@ -191,7 +197,7 @@ TEST_F(Access, ANodeSeesTheRunsThatItWasGivenAndNoOthers) {
   EXPECT_EQ(send("PUT", "/api/v1/runs/" + other.id + "/artifacts/a", agent("gpu01"), "x").status, 404);
   for (const auto& one : kRunCalls) {
     const bool for_nodes = one.target.starts_with("/api/v1/runs/r") && one.target != "/api/v1/runs/reindex" &&
-                           one.target != "/api/v1/runs/recorded";
+                           one.target != "/api/v1/runs/recorded" && one.target != "/api/v1/runs/r/log";
     if (for_nodes) continue;
     EXPECT_EQ(call(one, agent("gpu01")).status, 401) << one.method << " " << one.target;
   }

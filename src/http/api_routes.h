@@ -25,6 +25,10 @@ void add_study_endpoints(ApiTable& table, RunStore& runs);
 /// Asking the cluster for runs, and stopping them.
 void add_run_request_endpoints(ApiTable& table, RunDesk& desk);
 
+/// For who looks: known metrics, how specifications are written, reports, what workloads printed. The store must outlive
+/// the table.
+void add_look_endpoints(ApiTable& table, RunStore& runs);
+
 /// An archive of everything that the leader keeps, made while it is read.
 using BeginBackup = std::function<Result<std::shared_ptr<ByteSource>>()>;
 void add_leader_endpoints(ApiTable& table, Leader& leader, BeginBackup backup);

@@ -1,6 +1,7 @@
 #include "http/leader_router.h"
 
 #include "base/version.h"
+#include "dashboard/dashboard_routes.h"
 #include "http/agent_routes.h"
 #include "protocol/paths.h"
 
@@ -8,7 +9,7 @@ namespace assay {
 namespace {
 
 constexpr const char* kWelcome =
-    "This is an assay leader.\n\n"
+    "This is an assay leader. In a browser this address shows its dashboard.\n\n"
     "  /api/v1/openapi.json   the API: nodes, telemetry, events, alerts\n"
     "  /metrics               for Prometheus\n"
     "  /health                OK\n\n"
@@ -38,17 +39,19 @@ ApiTable make_leader_api(Leader& leader, BeginBackup backup) {
   add_alert_endpoints(table, leader);
   add_run_endpoints(table, leader.runs(), leader.clock());
   add_run_request_endpoints(table, leader.run_desk());
+  add_look_endpoints(table, leader.runs());
   return table;
 }
 
-Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, BeginBackup backup) {
+Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, BeginBackup backup,
+                          std::span<const DashboardFile> dashboard) {
   ApiTable table = make_leader_api(leader, std::move(backup));
   Router router;
   router.on_refusal(
       [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
   const RouteOptions at_once{.run_on = RunOn::io_thread};
   router.get("/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
-  router.get("/", [](const HttpRequest&) { return HttpResponse::text(200, kWelcome); }, at_once);
+  add_dashboard_routes(router, dashboard, kWelcome);
   router.get("/api/v1/openapi.json", [document = pretty_json(table.document())](const HttpRequest&) {
     return HttpResponse::json(200, document);
   });

@@ -195,4 +195,31 @@ Result<ReportInput> gather(RunStore& store, std::span<const std::string> referen
   return input;
 }
 
+Result<std::vector<CompareSide>> gather_sides(RunStore& store, std::span<const std::string> references) {
+  std::vector<CompareSide> sides;
+  for (const auto& reference : references) {
+    ASSAY_TRY(const auto found, resolve_results(store, reference));
+    ASSAY_TRY(auto runs, read_runs(store, found.runs));
+    if (references.size() == 1) {
+      sides = sides_of(runs);
+      break;
+    }
+    // A run is called by its name where that tells the sides apart, else as the user wrote it.
+    std::string label = runs.size() == 1 && !runs.front().run.variant.empty() ? runs.front().run.variant : found.label;
+    const auto taken = [&](const CompareSide& side) { return side.label == label; };
+    if (std::any_of(sides.begin(), sides.end(), taken)) label = found.label;
+    sides.push_back({std::move(label), std::move(runs)});
+  }
+  const auto empty = std::find_if(sides.begin(), sides.end(), [](const auto& side) { return side.runs.empty(); });
+  if (empty != sides.end()) {
+    return Error{.kind = ErrorKind::not_found, .message = fmt::format("'{}' has no run yet", empty->label)};
+  }
+  if (sides.size() < 2) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = "a comparison needs two sides",
+                 .hint = "Name two runs, tags (tag:4gpu) or studies, or one study with several configurations."};
+  }
+  return sides;
+}
+
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "report/build/compare.h"
 #include "report/build/recorded.h"
 
 namespace assay {
@@ -30,5 +31,9 @@ Result<std::vector<RecordedRun>> read_runs(RunStore& store, std::span<const std:
 /// All of the references as one report. A run that is named twice is there once. A baseline that is none of the
 /// configurations is an error.
 Result<ReportInput> gather(RunStore& store, std::span<const std::string> references, ReportOptions options = {});
+
+/// Each reference as a side of a comparison; a single study has its configurations as sides. Fewer than two sides, or
+/// one without a run, is an error.
+Result<std::vector<CompareSide>> gather_sides(RunStore& store, std::span<const std::string> references);
 
 }  // namespace assay

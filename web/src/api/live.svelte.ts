@@ -31,11 +31,12 @@ export function keyOf(series: { name: string; labels: Record<string, string> }):
   return series.name + labels.map(([name, value]) => `|${name}=${value}`).join("");
 }
 
-/** To be called while a component is set up; `question` names metrics and nodes, and may change. */
-export function watchLive(question: () => { metrics?: string; nodes?: string }): Live {
+/** To be called while a component is set up; `question` names metrics and nodes, and may change; null: nothing is asked for. */
+export function watchLive(question: () => { metrics?: string; nodes?: string } | null): Live {
   const live = new Live();
   $effect(() => {
     const asked = question();
+    if (!asked) return;
     const stop = new AbortController();
     void follow(live, asked, stop.signal);
     return () => stop.abort();

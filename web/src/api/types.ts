@@ -273,6 +273,26 @@ export interface KeptRun {
   lease?: Lease;
 }
 
+/** What assay knows of a metric by its name. */
+export interface KnownMetric {
+  /** What it is called */
+  name: string;
+  /** That its values are kept in; ratio: 0…1 */
+  unit: string;
+  /** What it means */
+  description: string;
+  /** higher, lower, or empty: neither */
+  better: string;
+  /** Whether it only grows */
+  counter: boolean;
+}
+
+/** The metrics that are known by name. */
+export interface KnownMetrics {
+  /** In the order in which tables show them */
+  metrics: Array<KnownMetric>;
+}
+
 /** How the leader itself is doing. */
 export interface LeaderStatus {
   /** Of assay */
@@ -381,6 +401,16 @@ export interface LiveSeries {
   labels: Record<string, string>;
   /** Of its values */
   unit: string;
+}
+
+/** A line that a workload printed. */
+export interface LogLine {
+  /** When it was read */
+  time: string;
+  /** Whether it was printed to standard error */
+  error: boolean;
+  /** Without escape sequences and control characters */
+  text: string;
 }
 
 /** Which artifact it is about. */
@@ -600,6 +630,12 @@ export interface Removed {
   removed: string;
 }
 
+/** A report, as `assay report --format json` prints it. */
+export interface ReportAnswer {
+  /** title, verdict, sections of paragraphs, tables, charts, … */
+  document: Record<string, unknown>;
+}
+
 /** What is left of a study. */
 export interface ResumedStudy {
   /** The id of the study */
@@ -734,6 +770,16 @@ export interface RunError {
 export interface RunJournals {
   /** The owner's first */
   journals: Array<JournalState>;
+}
+
+/** What a run's workload printed. */
+export interface RunLog {
+  /** In the order of each process */
+  lines: Array<LogLine>;
+  /** For `after`: goes on behind these */
+  next: string;
+  /** Whether there is more already */
+  more: boolean;
 }
 
 /** What a cluster is to do. */
@@ -930,6 +976,42 @@ export interface SilenceRequest {
   for: string;
   /** For the others */
   reason?: string;
+}
+
+/** A specification that somebody is writing. */
+export interface SpecDraft {
+  /** YAML text */
+  spec: string;
+  /** Changed settings: batch_size=64 */
+  set?: Array<string>;
+}
+
+/** A mistake in a specification. */
+export interface SpecMistake {
+  /** From 1 on; 0: of the whole, or of a changed setting */
+  line: number;
+  /** From 1 on */
+  column: number;
+  /** What is wrong, and what to write instead */
+  message: string;
+}
+
+/** What is to be said of a specification. */
+export interface SpecOpinion {
+  /** Whether it can be asked for */
+  valid: boolean;
+  /** All of them, in the order of the text */
+  mistakes: Array<SpecMistake>;
+  /** How many runs it asks for */
+  runs: number;
+  /** train, command, …; empty while it is not valid */
+  kind: string;
+}
+
+/** How a specification is written. */
+export interface SpecSchema {
+  /** A JSON Schema (2020-12) */
+  schema: Record<string, unknown>;
 }
 
 /** Something that could not be read. */
@@ -1399,6 +1481,48 @@ export interface Routes {
     body: undefined;
     answer: NamedStudy;
   };
+  /** The metrics that assay knows by name: unit, meaning, which way is better */
+  "GET /api/v1/metrics/known": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: KnownMetrics;
+  };
+  /** How a specification is written, for editors and forms */
+  "GET /api/v1/spec/schema": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: SpecSchema;
+  };
+  /** Every mistake of a specification, and how many runs it asks for; nothing is started */
+  "POST /api/v1/spec/validate": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: SpecDraft;
+    answer: SpecOpinion;
+  };
+  /** What a run's workload printed; goes on where an earlier answer ended */
+  "GET /api/v1/runs/{run}/log": {
+    path: { run: string };
+    query: { after?: string };
+    body: undefined;
+    answer: RunLog;
+  };
+  /** What can be said of runs or studies: summary, results, issues, recommendations, method */
+  "GET /api/v1/reports": {
+    path: Record<string, never>;
+    query: { of: string; compare?: boolean; baseline?: string };
+    body: undefined;
+    answer: ReportAnswer;
+  };
+  /** The same as one file to keep or hand on */
+  "GET /api/v1/reports/file": {
+    path: Record<string, never>;
+    query: { of: string; compare?: boolean; baseline?: string; format: string };
+    body: undefined;
+    answer: Blob;
+  };
 }
 
 export type RouteName = keyof Routes;
@@ -1459,4 +1583,10 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/studies/{study}/jobs": { method: "GET", path: "/api/v1/studies/{study}/jobs", scope: "read", media: "application/json" },
   "POST /api/v1/studies/{study}/resume": { method: "POST", path: "/api/v1/studies/{study}/resume", scope: "run", media: "application/json" },
   "POST /api/v1/studies/{study}/stop": { method: "POST", path: "/api/v1/studies/{study}/stop", scope: "run", media: "application/json" },
+  "GET /api/v1/metrics/known": { method: "GET", path: "/api/v1/metrics/known", scope: "read", media: "application/json" },
+  "GET /api/v1/spec/schema": { method: "GET", path: "/api/v1/spec/schema", scope: "read", media: "application/json" },
+  "POST /api/v1/spec/validate": { method: "POST", path: "/api/v1/spec/validate", scope: "read", media: "application/json" },
+  "GET /api/v1/runs/{run}/log": { method: "GET", path: "/api/v1/runs/{run}/log", scope: "read", media: "application/json" },
+  "GET /api/v1/reports": { method: "GET", path: "/api/v1/reports", scope: "read", media: "application/json" },
+  "GET /api/v1/reports/file": { method: "GET", path: "/api/v1/reports/file", scope: "read", media: "application/octet-stream" },
 };

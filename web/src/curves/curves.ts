@@ -1,0 +1,56 @@
+import type { RunCurve } from "../api/types";
+import { smoothed, type Line } from "../parts/chart_data";
+
+export type CurveAxis = "step" | "relative" | "wall";
+
+/** Whether a series tells of the machine and not of the work. */
+export function isTelemetry(name: string): boolean {
+  return name.startsWith("gpu.") || name.startsWith("host.");
+}
+
+export function labelOf(labels: Record<string, string>): string {
+  return Object.entries(labels)
+    .map(([name, value]) => (name === "gpu" ? `GPU ${value.slice(0, 12)}` : `${name} ${value}`))
+    .join(", ");
+}
+
+/** A curve as a line of a chart; `begin` is where its run began, in nanoseconds, for an axis that is relative. */
+export function lineOf(curve: RunCurve, axis: CurveAxis, begin: number, smoothing: number, key: string, label: string): Line {
+  const x = curve.begin.map((at) => (axis === "step" ? at : axis === "wall" ? at / 1e6 : (at - begin) / 1e9));
+  const mean = curve.sum.map((sum, i) => {
+    const n = curve.finite[i] ?? 0;
+    return sum === null || n === 0 ? null : sum / n;
+  });
+  return { key, label, x, y: smoothed(mean, smoothing), ...(smoothing > 0 ? {} : { low: curve.min, high: curve.max }) };
+}
+
+/** What a chart's axis is, in the words of Chart.svelte. */
+export function chartAxis(axis: CurveAxis): "step" | "elapsed" | "time" {
+  return axis === "step" ? "step" : axis === "relative" ? "elapsed" : "time";
+}
+
+export interface Setting {
+  key: string;
+  value: string;
+}
+
+/** Nested settings as dotted keys, in their order. */
+export function flattened(value: unknown, prefix = ""): Setting[] {
+  if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+    return Object.entries(value).flatMap(([key, one]) => flattened(one, prefix ? `${prefix}.${key}` : key));
+  }
+  return [{ key: prefix, value: typeof value === "string" ? value : JSON.stringify(value) }];
+}
+
+export interface Difference {
+  key: string;
+  values: string[];
+}
+
+/** What is not the same on all sides; "–" where a side has none. */
+export function differences(sides: Setting[][]): Difference[] {
+  const keys = [...new Set(sides.flatMap((side) => side.map(({ key }) => key)))];
+  return keys
+    .map((key) => ({ key, values: sides.map((side) => side.find((one) => one.key === key)?.value ?? "–") }))
+    .filter(({ values }) => values.some((value) => value !== values[0]));
+}
