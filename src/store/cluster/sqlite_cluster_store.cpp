@@ -7,6 +7,7 @@
 #include "store/cluster/event_rows.h"
 #include "store/cluster/job_rows.h"
 #include "store/cluster/node_rows.h"
+#include "store/cluster/notice_rows.h"
 
 namespace assay {
 namespace {
@@ -20,6 +21,8 @@ class SqliteClusterStore final : public ClusterStore {
   SilenceTable& silences() override { return silences_; }
   EventLog& events() override { return events_; }
   JobTable& jobs() override { return jobs_; }
+  RefusalTable& refusals() override { return refusals_; }
+  NoticeTable& notices() override { return notices_; }
 
   Result<void> backup_to(const fs::path& file) override {
     return connections_->read([&](Database& database) { return database.back_up_to(file.string()); });
@@ -32,6 +35,8 @@ class SqliteClusterStore final : public ClusterStore {
   SilenceRows silences_{*connections_};
   EventRows events_{*connections_};
   JobRows jobs_{*connections_};
+  RefusalRows refusals_{*connections_};
+  NoticeRows notices_{*connections_};
 };
 
 }  // namespace

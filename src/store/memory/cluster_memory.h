@@ -19,6 +19,8 @@ class ClusterMemory final : public ClusterStore {
   SilenceTable& silences() override;
   EventLog& events() override;
   JobTable& jobs() override;
+  RefusalTable& refusals() override;
+  NoticeTable& notices() override;
   /// `unsupported`.
   Result<void> backup_to(const fs::path& file) override;
 
