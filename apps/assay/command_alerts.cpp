@@ -34,6 +34,9 @@ Colour colour_of_alert(const Alert& alert) {
   return alert.state == AlertState::resolved ? Colour::dim : colour_of(alert.severity);
 }
 
+/// What is of no node is the leader's own.
+std::string place_of(const Alert& alert) { return alert.node.empty() ? "(leader)" : printable(alert.node); }
+
 std::string times_of(const Alert& alert, WallTime now) {
   const std::string length = format_duration(alert.resolved_at.value_or(now) - alert.since);
   return fmt::format("since {}{}{}", local_time(alert.since), alert.resolved_at ? ", resolved after " : ", for ",
@@ -47,7 +50,7 @@ void print_alert(const AlertRecord& record, const TerminalStyle& style, WallTime
   if (record.silenced) marks += "  silenced";
   print(fmt::format("{} {}  {}  {}{}\n",
                     style.paint(colour_of_alert(alert), fmt::format("{:<8}", name_of(alert.severity))),
-                    style.paint(Colour::bold, printable(alert.node)), printable(alert.rule),
+                    style.paint(Colour::bold, place_of(alert)), printable(alert.rule),
                     style.paint(Colour::dim, times_of(alert, now)), style.paint(Colour::cyan, marks)));
   print(fmt::format("  {}\n", printable(alert.what)));
   if (!alert.remedy.empty() && !alert.resolved_at) print(fmt::format("  {}\n", printable(alert.remedy)));
@@ -64,7 +67,7 @@ std::string brief_table(const std::vector<AlertRecord>& alerts, const TerminalSt
     const Alert& alert = record.alert;
     const std::string_view state = alert.resolved_at ? "resolved" : name_of(alert.severity);
     table.add({printable(alert.id), Cell(std::string(state), colour_of_alert(alert)),
-               Cell(printable(alert.node), Colour::bold), printable(alert.rule), local_time(alert.since),
+               Cell(place_of(alert), Colour::bold), printable(alert.rule), local_time(alert.since),
                printable(alert.what)});
   }
   return table.render(style, 0);

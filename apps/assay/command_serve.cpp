@@ -37,7 +37,8 @@
 namespace assay {
 namespace {
 
-constexpr Nanos kGrace = std::chrono::seconds(5);
+// Whoever has not taken its answer by then asks again; a client that takes nothing must hold up nobody.
+constexpr Nanos kGrace = std::chrono::seconds(1);
 constexpr Nanos kBackupLook = std::chrono::seconds(10);
 constexpr const char* kScheduledBackup = "the scheduled backup";
 constexpr Nanos kCertificateNotice = std::chrono::hours(24 * 14);
@@ -73,6 +74,8 @@ Result<LeaderOptions> leader_options(const LeaderConfig& config) {
   }
   made.keep_events = config.keep_events;
   made.events_per_node = config.events_per_node;
+  made.events_per_hour = config.events_per_hour;
+  made.intake_threads = config.workers;
   return made;
 }
 
@@ -120,6 +123,16 @@ Result<Listening> listening_of(const LeaderPlace& place, const LeaderConfig& con
     ASSAY_TRY(listening.fingerprint, certificate_fingerprint(listening.tls->certificate, config.pin));
   }
   return listening;
+}
+
+/// Nobody else may look into it. On a file system that is read-only, or in a folder of somebody else, that fails.
+Result<void> make_private(const fs::path& folder) {
+  std::error_code problem;
+  fs::permissions(folder, fs::perms::owner_all, problem);
+  if (!problem) return {};
+  return Error{.kind = ErrorKind::io,
+               .message = fmt::format("the data folder '{}' cannot be used: {}", folder.string(), problem.message()),
+               .hint = "It must be yours, on a file system that can be written to. --data names another one."};
 }
 
 /// The owner of the data folder may do everything with the leader that runs there: it is theirs.
@@ -209,11 +222,12 @@ void keep_serving(const StopSignals& signals, Serving& serving) {
   constexpr int kLookMilliseconds = 3'600'000;
   while (!signals.requested()) {
     serving.leader.note_problem("the certificate",
-                                check_certificate_end(serving.listening, serving.leader.clock().wall()));
+                                check_certificate_end(serving.listening, serving.leader.clock().wall()),
+                                ProblemKind::certificate);
     pollfd waiting{.fd = signals.fd(), .events = POLLIN, .revents = 0};
     char byte = 0;
     if (::poll(&waiting, 1, kLookMilliseconds) <= 0 || ::read(signals.fd(), &byte, 1) != 1 || byte != 'r') continue;
-    serving.leader.note_problem("reading the certificate again", reload_certificate(serving));
+    serving.leader.note_problem("reading the certificate again", reload_certificate(serving), ProblemKind::certificate);
   }
 }
 
@@ -245,7 +259,7 @@ std::optional<SupervisedThread> keep_backups(const LeaderConfig& config, BackupD
 Result<void> serve(const Context& context, const LeaderConfig& config) {
   const LeaderPlace place(context.data_folder());
   ASSAY_CHECK(make_folders(place.folder));
-  fs::permissions(place.folder, fs::perms::owner_all);
+  ASSAY_CHECK(make_private(place.folder));
   if (!config.backup_to.empty()) {
     ASSAY_CHECK(check_outside(config.backup_to, context.data_folder()).within("backup.to"));
   }
@@ -279,9 +293,7 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
   if (scheduled) scheduled->request_stop();
   if (!context.quiet) print_error("Stopping …\n");
   // Streams end first: they would keep the server waiting.
-  leader->live().finish();
-  leader->commands().finish();
-  leader->run_desk().finish();
+  leader->finish_streams();
   server->stop(kGrace);
   scheduled.reset();
   leader->stop();

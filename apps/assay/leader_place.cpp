@@ -113,7 +113,9 @@ int change_at_leader(const Context& context, Connection& leader, const std::stri
 Result<void> print_problems(const Context& context, Connection& leader) {
   ASSAY_TRY(const auto status, ask<LeaderStatus>(leader, "/api/v1/status"));
   for (const auto& problem : status.problems) {
-    print_error(fmt::format("{} {}\n", context.error_style().paint(Colour::red, "leader:"), printable(problem)));
+    const bool grave = problem.level == AlertSeverity::critical;
+    print_error(fmt::format("{} {}\n", context.error_style().paint(grave ? Colour::red : Colour::yellow, "leader:"),
+                            printable(problem.text)));
   }
   return {};
 }

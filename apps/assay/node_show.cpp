@@ -29,7 +29,9 @@ std::string machine_text(const NodeAnswer& node, const NodeLine& now) {
   }
   text += line("agent", printable(record.version));
   text += line("it allows", record.allow.empty() ? "nothing" : printable(join(record.allow, ", ")));
-  if (const double skew = node.clock_skew_s; std::abs(skew) >= 0.1) {
+  if (!node.clock_note.empty()) {
+    text += line("its clock", printable(node.clock_note));
+  } else if (const double skew = node.clock_skew_s; std::abs(skew) >= 0.1) {
     text +=
         line("its clock", fmt::format("{:.1f} s {} the leader's", std::abs(skew), skew > 0 ? "ahead of" : "behind"));
   }

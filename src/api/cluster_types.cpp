@@ -69,6 +69,8 @@ const ApiType<NodeAnswer>& api_type() {
           .all_of(&NodeAnswer::record)
           .field("state", &NodeAnswer::state, "Whether it is heard of")
           .added("clock_skew_s", &NodeAnswer::clock_skew_s, "Its clock less the leader's, in seconds; null: not known")
+          .added("clock_note", &NodeAnswer::clock_note,
+                 "What is done about a clock that is wrong: `2 h 00 min ahead, times corrected`; empty: nothing")
           .added("samples", &NodeAnswer::samples, "Values that came from it since the leader started")
           .added("series", &NodeAnswer::series, "How many series it has")
           .added("processes", &NodeAnswer::processes, "What runs on its GPUs")
@@ -204,6 +206,29 @@ const ApiType<LeaderStatus::NodeCounts>& api_type() {
                                .field("late", &Counts::late, "Overdue")
                                .field("offline", &Counts::offline, "Silent")
                                .field("draining", &Counts::draining, "Heard of, but without new work");
+  return type;
+}
+
+template <>
+const ApiEnum<ProblemKind>& api_enum() {
+  using enum ProblemKind;
+  static const auto words = named_enum<ProblemKind>(
+      "ProblemKind",
+      "storage: something could not be read or written; damage: of what was stored; refused: a node sent what was not "
+      "stored; clock: of the leader's machine; limit: nodes have to wait; outlet: an alert did not get out; "
+      "certificate; fault: a part has failed.",
+      {storage, damage, refused, clock, limit, outlet, certificate, fault});
+  return words;
+}
+
+template <>
+const ApiType<LeaderProblem>& api_type() {
+  static const auto type = ApiType<LeaderProblem>("LeaderProblem", "Something that is wrong with the leader itself.")
+                               .field("kind", &LeaderProblem::kind, "What it is about")
+                               .field("level", &LeaderProblem::level, "How grave it is")
+                               .field("about", &LeaderProblem::about, "What was tried, or the node it is about")
+                               .field("text", &LeaderProblem::text, "For people")
+                               .field("since", &LeaderProblem::since, "When it began");
   return type;
 }
 

@@ -35,6 +35,7 @@ struct NodeAnswer {
   NodeRecord record;
   NodeState state = NodeState::offline;
   double clock_skew_s = 0;
+  std::string clock_note;
   std::uint64_t samples = 0;
   std::uint64_t series = 0;
   std::vector<GpuUse> processes;
@@ -222,6 +223,10 @@ template <>
 const ApiType<LiveEvent>& api_type();
 template <>
 const ApiType<LeaderStatus::NodeCounts>& api_type();
+template <>
+const ApiEnum<ProblemKind>& api_enum();
+template <>
+const ApiType<LeaderProblem>& api_type();
 template <>
 const ApiType<LeaderStatus>& api_type();
 

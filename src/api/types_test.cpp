@@ -231,7 +231,8 @@ TEST(ApiTypes, WhatTravelsAboutTheCluster) {
   live.values = {{1, 5, 0.5}, {1, 6, std::nan("")}};
   live.alerts = {full_alert()};
   expect_described(live);
-  expect_described(LeaderStatus{.version = "1", .problems = {"full"}});
+  expect_described(LeaderProblem{.about = "events", .text = "full", .since = some_time()});
+  expect_described(LeaderStatus{.version = "1", .problems = {{.kind = ProblemKind::outlet, .text = "full"}}});
   expect_described(ErrorAnswer{.error = {.kind = ErrorKind::busy, .message = "m", .hint = "h"}});
 }
 

@@ -20,6 +20,7 @@ NodeAnswer view_of(const NodeStatus& status) {
   NodeAnswer view{.record = status.record,
                   .state = status.state,
                   .clock_skew_s = status.clock_skew_s,
+                  .clock_note = status.clock_note,
                   .samples = status.samples,
                   .series = status.series};
   for (const auto& process : status.processes.value_or(std::vector<GpuProcess>())) {
@@ -265,7 +266,7 @@ void add_node_endpoints(ApiTable& table, Leader& leader) {
              .summary = "What was refused of the node was looked at: it is no problem of the leader's any more",
              .parameters = {kNode},
              .handle = answering([&leader](const HttpRequest& request, const Principal&) -> Result<Done> {
-               leader.dismiss_refusals(request.capture("node"));
+               ASSAY_CHECK(leader.dismiss_refusals(request.capture("node")));
                return Done{};
              })});
   table.add(

@@ -76,8 +76,9 @@ constexpr std::array kDcgmNames = {
 
 /// What the leader says of itself and of its nodes.
 const std::set<std::string, std::less<>> kOwnNames = {
-    "assay_node_up",    "assay_samples_total", "assay_samples_refused_total", "assay_batches_total",    "assay_series",
-    "assay_head_bytes", "assay_live_clients",  "assay_gpu_xid_total",         "assay_metrics_left_out", "assay_alerts"};
+    "assay_node_up",          "assay_samples_total", "assay_samples_refused_total", "assay_batches_total",
+    "assay_series",           "assay_head_bytes",    "assay_live_clients",          "assay_gpu_xid_total",
+    "assay_metrics_left_out", "assay_alerts",        "assay_leader_problems"};
 
 std::string_view type_of(std::string_view metric) {
   const auto* info = find_metric(metric);
@@ -283,6 +284,21 @@ void put_own(Families& families, const LeaderStatus& status) {
   put("assay_live_clients", "gauge", status.live_clients, "Clients of the live stream.");
 }
 
+/// By kind and level; every kind is there, so that a rule on it has something to look at while all is well.
+void put_problems(Families& families, const std::vector<LeaderProblem>& problems) {
+  Family& family = families["assay_leader_problems"];
+  family.help = "Problems of the leader itself, by kind and level.";
+  std::map<std::pair<std::string_view, std::string_view>, int> counts;
+  for (const ProblemKind kind : kProblemKinds) counts[{name_of(kind), name_of(usual_level(kind))}] = 0;
+  for (const auto& problem : problems) ++counts[{name_of(problem.kind), name_of(problem.level)}];
+  for (const auto& [key, count] : counts) {
+    family.lines += "assay_leader_problems{";
+    put_label(family.lines, "kind", key.first);
+    put_label(family.lines, "level", key.second);
+    put_value(family.lines, count);
+  }
+}
+
 /// By rule, severity and node: Prometheus' own alerting can be put on top of ours.
 void put_alerts(Families& families, const std::vector<AlertRecord>& alerts) {
   Family& family = families["assay_alerts"];
@@ -332,7 +348,9 @@ std::string prometheus_text(Leader& leader) {
   families["assay_node_up"].help = "1 while the node is heard of, else 0.";
   families["assay_metrics_left_out"].help = "Values of the node that this page has no room, or no name, for.";
   put_alerts(families, leader.alerts().open_alerts());
-  put_own(families, leader.status());
+  const LeaderStatus status = leader.status();
+  put_own(families, status);
+  put_problems(families, status.problems);
   std::string text;
   for (const auto& [name, family] : families) {
     if (!family.help.empty()) text += fmt::format("# HELP {} {}\n", name, family.help);

@@ -20,7 +20,7 @@ constexpr std::size_t kMaxSilences = 1000;
 Result<std::unique_ptr<AlertDesk>> AlertDesk::load(ClusterStore& store, const WatchRules& rules,
                                                    std::vector<std::unique_ptr<Outlet>> outlets, const Clock& clock) {
   std::unique_ptr<AlertDesk> desk(new AlertDesk(store, clock));
-  desk->outlets_ = std::make_unique<Outlets>(std::move(outlets));
+  ASSAY_TRY(desk->outlets_, Outlets::load(std::move(outlets), store.notices(), clock));
   ASSAY_TRY(auto kept, store.alerts().open());
   std::vector<Alert> open;
   for (auto& record : kept) {
@@ -81,19 +81,22 @@ void AlertDesk::take_over(std::vector<Stored<AlertRecord>>& records) {
 
 void AlertDesk::tell_what_is_no_longer_silenced() {
   std::vector<Stored<AlertRecord>> records;
+  std::vector<Outlets::News> news;
   for (auto& [id, stored] : open_) {
     AlertRecord& record = stored.row;
     if (record.told || is_silenced(record.alert)) continue;
     record.told = true;
     record.silenced = false;
     records.push_back(stored);
-    outlets_->send("raised", record.alert);
+    news.push_back({.change = "raised", .alert = record.alert});
   }
+  outlets_->send(news);
   save_all(std::move(records));
 }
 
 void AlertDesk::take_changes(std::vector<AlertChange> changes) {
   std::vector<Stored<AlertRecord>> records;
+  std::vector<Outlets::News> news;
   for (auto& change : changes) {
     const bool raised = change.kind == AlertChange::Kind::raised;
     Stored<AlertRecord> stored;
@@ -105,7 +108,7 @@ void AlertDesk::take_changes(std::vector<AlertChange> changes) {
     // Who was told that it is on fire is also told that it is out; who never was, is not.
     if (raised) record.told = !record.silenced;
     if (publish_) publish_(json::serialize(to_json(record)));
-    if (record.told) outlets_->send(raised ? "raised" : "resolved", record.alert);
+    if (record.told) news.push_back({.change = raised ? "raised" : "resolved", .alert = record.alert});
     if (raised) {
       open_[record.alert.id] = stored;
     } else {
@@ -116,7 +119,8 @@ void AlertDesk::take_changes(std::vector<AlertChange> changes) {
     }
     records.push_back(std::move(stored));
   }
-  // In one go: those who report events wait for this look to end.
+  // First those who are told: better twice than never. In one go: those who report events wait for this look to end.
+  outlets_->send(news);
   save_all(std::move(records));
 }
 

@@ -55,8 +55,8 @@ class AlertDesk {
   Result<Silence> silence(Silence silence);
   std::vector<Silence> silences() const;
   Result<void> end_silence(std::string_view id);
-  /// Why the newest alert did not get out; nothing if it did.
-  std::string outlet_problem() const { return outlets_->problem(); }
+  /// Outlets that did not take the newest alert.
+  std::vector<Outlets::Problem> outlet_problems() const { return outlets_->problems(); }
 
  private:
   AlertDesk(ClusterStore& store, const Clock& clock) : store_(store), clock_(clock) {}

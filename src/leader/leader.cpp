@@ -1,6 +1,7 @@
 #include "leader/leader.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,10 @@ constexpr int kStatesPerLook = 10;      // rules are looked at every five second
 constexpr int kStatesPerSave = 60;      // when nodes were last heard of, every half minute
 constexpr int kStatesPerForget = 1200;  // every ten minutes
 constexpr std::size_t kForgetSlice = 2000;
+/// What many slow clients or long answers took goes back to the system within half a minute.
+constexpr int kUpkeepsPerTrim = 30;
+/// Between two looks at the nodes; after more the leader itself was away.
+constexpr Nanos kLongestAbsence = std::chrono::seconds(2);
 /// A browser redraws at most five times a second.
 constexpr Nanos kLivePeriod = std::chrono::milliseconds(200);
 constexpr Nanos kRunPeriod = std::chrono::milliseconds(500);
@@ -42,6 +47,7 @@ Result<void> Leader::open_all() {
   ASSAY_TRY(alerts_, AlertDesk::load(cluster_, options_.rules, std::move(options_.outlets), clock_));
   live_ = std::make_unique<LiveHub>(*nodes_, clock_);
   alerts_->on_change([this](std::string alert) { live_->publish_alert(std::move(alert)); });
+  ASSAY_CHECK(refusals_.load().within("reading what was refused"));
   run_desk_ = std::make_unique<RunDesk>(runs_, cluster_, *nodes_, clock_, options_.runs);
   ASSAY_CHECK(run_desk_->load().within("reading which runs were asked for"));
   commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);
@@ -62,20 +68,26 @@ void Leader::start() {
 /// What goes wrong once must not end a duty for as long as the leader lives; but somebody should know.
 void Leader::start_thread(const char* name, void (Leader::*keep)(const std::stop_token&)) {
   const auto report = [this, what = std::string(name)](const std::string& problem) {
-    note_problem(what, Error{.kind = ErrorKind::internal, .message = problem});
+    note_problem(what, Error{.kind = ErrorKind::internal, .message = problem}, ProblemKind::fault);
   };
   threads_.emplace_back(
       name, [this, keep](const std::stop_token& stop) { (this->*keep)(stop); },
       SupervisedThread::OnFailure{.restart_after = kRestartPause, .report = report});
 }
 
+void Leader::finish_streams() {
+  ending_ = true;
+  live_->finish();
+  commands_->finish();
+  run_desk_->finish();
+}
+
 void Leader::stop() {
   if (threads_.empty()) return;
   for (auto& thread : threads_) thread.request_stop();
   threads_.clear();
-  live_->finish();
-  commands_->finish();
-  run_desk_->finish();
+  finish_streams();
+  note_problem("writing down what was refused", refusals_.save());
   note_problem("writing down the nodes", nodes_->save_all());
   note_problem("syncing telemetry", series_.sync());
 }
@@ -99,27 +111,27 @@ void Leader::write_waiting_events() {
 
 void Leader::note_changes(Node& node, std::vector<std::string> changes) {
   const std::string name = node.name();
-  const WallTime now = clock_.wall();
   std::vector<ClusterEvent> events;
   events.reserve(changes.size());
   for (auto& change : changes) {
-    events.push_back({.time = now, .node = name, .kind = "inventory", .message = std::move(change)});
+    events.push_back({.time = clock_.wall(), .node = name, .kind = "inventory", .message = std::move(change)});
   }
   // An agent whose facts change all the time is as much a flood as one with too many faults.
-  node.limit_events(events, now);
-  node.count_events(events, now);
+  limit_events(node, events);
+  node.count_events(events, now(), options_.events_per_hour);
   for (const auto& event : events) log_info("Node {}: {}", name, event.message);
   note_cluster_events(std::move(events));
 }
 
 void Leader::log_damage() {
   for (const auto& problem : series_.problems()) {
-    if (logged_damage_.insert(problem).second) log_error("Telemetry is damaged: {}", problem);
+    const std::lock_guard lock(problems_mutex_);
+    if (damage_.emplace(problem, clock_.wall()).second) log_error("Telemetry is damaged: {}", problem);
   }
 }
 
 void Leader::keep_store(const std::stop_token& stop) {
-  while (sleep_for(stop, kUpkeepPeriod)) {
+  for (int round = 1; sleep_for(stop, kUpkeepPeriod); ++round) {
     // Not for ever in one go: what is left is done after the next second.
     for (int slice = 0; slice < 64 && !stop.stop_requested(); ++slice) {
       const auto upkeep = series_.maintain(clock_.wall());
@@ -132,10 +144,35 @@ void Leader::keep_store(const std::stop_token& stop) {
     }
     log_damage();
     crowded_ = series_.stats().fullness > kCrowdedShare;
+    const Error crowded{.kind = ErrorKind::busy,
+                        .message = "there is hardly any left, and nodes have to wait",
+                        .hint = "Is the disk slow? Fewer series or a longer period of the agents help, too."};
+    note_problem("memory for telemetry", crowded_ ? Result<void>(crowded) : Result<void>(), ProblemKind::limit);
+    if (round % kUpkeepsPerTrim == 0) ::malloc_trim(0);
   }
 }
 
+/// A disk that hangs takes all threads with it, one after the other; then nodes are not heard, and are not silent.
+void Leader::look_at_intake() {
+  std::size_t stuck = 0;
+  for (const auto& node : nodes_->all()) {
+    if (node->in_hand_for(clock_.now()) > kHeartbeat) ++stuck;
+  }
+  const bool all = stuck >= options_.intake_threads;
+  const Error hangs{.kind = ErrorKind::busy,
+                    .message = fmt::format("{} requests of nodes have been in hand for more than {} each, and no node "
+                                           "can be heard",
+                                           stuck, format_duration(kHeartbeat)),
+                    .hint = "Is the disk slow, or does it hang?"};
+  note_problem("taking in what nodes send", all ? Result<void>(hangs) : Result<void>());
+  if (all) excuse_nodes();
+}
+
+void Leader::excuse_nodes() { nodes_->excuse(); }
+
 void Leader::look_at_states() {
+  if (ending_) return;
+  look_at_intake();
   // All at once: when a switch fails, a thousand nodes are gone in the same moment.
   std::vector<ClusterEvent> events;
   for (const auto& change : nodes_->look_at_states()) {
@@ -148,6 +185,7 @@ void Leader::look_at_states() {
   for (const auto& event : events) log_info("Node {}: {}", event.node, event.message);
   note_cluster_events(std::move(events));
   compare_clocks();
+  note_problem("writing down what was refused", refusals_.save());
   // What a full disk has refused earlier: nobody else would say it again.
   const std::lock_guard lock(unwritten_mutex_);
   write_waiting_events();
@@ -155,15 +193,24 @@ void Leader::look_at_states() {
 
 void Leader::keep_watch(const std::stop_token& stop) {
   bool forgetting = true;
+  SteadyTime looked = clock_.now();
   for (int round = 1; sleep_for(stop, kStatePeriod); ++round) {
+    if (clock_.now() - looked > kLongestAbsence) excuse_nodes();
     look_at_states();
     commands_->expire();
-    if (round % kStatesPerLook == 0) alerts_->look(view_of(*nodes_, clock_));
+    if (round % kStatesPerLook == 0) look_for_alerts();
+    looked = clock_.now();
     if (round % kStatesPerSave == 0) note_problem("writing down the nodes", nodes_->save_all());
     // A slice at a time: agents wait for the same disk.
     forgetting = forgetting || round % kStatesPerForget == 0;
     if (forgetting) forgetting = forget_what_is_old();
   }
+}
+
+void Leader::look_for_alerts() {
+  ClusterView view = view_of(*nodes_, clock_);
+  view.problems = problems();
+  alerts_->look(view);
 }
 
 /// On a thread of its own: it waits for the disk that runs are on, and nodes are not to be called lost meanwhile.
@@ -184,14 +231,21 @@ void Leader::keep_telling(const std::stop_token& stop) {
   while (sleep_for(stop, kLivePeriod)) live_->tick();
 }
 
-void Leader::note_problem(const std::string& what, const Result<void>& outcome) {
+void Leader::note_problem(const std::string& what, const Result<void>& outcome, ProblemKind kind) {
   const std::lock_guard lock(problems_mutex_);
   if (outcome) {
     if (problems_.erase(what) > 0) log_warning("{}: works again", what);
-  } else if (auto& known = problems_[what]; known != outcome.error().text()) {
-    known = outcome.error().text();
-    log_error("{}: {}", what, known);
+    return;
   }
+  auto& known = problems_[what];
+  std::string text = fmt::format("{}: {}", what, outcome.error().text());
+  if (known.text == text) return;
+  log_error("{}", text);
+  known = {.kind = kind,
+           .level = usual_level(kind),
+           .about = what,
+           .text = std::move(text),
+           .since = known.text.empty() ? clock_.wall() : known.since};
 }
 
 Result<void> Leader::set_draining(std::string_view name, bool draining, std::string reason, std::string_view by) {
@@ -206,13 +260,35 @@ Result<void> Leader::set_draining(std::string_view name, bool draining, std::str
 
 Result<void> Leader::forget(std::string_view node, bool erase) {
   ASSAY_CHECK(nodes_->forget(node));
-  refusals_.forget(node);
+  ASSAY_CHECK(refusals_.forget(node));
   if (!erase) return {};
   ASSAY_TRY(const auto erased, series_.erase({.labels = {{.label = "node", .value = std::string(node)}}}));
   log_info("{} series of node '{}' were erased.", erased, node);
   // Others may have been refused for the room that it took.
   for (const auto& other : nodes_->all()) other->ask_again_for_refused();
   return {};
+}
+
+std::vector<LeaderProblem> Leader::problems() const {
+  std::vector<LeaderProblem> all;
+  {
+    const std::lock_guard lock(problems_mutex_);
+    for (const auto& [what, problem] : problems_) all.push_back(problem);
+    for (const auto& [text, since] : damage_) {
+      all.push_back({.kind = ProblemKind::damage, .about = "telemetry", .text = text, .since = since});
+    }
+  }
+  for (auto& problem : refusals_.problems()) all.push_back(std::move(problem));
+  for (auto& problem : alerts_->outlet_problems()) {
+    all.push_back({.kind = ProblemKind::outlet,
+                   .level = usual_level(ProblemKind::outlet),
+                   .about = std::move(problem.outlet),
+                   .text = std::move(problem.text),
+                   .since = problem.since});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const LeaderProblem& a, const LeaderProblem& b) { return a.level > b.level; });
+  return all;
 }
 
 LeaderStatus Leader::status() const {
@@ -225,13 +301,7 @@ LeaderStatus Leader::status() const {
       case NodeState::draining: ++status.nodes.draining; break;
     }
   }
-  {
-    const std::lock_guard lock(problems_mutex_);
-    for (const auto& [what, message] : problems_) status.problems.push_back(fmt::format("{}: {}", what, message));
-  }
-  for (const auto& problem : series_.problems()) status.problems.push_back(problem);
-  for (auto& problem : refusals_.texts()) status.problems.push_back(std::move(problem));
-  if (const auto problem = alerts_->outlet_problem(); !problem.empty()) status.problems.push_back(problem);
+  status.problems = problems();
   const auto stats = series_.stats();
   status.samples = samples_.load();
   status.samples_refused = refused_.load();

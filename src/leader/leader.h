@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +33,10 @@ struct LeaderOptions {
   RunDesk::Options runs;
   Nanos keep_events = std::chrono::hours(24 * 730);  ///< and resolved alerts
   std::size_t events_per_node = 100'000;             ///< beyond it, the oldest are forgotten
+  std::size_t events_per_hour = 10'000;              ///< of a node, by when they arrive; more are refused
   IntakeLimits intake;                               ///< of each node
+  /// Threads that take in what nodes send: when all hang, no node can be heard.
+  std::size_t intake_threads = 4;
   /// What a node may report at a time; what it has stored over time, the store bounds (`SeriesLimits`).
   std::size_t live_series_per_node = 16'384;
 };
@@ -56,6 +58,8 @@ class Leader {
 
   /// Begins with upkeep, watching and telling.
   void start();
+  /// Ends streams: they would keep whoever serves them waiting. From now on no node is called silent.
+  void finish_streams();
   /// Ends streams and threads, writes down what is known. Twice is fine.
   void stop();
 
@@ -96,16 +100,22 @@ class Leader {
   /// Writes down which nodes went silent or came back since the last time. A thread of the leader does it twice a
   /// second once it was started; before, whoever owns the time.
   void look_at_states();
+  /// The leader itself was away (stopped, its machine asleep): nobody who was there before is silent for that.
+  void excuse_nodes();
+  /// Looks at the cluster by the rules, and at the leader itself. The same thread does it every five seconds.
+  void look_for_alerts();
   /// Forgets a slice of the events and alerts that need not be kept. Whether there are more.
   bool forget_what_is_old();
 
   /// Somebody has looked at what was refused of a node: from now on it is counted anew.
-  void dismiss_refusals(std::string_view node) { refusals_.forget(node); }
+  Result<void> dismiss_refusals(std::string_view node) { return refusals_.forget(node); }
 
   /// How the leader itself is doing.
   LeaderStatus status() const;
-  /// Says a problem once until it is over, and shows it in `status` until then.
-  void note_problem(const std::string& what, const Result<void>& outcome);
+  /// What is wrong with it: the worst first.
+  std::vector<LeaderProblem> problems() const;
+  /// Says a problem once until it is over, and shows it in `status` and as an alert until then.
+  void note_problem(const std::string& what, const Result<void>& outcome, ProblemKind kind = ProblemKind::storage);
 
  private:
   Leader(LeaderOptions options, LeaderStores stores, const Clock& clock)
@@ -113,11 +123,14 @@ class Leader {
         clock_(clock),
         series_(stores.series),
         cluster_(stores.cluster),
-        runs_(stores.runs) {}
+        runs_(stores.runs),
+        refusals_(stores.cluster.refusals()) {}
   Result<void> open_all();
 
   // leader_intake.cpp
   Result<void> take_frame(Node& node, std::string_view frame, Receipt& receipt);
+  /// What the node's clock says is made what ours would have said. `busy` where that is not known yet.
+  Result<void> put_times_right(Node& node, Batch& batch);
   /// A batch as a whole: samples, devices, processes, events.
   Result<Receipt::Outcome> take(Node& node, Batch batch, IntakeWork& work);
   Result<Receipt::Outcome> take_samples(Node& node, const Batch& batch, IntakeWork& work);
@@ -128,6 +141,9 @@ class Leader {
   void compare_clocks();
   Result<void> name_series(Node& node, const Batch& batch);
   Result<void> take_events(Node& node, const std::vector<TelemetryEvent>& events);
+  /// Takes out what is more than a node may have, and says so.
+  void limit_events(Node& node, std::vector<ClusterEvent>& events);
+  Heartbeat now() const { return {.at = clock_.now(), .wall = clock_.wall()}; }
 
   void note_changes(Node& node, std::vector<std::string> changes);
   /// What the leader itself has seen, now.
@@ -137,6 +153,8 @@ class Leader {
 
   /// What the store of series has found damaged, each once.
   void log_damage();
+  /// Whether every thread that takes in what nodes send hangs: then none of them can be heard.
+  void look_at_intake();
 
   void keep_store(const std::stop_token& stop);
   void keep_watch(const std::stop_token& stop);
@@ -163,9 +181,10 @@ class Leader {
   std::atomic<bool> crowded_ = false;  ///< memory for what is not in chunks yet runs out
   std::mutex unwritten_mutex_;
   std::vector<ClusterEvent> unwritten_;
-  std::set<std::string> logged_damage_;  ///< of whoever opens the leader, then of the thread that keeps the store
+  std::atomic<bool> ending_ = false;
   mutable std::mutex problems_mutex_;
-  std::map<std::string, std::string> problems_;  ///< what was tried: what went wrong
+  std::map<std::string, WallTime> damage_;         ///< in words: when it was found
+  std::map<std::string, LeaderProblem> problems_;  ///< by what was tried
   Refusals refusals_;
   std::vector<SupervisedThread> threads_;
 };

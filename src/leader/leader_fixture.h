@@ -48,6 +48,10 @@ inline std::vector<ServerEvent> events_of(const EventStream& stream) {
   }
 }
 
+inline testing::Matcher<const LeaderProblem&> problem_that_says(const std::string& text) {
+  return testing::Field(&LeaderProblem::text, testing::HasSubstr(text));
+}
+
 inline json::object parsed(std::string_view text) {
   auto value = parse_json(text);
   EXPECT_TRUE(value.ok()) << text;
@@ -93,9 +97,9 @@ class LeaderTest : public testing::Test {
   LeaderTest() { open(); }
 
   /// Opens the leader again, as after a restart.
-  void open() {
+  void open() { open(LeaderOptions()); }
+  void open(LeaderOptions options) {
     leader_.reset();
-    LeaderOptions options;
     options.intake = intake_;
     auto leader =
         Leader::open(std::move(options), {.cluster = cluster_, .series = *series_store_, .runs = *runs_}, clock_);

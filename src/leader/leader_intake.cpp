@@ -29,7 +29,7 @@ Result<void> Leader::hello(std::string_view name, const AgentHello& hello) {
   ASSAY_TRY(const auto node, nodes_->find_or_make(name));
   const Node::Intake intake(*node, clock_);
   if (!intake) return one_at_a_time(name);
-  note_changes(*node, node->say_hello(hello, {.at = clock_.now(), .wall = clock_.wall()}));
+  note_changes(*node, node->say_hello(readable(hello), now()));
   return nodes_->save(*node);
 }
 
@@ -41,7 +41,7 @@ Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_
     receipt.outcome = Receipt::Outcome::needs_hello;
     return receipt;
   }
-  const Heartbeat heartbeat{.at = clock_.now(), .wall = clock_.wall()};
+  const Heartbeat heartbeat = now();
   std::optional<double> skew;
   // No clock shows a time before 1970; without it, the difference might not fit.
   if (sent_ns) skew = seconds_of(Nanos(std::max(*sent_ns, std::int64_t{0})) - heartbeat.wall.time_since_epoch());
@@ -72,6 +72,7 @@ Result<void> Leader::take_frame(Node& node, std::string_view frame, Receipt& rec
   auto batch = decode_batch(frame);
   if (!batch) return Error{.kind = ErrorKind::usage, .message = batch.error().text()};
   make_readable(*batch);
+  ASSAY_CHECK(put_times_right(node, *batch));
   const std::string stream = batch->stream;
   IntakeWork work{.bytes = frame.size(), .samples = batch->samples.size(), .new_series = batch->series.size()};
   auto outcome = take(node, std::move(*batch), work);
@@ -83,6 +84,33 @@ Result<void> Leader::take_frame(Node& node, std::string_view frame, Receipt& rec
   }
   receipt.outcome = *outcome;
   receipt.sequence = node.last_sequence(stream);
+  return {};
+}
+
+Result<void> Leader::put_times_right(Node& node, Batch& batch) {
+  // Whose clock is wrong, the others say; they may say so for the first time.
+  if (node.clock_state() == NodeClock::State::settling) compare_clocks();
+  switch (node.clock_state()) {
+    case NodeClock::State::right: return {};
+    case NodeClock::State::settling:
+      if (batch.samples.empty() && batch.events.empty()) return {};
+      return Error{.kind = ErrorKind::busy,
+                   .message = fmt::format("the clock of node '{}' was just set; what it sends is taken once that stays "
+                                          "as it is",
+                                          node.name())};
+    case NodeClock::State::corrected: node.correct_times(batch, clock_.wall()); return {};
+    case NodeClock::State::unsteady: break;
+  }
+  if (!batch.samples.empty()) {
+    refusals_.note(node.name(), Refusals::Of::samples, batch.samples.size(),
+                   "its clock keeps changing, and nobody knows when they were read; check time synchronisation there "
+                   "(chronyc tracking, timedatectl)",
+                   clock_.wall());
+    refused_ += batch.samples.size();
+    batch.samples.clear();
+  }
+  // That a GPU is broken is worth knowing, whenever that was.
+  for (auto& event : batch.events) event.time = clock_.wall();
   return {};
 }
 
@@ -128,8 +156,8 @@ Result<Leader::Receipt::Outcome> Leader::take_samples(Node& node, const Batch& b
   return Receipt::Outcome::taken;
 }
 
-/// A node whose clock is ahead loses its samples, or it would keep them for ever; that its clock is wrong, a rule says.
-/// But when most nodes are ahead, the wrong clock is ours.
+/// A node that sends what is too far ahead of its own clock loses it, or it would keep it for ever. But when most nodes
+/// are ahead, the wrong clock is ours.
 Result<void> Leader::check_clock(const AppendOutcome& appended) {
   if (appended.too_far_ahead <= appended.accepted + appended.too_old) return {};
   if (!clock_is_behind_) compare_clocks();
@@ -139,21 +167,33 @@ Result<void> Leader::check_clock(const AppendOutcome& appended) {
 
 void Leader::compare_clocks() {
   const Nanos max_ahead = series_.limits().max_ahead;
+  const auto nodes = nodes_->all();
   std::size_t heard = 0;
+  std::size_t far_ahead = 0;
   std::size_t ahead = 0;
-  for (const auto& node : nodes_->all()) {
+  std::size_t behind = 0;
+  for (const auto& node : nodes) {
     const double skew_s = node->clock_skew_s();
     if (std::isnan(skew_s) || node->state(clock_.now()) == NodeState::offline) continue;
     ++heard;
-    if (skew_s > seconds_of(max_ahead)) ++ahead;
+    if (skew_s > seconds_of(max_ahead)) ++far_ahead;
+    if (skew_s > NodeClock::kWrong_s) ++ahead;
+    if (skew_s < -NodeClock::kWrong_s) ++behind;
   }
-  clock_is_behind_ = 2 * ahead > heard;
-  const Error behind{.kind = ErrorKind::busy,
-                     .message = fmt::format("it is more than {} behind those of most nodes, which keep what they have "
-                                            "until that is put right",
-                                            format_duration(max_ahead)),
-                     .hint = "Check time synchronisation (chronyc tracking, timedatectl)."};
-  note_problem("this machine's clock", clock_is_behind_ ? Result<void>(behind) : Result<void>());
+  // Of one node and one leader nobody knows which is right.
+  const bool ours_is_wrong = 2 * std::max(ahead, behind) > heard;
+  for (const auto& node : nodes) node->doubt_our_clock(ours_is_wrong);
+  clock_is_behind_ = 2 * far_ahead > heard;
+  Error wrong{.kind = ErrorKind::busy, .hint = "Check time synchronisation (chronyc tracking, timedatectl)."};
+  wrong.message = clock_is_behind_
+                      ? fmt::format(
+                            "it is more than {} behind those of most nodes, which keep what they have until "
+                            "that is put right",
+                            format_duration(max_ahead))
+                      : fmt::format("it is more than {} {} those of most nodes",
+                                    format_duration(std::chrono::seconds(static_cast<int>(NodeClock::kWrong_s))),
+                                    ahead > behind ? "behind" : "ahead of");
+  note_problem("this machine's clock", ours_is_wrong ? Result<void>(wrong) : Result<void>(), ProblemKind::clock);
 }
 
 Result<void> Leader::name_series(Node& node, const Batch& batch) {
@@ -203,6 +243,15 @@ void Leader::note_refused(const Node& node, std::size_t of_refused_series, const
        fmt::format("more than {} ahead of this machine's clock", format_duration(limits.max_ahead)));
 }
 
+void Leader::limit_events(Node& node, std::vector<ClusterEvent>& events) {
+  const std::size_t dropped = node.limit_events(events, now(), options_.events_per_hour);
+  if (dropped == 0) return;
+  refusals_.note(node.name(), Refusals::Of::events, dropped,
+                 fmt::format("more than {} of one minute, or more than {} in an hour ('events_per_hour')",
+                             EventBudget::kMaxPerMinute, options_.events_per_hour),
+                 clock_.wall());
+}
+
 Result<void> Leader::take_events(Node& node, const std::vector<TelemetryEvent>& events) {
   if (events.empty()) return {};
   const std::string name = node.name();
@@ -216,18 +265,14 @@ Result<void> Leader::take_events(Node& node, const std::vector<TelemetryEvent>& 
                     .message = event.message,
                     .values = event.values});
   }
-  node.limit_events(kept, clock_.wall());
-  if (kept.size() < events.size()) {
-    log_warning("Node '{}' reports more events than are kept: {} of {} were dropped.", name,
-                events.size() - kept.size(), events.size());
-  }
+  limit_events(node, kept);
   auto added = cluster_.events().append(kept);
   if (!added) {
     note_problem("writing down events", added.error());
     return std::move(added).error();
   }
   note_problem("writing down events", {});
-  node.count_events(*added, clock_.wall());
+  node.count_events(*added, now(), options_.events_per_hour);
   for (auto& event : *added) {
     const auto xid = event.values.find("xid");
     if (event.kind == "xid" && xid != event.values.end() && xid->second >= 0 && xid->second <= kLargestXid) {

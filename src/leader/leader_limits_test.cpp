@@ -1,4 +1,3 @@
-#include "base/text.h"
 #include "leader/leader_fixture.h"
 
 namespace assay {
@@ -19,7 +18,11 @@ class LeaderLimits : public LeaderTest {
     series_store_ = small_.get();
     open();
   }
-  std::string problems() { return join(leader_->status().problems, "\n"); }
+  std::string problems() {
+    std::string text;
+    for (const auto& problem : leader_->status().problems) text += (text.empty() ? "" : "\n") + problem.text;
+    return text;
+  }
   Batch reading(TestAgent& agent, double value) {
     clock_.advance(Nanos(1));
     return agent.batch(clock_.wall(), {sample_of("host.load", value)});
@@ -122,7 +125,7 @@ TEST_F(LeaderLimits, ANodeThatIsRefusedForTheClustersLimitIsAProblemUntilThereIs
   EXPECT_EQ(taken(late, {late.with_all_names(next)}).outcome, Outcome::taken);
   EXPECT_THAT(stored("host.load"), ElementsAre(Pair("node=gpu02 ", ElementsAre(3))));
   EXPECT_THAT(problems(), HasSubstr("gpu02")) << "what was lost is lost";
-  leader_->dismiss_refusals("gpu02");
+  ASSERT_TRUE(leader_->dismiss_refusals("gpu02").ok());
   EXPECT_THAT(problems(), "");
 }
 
@@ -165,8 +168,111 @@ TEST_F(LeaderLimits, SamplesOfAWrongTimeAreRefusedByName) {
   sent(clock_.wall());
   EXPECT_THAT(stored("host.load")["node=gpu01 "], ElementsAre(7));
   EXPECT_THAT(problems(), HasSubstr("refused")) << "it stays until somebody looked";
+  leader_->look_at_states();
+  open();
+  EXPECT_THAT(problems(), HasSubstr("older than the 14")) << "also when the leader was started anew";
+  TestAgent again("gpu01", "after");
+  hello(again);
+  taken(again, {again.batch(clock_.wall() - std::chrono::hours(24 * 30), {sample_of("host.load", 7)})});
+  EXPECT_THAT(problems(), HasSubstr("node 'gpu01': 2 samples were refused")) << "counted on";
+  ASSERT_TRUE(leader_->dismiss_refusals("gpu01").ok());
+  leader_->look_at_states();
   open();
   EXPECT_THAT(problems(), "");
+}
+
+TEST_F(LeaderLimits, EventsAreLimitedByWhenTheyArriveWhateverTimeTheyClaim) {
+  LeaderOptions options;
+  options.events_per_hour = 1000;
+  open(std::move(options));
+  TestAgent liar;
+  hello(liar);
+  const auto flood = [&](int first) {
+    Reading reading;
+    for (int i = first; i < first + 3000; ++i) {
+      reading.events.push_back({.time = clock_.wall() - std::chrono::minutes(i), .kind = "xid", .message = "made up"});
+    }
+    taken(liar, {liar.batch(clock_.wall(), reading)});
+  };
+  flood(0);
+  EXPECT_THAT(event_texts("gpu01"), testing::SizeIs(1000));
+  EXPECT_THAT(problems(), HasSubstr("node 'gpu01': 2000 events were refused"));
+  EXPECT_THAT(problems(), HasSubstr("events_per_hour"));
+  clock_.advance(std::chrono::minutes(30));
+  flood(5000);
+  EXPECT_THAT(event_texts("gpu01"), testing::SizeIs(1500)) << "half an hour has made room for half as many";
+}
+
+TEST_F(LeaderLimits, ProblemsOfTheLeaderAreAlertsWithALevel) {
+  TestAgent agent;
+  hello(agent);
+  leader_->note_problem("writing down events", Error{.kind = ErrorKind::io, .message = "the disk is full"});
+  taken(agent, {reading(agent, 1)});
+  taken(agent, {agent.batch(clock_.wall() - std::chrono::hours(24 * 30), {sample_of("host.load", 1)})});
+  const auto problems = leader_->status().problems;
+  ASSERT_THAT(problems, testing::SizeIs(2));
+  EXPECT_EQ(problems[0].kind, ProblemKind::storage) << "the worst first";
+  EXPECT_EQ(problems[0].level, AlertSeverity::critical);
+  EXPECT_EQ(problems[0].text, "writing down events: the disk is full");
+  EXPECT_EQ(problems[1].kind, ProblemKind::refused);
+  EXPECT_EQ(problems[1].level, AlertSeverity::warning);
+  EXPECT_EQ(problems[1].about, "gpu01");
+  leader_->look_for_alerts();
+  std::vector<std::string> alerts;
+  for (const auto& record : leader_->alerts().open_alerts())
+    alerts.push_back(record.alert.rule + " " + record.alert.about);
+  EXPECT_THAT(alerts, testing::UnorderedElementsAre("leader_problem storage: writing down events",
+                                                    "leader_problem refused: gpu01"));
+}
+
+TEST_F(LeaderLimits, NobodyIsSilentWhileTheLeaderCannotHear) {
+  std::vector<TestAgent> agents;
+  for (int i = 0; i < 6; ++i) agents.emplace_back("gpu0" + std::to_string(i), "stream-" + std::to_string(i));
+  for (const auto& agent : agents) hello(agent);
+  leader_->look_at_states();
+  {
+    // Every thread that could take in something waits for the disk.
+    std::vector<std::unique_ptr<Node::Intake>> stuck;
+    for (int i = 0; i < 4; ++i) {
+      stuck.push_back(
+          std::make_unique<Node::Intake>(*leader_->nodes().find(agents[static_cast<std::size_t>(i)].node()), clock_));
+    }
+    for (int i = 0; i < 60; ++i) {
+      clock_.advance(std::chrono::milliseconds(500));
+      leader_->look_at_states();
+    }
+    EXPECT_NE(status_of("gpu05").state, NodeState::offline);
+    EXPECT_THAT(problems(), HasSubstr("no node can be heard"));
+  }
+  EXPECT_THAT(event_texts(), Not(testing::Contains(HasSubstr("silent"))));
+  for (int i = 0; i < 8; ++i) {
+    clock_.advance(std::chrono::milliseconds(500));
+    leader_->look_at_states();
+  }
+  EXPECT_EQ(status_of("gpu05").state, NodeState::offline) << "now it could be heard, and was not";
+  EXPECT_THAT(problems(), "");
+}
+
+TEST_F(LeaderLimits, NobodyIsSilentBecauseTheLeaderWasAway) {
+  hello(TestAgent("gpu01", "one"));
+  hello(TestAgent("gpu02", "two"));
+  leader_->look_at_states();
+  clock_.advance(std::chrono::minutes(5));
+  leader_->excuse_nodes();
+  leader_->look_at_states();
+  EXPECT_THAT(event_texts(), Not(testing::Contains(HasSubstr("silent"))));
+  clock_.advance(std::chrono::seconds(4));
+  leader_->look_at_states();
+  EXPECT_THAT(event_texts(), testing::Contains(HasSubstr("silent"))) << "it had time to be heard";
+}
+
+TEST_F(LeaderLimits, NobodyIsSilentBecauseTheLeaderEnds) {
+  hello(TestAgent("gpu01", "one"));
+  leader_->look_at_states();
+  leader_->finish_streams();
+  clock_.advance(std::chrono::seconds(10));
+  leader_->look_at_states();
+  EXPECT_THAT(event_texts(), Not(testing::Contains(HasSubstr("silent"))));
 }
 
 }  // namespace

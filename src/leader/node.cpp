@@ -15,13 +15,6 @@
 namespace assay {
 namespace {
 
-/// How much one more request moves the known difference of clocks: rides out a request that waited in a queue.
-constexpr double kSkewWeight = 0.2;
-
-/// No request waits that long: a clock was set.
-constexpr double kClockStep = 60;
-/// An agent may claim to live in any year: with this, sums of times fit.
-constexpr double kMaxSkew = 4e9;
 constexpr Nanos kClockSlack = std::chrono::seconds(5);
 
 /// Kinds of faults that are told apart; there are some two hundred.
@@ -44,8 +37,6 @@ void compare_facts(const std::string& prefix, const Facts& before, const Facts& 
   }
 }
 
-Nanos nanos_of(double seconds) { return Nanos(std::llround(std::clamp(seconds, -kMaxSkew, kMaxSkew) * 1e9)); }
-
 constexpr std::int64_t kMinutesPerWeek = 7 * 24 * 60;
 
 /// The minute that an event counts for.
@@ -67,18 +58,26 @@ std::string title_of(const NodeRecord::Device& device) {
   return name == device.facts.end() ? device.id : fmt::format("{} {}", name->second, device.id);
 }
 
-}  // namespace
-
-std::size_t EventBudget::room(WallTime time, WallTime now) const {
-  const auto kept = kept_.find(minute_of(time, now));
-  return kept == kept_.end() ? kMaxPerMinute : kMaxPerMinute - std::min(kMaxPerMinute, kept->second);
+/// A full hour's worth may come at once.
+IntakeLimits arrival_limits(std::size_t per_hour) {
+  const auto events = static_cast<double>(per_hour);
+  return {.work_per_second = events / 3600, .burst = events};
 }
 
-void EventBudget::count(WallTime time, WallTime now) {
-  ++kept_[minute_of(time, now)];
+}  // namespace
+
+bool EventBudget::has_room(WallTime time, Heartbeat now, std::size_t per_hour) {
+  if (arrived_.wait(arrival_limits(per_hour), now.at) > Nanos{}) return false;
+  const auto kept = kept_.find(minute_of(time, now.wall));
+  return kept == kept_.end() || kept->second < kMaxPerMinute;
+}
+
+void EventBudget::count(WallTime time, Heartbeat now, std::size_t per_hour) {
+  arrived_.spend(1, arrival_limits(per_hour), now.at);
+  ++kept_[minute_of(time, now.wall)];
   // Also those ahead, where the clock was set back.
-  kept_.erase(kept_.begin(), kept_.lower_bound(minute_of(WallTime::min(), now)));
-  kept_.erase(kept_.upper_bound(minute_of(WallTime::max(), now)), kept_.end());
+  kept_.erase(kept_.begin(), kept_.lower_bound(minute_of(WallTime::min(), now.wall)));
+  kept_.erase(kept_.upper_bound(minute_of(WallTime::max(), now.wall)), kept_.end());
 }
 
 Node::Intake::Intake(Node& node, const Clock& clock)
@@ -86,7 +85,7 @@ Node::Intake::Intake(Node& node, const Clock& clock)
   if (!held_) return;
   processor_time_ = thread_processor_time();
   const std::lock_guard lock(node_.mutex_);
-  node_.in_hand_ = true;
+  node_.in_hand_since_ = clock_.now();
   if (std::exchange(node_.ask_again_, false)) node_.forget_series_locked();
 }
 
@@ -94,7 +93,7 @@ Node::Intake::~Intake() {
   if (!held_) return;
   {
     const std::lock_guard lock(node_.mutex_);
-    node_.in_hand_ = false;
+    node_.in_hand_since_.reset();
     // Until now the node waited for us, and could not be heard.
     if (node_.last_heard_) node_.last_heard_->at = std::max(node_.last_heard_->at, clock_.now());
     node_.intake_.processor_time += thread_processor_time() - processor_time_;
@@ -207,21 +206,41 @@ void Node::heard(Heartbeat heartbeat, std::optional<double> clock_skew_s) {
   const std::lock_guard lock(mutex_);
   last_heard_ = heartbeat;
   record_.last_seen = heartbeat.wall;
-  if (!clock_skew_s) return;
-  const double change = *clock_skew_s - clock_skew_s_;
-  const bool is_step = !skew_known_ || std::abs(change) > kClockStep;
-  clock_skew_s_ = is_step ? *clock_skew_s : clock_skew_s_ + kSkewWeight * change;
-  skew_known_ = true;
+  if (clock_skew_s) clock_.observe(*clock_skew_s, heartbeat);
 }
 
 std::int64_t Node::latest_time_ns() const {
   if (!last_heard_) return INT64_MAX;
-  const WallTime own = last_heard_->wall + (skew_known_ ? nanos_of(clock_skew_s_) : Nanos());
-  return (own + kClockSlack).time_since_epoch().count();
+  return (clock_.shown(last_heard_->wall) + kClockSlack).time_since_epoch().count();
 }
 
-WallTime NodeStatus::own_time(WallTime now) const {
-  return std::isnan(clock_skew_s) ? now : now + nanos_of(clock_skew_s);
+void Node::doubt_our_clock(bool doubtful) {
+  const std::lock_guard lock(mutex_);
+  clock_.doubt_ours(doubtful);
+}
+
+NodeClock::State Node::clock_state() const {
+  const std::lock_guard lock(mutex_);
+  return clock_.state();
+}
+
+void Node::correct_times(Batch& batch, WallTime now) const {
+  const std::lock_guard lock(mutex_);
+  if (clock_.state() != NodeClock::State::corrected) return;
+  for (auto& sample : batch.samples) sample.time_ns = clock_.corrected(sample.time_ns, now);
+  for (auto& event : batch.events) {
+    event.time = WallTime(Nanos(clock_.corrected(event.time.time_since_epoch().count(), now)));
+  }
+}
+
+Nanos Node::in_hand_for(SteadyTime now) const {
+  const std::lock_guard lock(mutex_);
+  return in_hand_since_ ? std::max(now - *in_hand_since_, Nanos{}) : Nanos{};
+}
+
+void Node::excuse(SteadyTime now) {
+  const std::lock_guard lock(mutex_);
+  if (last_heard_) last_heard_->at = std::max(last_heard_->at, now);
 }
 
 Node::Stream* Node::find_stream(std::string_view id) {
@@ -338,19 +357,19 @@ std::uint64_t Node::last_sequence(std::string_view stream) const {
   return found == nullptr ? 0 : found->last_sequence;
 }
 
-void Node::limit_events(std::vector<ClusterEvent>& events, WallTime now) const {
+std::size_t Node::limit_events(std::vector<ClusterEvent>& events, Heartbeat now, std::size_t per_hour) const {
   const std::lock_guard lock(mutex_);
   EventBudget budget = event_budget_;
-  std::erase_if(events, [&](const ClusterEvent& event) {
-    if (budget.room(event.time, now) == 0) return true;
-    budget.count(event.time, now);
+  return std::erase_if(events, [&](const ClusterEvent& event) {
+    if (!budget.has_room(event.time, now, per_hour)) return true;
+    budget.count(event.time, now, per_hour);
     return false;
   });
 }
 
-void Node::count_events(std::span<const ClusterEvent> events, WallTime now) {
+void Node::count_events(std::span<const ClusterEvent> events, Heartbeat now, std::size_t per_hour) {
   const std::lock_guard lock(mutex_);
-  for (const auto& event : events) event_budget_.count(event.time, now);
+  for (const auto& event : events) event_budget_.count(event.time, now, per_hour);
 }
 
 void Node::count_xid(const std::string& gpu, int xid) {
@@ -366,7 +385,7 @@ std::size_t Node::series_count() const {
 
 double Node::clock_skew_s() const {
   const std::lock_guard lock(mutex_);
-  return skew_known_ ? clock_skew_s_ : std::numeric_limits<double>::quiet_NaN();
+  return clock_.skew_s();
 }
 
 std::string Node::name() const {
@@ -392,7 +411,7 @@ NodeState Node::state(SteadyTime now) const {
 
 NodeState Node::state_locked(SteadyTime now) const {
   if (!last_heard_) return NodeState::offline;
-  if (in_hand_) return record_.draining ? NodeState::draining : NodeState::online;
+  if (in_hand_since_) return record_.draining ? NodeState::draining : NodeState::online;
   if (now - last_heard_->at >= kMissedHeartbeats * kHeartbeat) return NodeState::offline;
   if (now - last_heard_->at >= kHeartbeat + kHeartbeat / 2) return NodeState::late;
   return record_.draining ? NodeState::draining : NodeState::online;
@@ -402,12 +421,14 @@ NodeStatus Node::status(SteadyTime now) const {
   const std::lock_guard lock(mutex_);
   return {.record = record_,
           .state = state_locked(now),
-          .clock_skew_s = skew_known_ ? clock_skew_s_ : std::numeric_limits<double>::quiet_NaN(),
+          .clock_skew_s = clock_.skew_s(),
+          .clock_note = clock_.note(),
           .processes = processes_,
           .samples = samples_,
           .series = live_.size(),
           .intake = intake_,
-          .xids = xids_};
+          .xids = xids_,
+          .behind_own_time = clock_.shown(WallTime()) - WallTime()};
 }
 
 void Node::set_draining(bool draining, std::string reason) {

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "leader/intake_budget.h"
+#include "leader/node_clock.h"
 #include "model/node_record.h"
 #include "model/node_state.h"
 #include "protocol/hello.h"
@@ -48,15 +49,17 @@ struct NodeStatus {
   NodeRecord record;
   NodeState state = NodeState::offline;
   double clock_skew_s = 0;                           ///< its clock less ours; NaN: not known
+  std::string clock_note;                            ///< "2 h 00 min ahead, times corrected"; empty: it is right
   std::optional<std::vector<GpuProcess>> processes;  ///< absent: nobody looked
   std::uint64_t samples = 0;                         ///< since the leader started
   std::size_t series = 0;
   IntakeTotals intake;
   std::map<std::pair<std::string, int>, std::uint64_t>
-      xids;  ///< by GPU and number: how often, since the leader started
+      xids;                 ///< by GPU and number: how often, since the leader started
+  Nanos behind_own_time{};  ///< what is added to our time to have that of its values
 
-  /// What its clock shows when ours shows `now`; the same where that is not known.
-  WallTime own_time(WallTime now) const;
+  /// The time by which its values have theirs, when our clock shows `now`.
+  WallTime own_time(WallTime now) const { return now + behind_own_time; }
 };
 
 /// The little of it that a list shows.
@@ -72,24 +75,21 @@ inline constexpr Nanos kHeartbeat = std::chrono::seconds(1);
 /// After how many it is offline.
 inline constexpr int kMissedHeartbeats = 3;
 
-struct Heartbeat {
-  SteadyTime at;
-  WallTime wall;
-};
-
 /// Keeps a machine that reports errors without end from filling the disk: so many events for each minute in which they
-/// happened, whenever they arrive. Those from outside of the last week count as of now or of a week ago.
+/// happened, whenever they arrive, and so many for each hour in which they arrive, whenever they are said to have
+/// happened. Those from outside of the last week count as of now or of a week ago.
 class EventBudget {
  public:
-  /// How many more of that time may be kept.
-  std::size_t room(WallTime time, WallTime now) const;
+  /// Whether one more of that time may be kept.
+  bool has_room(WallTime time, Heartbeat now, std::size_t per_hour);
   /// Counts one that was kept.
-  void count(WallTime time, WallTime now);
+  void count(WallTime time, Heartbeat now, std::size_t per_hour);
 
   static constexpr std::size_t kMaxPerMinute = 600;
 
  private:
   std::map<std::int64_t, std::size_t> kept_;  ///< by minute
+  IntakeBudget arrived_;
 };
 
 /// One node as the leader sees it: what its agent said of it, the names of its series, their newest values. Any thread.
@@ -148,15 +148,24 @@ class Node {
   /// Remembers the newest values. `sequence` counts as received.
   void remember(const Batch& batch);
   std::uint64_t last_sequence(std::string_view stream) const;
-  /// Takes out the events that are more than a node may have.
-  void limit_events(std::vector<ClusterEvent>& events, WallTime now) const;
+  /// Takes out the events that are more than a node may have; how many.
+  std::size_t limit_events(std::vector<ClusterEvent>& events, Heartbeat now, std::size_t per_hour) const;
   /// Those were kept.
-  void count_events(std::span<const ClusterEvent> events, WallTime now);
+  void count_events(std::span<const ClusterEvent> events, Heartbeat now, std::size_t per_hour);
   /// Counts a fault that the driver reported.
   void count_xid(const std::string& gpu, int xid);
   std::size_t series_count() const;
   /// Its clock less ours; NaN: not known.
   double clock_skew_s() const;
+  NodeClock::State clock_state() const;
+  /// Our clock is wrong, or not: whether its times may be put right by ours.
+  void doubt_our_clock(bool doubtful);
+  /// Puts the times of samples and events right where its clock is steadily wrong.
+  void correct_times(Batch& batch, WallTime now) const;
+  /// For how long a request of it has been in hand; zero: none is.
+  Nanos in_hand_for(SteadyTime now) const;
+  /// Nobody could hear it until now, though it may have spoken: if it was there, it still is.
+  void excuse(SteadyTime now);
 
   // --- for everybody else ---
 
@@ -199,12 +208,11 @@ class Node {
 
   std::mutex intake_mutex_;  ///< taken before the other one
   mutable std::mutex mutex_;
-  bool in_hand_ = false;    ///< a request of it is taken in
-  bool ask_again_ = false;  ///< for all series, when the next one is
+  std::optional<SteadyTime> in_hand_since_;  ///< a request of it is taken in
+  bool ask_again_ = false;                   ///< for all series, when the next one is
   NodeRecord record_;
   std::optional<Heartbeat> last_heard_;
-  double clock_skew_s_ = 0;
-  bool skew_known_ = false;
+  NodeClock clock_;
   std::optional<std::vector<GpuProcess>> processes_;
   std::int64_t machine_time_ns_ = 0;  ///< of what is known of devices and processes
   std::vector<Stream> streams_;

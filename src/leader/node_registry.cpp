@@ -104,6 +104,14 @@ Result<void> NodeRegistry::forget(std::string_view name) {
   return {};
 }
 
+void NodeRegistry::excuse() {
+  const SteadyTime now = clock_.now();
+  for (const auto& node : all()) {
+    const auto last = last_states_.find(node->name());
+    if (last != last_states_.end() && last->second != NodeState::offline) node->excuse(now);
+  }
+}
+
 std::vector<NodeRegistry::StateChange> NodeRegistry::look_at_states() {
   const SteadyTime now = clock_.now();
   std::map<std::string, NodeState> states;

@@ -43,6 +43,9 @@ class NodeRegistry {
   /// What has changed since the last call: a node went offline or came back. One thread.
   std::vector<StateChange> look_at_states();
 
+  /// Nobody could be heard until now: whoever was not offline at the last look is not for that. The same thread.
+  void excuse();
+
   static constexpr std::size_t kMaxNodes = 10'000;
 
  private:

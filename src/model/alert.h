@@ -20,7 +20,7 @@ struct Alert {
   std::string id;
   std::string rule;
   AlertSeverity severity = AlertSeverity::warning;
-  std::string node;
+  std::string node;    ///< empty: it is the leader's own
   std::string about;   ///< a GPU's UUID, where a file system is mounted, a source of telemetry; or empty: the node
   std::string what;    ///< one sentence with its values: while it is open as of the last minute, then how it ended
   std::string remedy;  ///< what to do

@@ -125,6 +125,15 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
              .example = "1000000",
              .rule = {.range = Range{100, 100'000'000}}},
             &LeaderConfig::events_per_node);
+  table.add(
+      {.key = "events_per_hour",
+       .type = SettingType::whole,
+       .default_value = "10000",
+       .description = "More events of a node that arrive within an hour than these are refused, whatever time they "
+                      "are said to be from.",
+       .example = "100000",
+       .rule = {.range = Range{100, 10'000'000}}},
+      &LeaderConfig::events_per_hour);
   table.add({.key = "series_per_node",
              .type = SettingType::whole,
              .default_value = "32768",

@@ -30,6 +30,7 @@ struct LeaderConfig {
   Nanos keep_hours{};
   Nanos keep_events{};
   std::size_t events_per_node = 0;
+  std::size_t events_per_hour = 0;
   std::size_t series_per_node = 0;
   std::size_t workers = 0;
   LdapSettings ldap;

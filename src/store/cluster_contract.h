@@ -325,6 +325,35 @@ TEST_P(ClusterContract, EventsAreForgottenByTheirNumberPerNode) {
   EXPECT_EQ(walk({.node = "noisy"}).first, "9 5");
 }
 
+TEST_P(ClusterContract, RefusalsAreCountedByReasonAndRemovedByNode) {
+  const RefusalRecord late{.node = "gpu02", .what = "samples", .why = "too old", .count = 3, .since = at(1)};
+  const RefusalRecord many{.node = "gpu02", .what = "series", .why = "a limit", .count = 1, .since = at(2)};
+  const RefusalRecord other{.node = "gpu01", .what = "events", .why = "a limit", .count = 9, .since = at(3)};
+  ASSERT_TRUE(store_->refusals().put(std::vector{late, many, other}).ok());
+  RefusalRecord more = late;
+  more.count = 70;
+  more.since = at(9);
+  ASSERT_TRUE(store_->refusals().put(std::vector{more}).ok());
+  more.since = at(1);
+  EXPECT_THAT(must(store_->refusals().list()), testing::ElementsAre(other, more, many)) << "since the first";
+  ASSERT_TRUE(store_->refusals().remove("gpu02").ok());
+  ASSERT_TRUE(store_->refusals().remove("gpu03").ok());
+  EXPECT_THAT(must(store_->refusals().list()), testing::ElementsAre(other));
+}
+
+TEST_P(ClusterContract, NoticesWaitInTheirOrder) {
+  std::vector<NoticeRecord> notices = {{.outlet = "chat", .body = "one", .time = at(1)},
+                                       {.outlet = "mail", .body = "two", .time = at(2)}};
+  ASSERT_TRUE(store_->notices().add(notices).ok());
+  EXPECT_GT(notices[1].id, notices[0].id);
+  std::vector<NoticeRecord> third = {{.outlet = "chat", .body = "three", .time = at(0)}};
+  ASSERT_TRUE(store_->notices().add(third).ok());
+  EXPECT_THAT(must(store_->notices().list()), testing::ElementsAre(notices[0], notices[1], third[0]));
+  ASSERT_TRUE(store_->notices().remove(notices[1].id).ok());
+  ASSERT_TRUE(store_->notices().remove(notices[1].id).ok()) << "one that is gone is no error";
+  EXPECT_THAT(must(store_->notices().list()), testing::ElementsAre(notices[0], third[0]));
+}
+
 TEST_P(ClusterContract, JobsAreKeptInTheOrderInWhichTheyWereAskedFor) {
   auto& jobs = store_->jobs();
   Stored<JobRecord> second{.row = {.run = "b", .node = "gpu01", .created = at(2), .by = "ada"}};

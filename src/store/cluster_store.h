@@ -168,6 +168,48 @@ class JobTable {
   virtual Result<void> remove(std::string_view run) = 0;
 };
 
+/// What a node sent and nobody stored, for one reason.
+struct RefusalRecord {
+  std::string node;
+  std::string what;  ///< "samples", "series", "events"
+  std::string why;   ///< for people
+  std::int64_t count = 0;
+  WallTime since;
+  bool operator==(const RefusalRecord&) const = default;
+};
+
+/// Kept until somebody looked, whoever was started anew meanwhile.
+class RefusalTable {
+ public:
+  virtual ~RefusalTable() = default;
+  /// By node, in the order in which they were first put.
+  virtual Result<std::vector<RefusalRecord>> list() = 0;
+  /// Makes each or gives it its new count, by node, what and why; all or none.
+  virtual Result<void> put(std::span<const RefusalRecord> refusals) = 0;
+  /// All of a node; none is no error.
+  virtual Result<void> remove(std::string_view node) = 0;
+};
+
+/// What somebody outside is to be told and was not yet.
+struct NoticeRecord {
+  std::int64_t id = 0;  ///< ascending; given by the store
+  std::string outlet;   ///< for whom
+  std::string body;
+  WallTime time;  ///< when there was reason to tell it
+  bool operator==(const NoticeRecord&) const = default;
+};
+
+class NoticeTable {
+ public:
+  virtual ~NoticeTable() = default;
+  /// Every one, oldest first.
+  virtual Result<std::vector<NoticeRecord>> list() = 0;
+  /// Gives them ids; all or none.
+  virtual Result<void> add(std::span<NoticeRecord> notices) = 0;
+  /// One that does not exist is no error.
+  virtual Result<void> remove(std::int64_t id) = 0;
+};
+
 /// What the leader knows of its cluster besides telemetry and runs: a table for each kind of thing. Any thread may use
 /// any table. What is written is on the disk when the call returns; those who read wait neither for those who write nor
 /// for each other.
@@ -183,6 +225,8 @@ class ClusterStore {
   virtual EventLog& events() = 0;
   virtual JobTable& jobs() = 0;
   virtual AccountTables& accounts() = 0;
+  virtual RefusalTable& refusals() = 0;
+  virtual NoticeTable& notices() = 0;
 
   /// A consistent copy into a new file that the same kind of store opens. Nobody waits for it.
   virtual Result<void> backup_to(const fs::path& file) = 0;

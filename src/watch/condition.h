@@ -18,6 +18,8 @@ class RuleCondition {
   void restore() { raised_ = true; }
   void resolve_now() { raised_ = waiting_ = false; }
   bool raised() const { return raised_; }
+  /// Whether it was resolved so lately that it says nothing.
+  bool is_quiet(WallTime now) const { return now < quiet_until_; }
 
  private:
   bool raised_ = false;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "model/leader_status.h"
 #include "model/node_state.h"
 
 namespace assay {
@@ -83,6 +84,7 @@ struct NodeView {
 /// All nodes that the cluster has, offline ones included: one that is not in it was taken out of the cluster.
 struct ClusterView {
   std::vector<NodeView> nodes;
+  std::vector<LeaderProblem> problems;  ///< of the leader itself
 };
 
 }  // namespace assay

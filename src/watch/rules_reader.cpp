@@ -29,7 +29,7 @@ class RuleReader {
 
  private:
   bool has_level() const { return !info_.level_key.empty(); }
-  bool is_event() const { return info_.id >= RuleId::gpu_lost; }
+  bool is_event() const { return is_of_events(info_.id); }
 
   std::vector<std::string> keys() const {
     std::vector<std::string> keys;

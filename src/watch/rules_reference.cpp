@@ -18,7 +18,7 @@ std::string standard_row(const RuleInfo& info) {
   const std::string level =
       info.level_key.empty() ? "–" : fmt::format("{} {}", info.level_key, level_text(info, rule.level));
   return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", info.name, level,
-                     info.id >= RuleId::gpu_lost ? "an event" : time_text(rule.hold), level_text(info, rule.clear),
+                     is_of_events(info.id) ? "an event" : time_text(rule.hold), level_text(info, rule.clear),
                      time_text(rule.clear_for), name_of(rule.severity));
 }
 

@@ -15,6 +15,7 @@
 #include "telemetry/telemetry_event.h"
 #include "watch/alert_board.h"
 #include "watch/event_rules.h"
+#include "watch/leader_track.h"
 #include "watch/node_track.h"
 #include "watch/peers.h"
 #include "watch/sentences.h"
@@ -141,6 +142,7 @@ class Watch::State {
   WatchRules rules_;
   AlertBoard board_;
   std::unordered_map<std::string, NodeTrack> nodes_;
+  LeaderTrack leader_;
   std::vector<InView> in_view_;
   std::vector<NotedEvent> events_;
   WallTime now_;
@@ -195,6 +197,7 @@ std::vector<AlertChange> Watch::State::look(const ClusterView& cluster, WallTime
   for (const InView& seen : in_view_) judge_node(seen, peers);
   take_events();
   for (const InView& seen : in_view_) judge_events(*seen.node, *seen.track);
+  leader_.look(cluster.problems, rules_[RuleId::leader_problem], board_, now_);
   forget_removed_nodes();
   resolve_forgotten();
   in_view_.clear();
@@ -242,7 +245,7 @@ void Watch::State::restore(const NodeView& node, NodeTrack& track) {
   }
   for (const Alert& alert : board_.open_of(node.name)) {
     const auto rule = rule_from(alert.rule);
-    if (!rule || *rule < RuleId::gpu_lost) continue;
+    if (!rule || !is_of_events(*rule)) continue;
     if (EventTrack* event = track.event(*rule, alert.about)) {
       event->raised = true;
       event->last_event = alert.since;

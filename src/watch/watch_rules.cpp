@@ -212,6 +212,17 @@ const std::array<RuleInfo, kRules> kTable = {{
      "",
      Direction::yes_no,
      {0, 0, Nanos(0), hours(24), AlertSeverity::warning}},
+    {RuleId::leader_problem,
+     "leader_problem",
+     "Whether something is wrong with the leader itself: it cannot store (a full disk), found damage, refused what a "
+     "node sent, its clock is wrong, nodes have to wait for it, an alert did not get out. Each is as grave as it is, "
+     "at most of the rule's severity.",
+     "Look at what it says: `assay nodes` and GET /api/v1/status name every problem of the leader. What was refused of "
+     "a node stays until `assay nodes dismiss NODE`.",
+     "",
+     "",
+     Direction::yes_no,
+     {0.5, 0.5, Nanos(0), seconds(30), AlertSeverity::critical}},
 }};
 
 }  // namespace

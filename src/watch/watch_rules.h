@@ -43,12 +43,16 @@ enum class RuleId : std::uint8_t {
   ecc_uncorrected,
   row_remap,
   source_failing,
+  // of the leader itself
+  leader_problem,
   count,
 };
 inline constexpr std::size_t kRules = static_cast<std::size_t>(RuleId::count);
 inline constexpr std::size_t kGpuRules = static_cast<std::size_t>(RuleId::node_lost);
 inline constexpr std::size_t kNodeRules = static_cast<std::size_t>(RuleId::disk_almost_full) - kGpuRules;
 inline constexpr std::size_t kDiskRules = 2;
+/// Rules of what somebody reports, which is waited for by nobody.
+constexpr bool is_of_events(RuleId rule) { return rule >= RuleId::gpu_lost && rule <= RuleId::source_failing; }
 
 /// The settings of one rule. A value must be beyond `level` for as long as `hold` before an alert is raised, and on
 /// the good side of `clear` for as long as `clear_for` before it is resolved; then the rule is silent about that thing

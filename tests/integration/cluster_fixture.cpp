@@ -164,7 +164,7 @@ std::vector<std::string> TestLeader::problems() {
   std::vector<std::string> texts;
   const auto status = get("/api/v1/status");
   if (const auto* problems = status.if_contains("problems")) {
-    for (const auto& problem : problems->as_array()) texts.emplace_back(problem.as_string());
+    for (const auto& problem : problems->as_array()) texts.emplace_back(problem.at("text").as_string());
   }
   return texts;
 }

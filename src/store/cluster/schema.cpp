@@ -75,6 +75,11 @@ constexpr std::array kMigrations = {
        CREATE TABLE job (id TEXT PRIMARY KEY, node TEXT NOT NULL, created INTEGER NOT NULL, author TEXT NOT NULL,
                          planned TEXT NOT NULL, gpus TEXT NOT NULL, study TEXT NOT NULL, entry INTEGER NOT NULL,
                          stop INTEGER NOT NULL, revision INTEGER NOT NULL);)",
+    // 3: what was refused of nodes, and what nobody was told yet, outlive the leader.
+    R"(CREATE TABLE refusal (id INTEGER PRIMARY KEY, node TEXT NOT NULL, what TEXT NOT NULL, why TEXT NOT NULL,
+                             count INTEGER NOT NULL, since INTEGER NOT NULL, UNIQUE (node, what, why));
+       CREATE TABLE notice (id INTEGER PRIMARY KEY AUTOINCREMENT, outlet TEXT NOT NULL, body TEXT NOT NULL,
+                            time INTEGER NOT NULL);)",
     kAccountTables,
 };
 

@@ -8,6 +8,7 @@
 #include "store/cluster/event_rows.h"
 #include "store/cluster/job_rows.h"
 #include "store/cluster/node_rows.h"
+#include "store/cluster/notice_rows.h"
 
 namespace assay {
 namespace {
@@ -22,6 +23,8 @@ class SqliteClusterStore final : public ClusterStore {
   EventLog& events() override { return events_; }
   JobTable& jobs() override { return jobs_; }
   AccountTables& accounts() override { return *accounts_; }
+  RefusalTable& refusals() override { return refusals_; }
+  NoticeTable& notices() override { return notices_; }
 
   Result<void> backup_to(const fs::path& file) override {
     return connections_->read([&](Database& database) { return database.back_up_to(file.string()); });
@@ -35,6 +38,8 @@ class SqliteClusterStore final : public ClusterStore {
   EventRows events_{*connections_};
   JobRows jobs_{*connections_};
   std::unique_ptr<AccountTables> accounts_ = make_account_rows(*connections_);
+  RefusalRows refusals_{*connections_};
+  NoticeRows notices_{*connections_};
 };
 
 }  // namespace

@@ -293,6 +293,73 @@ class JobsInMemory final : public JobTable {
   Rows<JobRecord> rows_;
 };
 
+class RefusalsInMemory final : public RefusalTable {
+ public:
+  explicit RefusalsInMemory(Shared& shared) : shared_(shared) {}
+
+  Result<std::vector<RefusalRecord>> list() override {
+    const std::lock_guard lock(shared_.mutex);
+    std::vector<RefusalRecord> all = refusals_;
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.node < b.node; });
+    return all;
+  }
+  Result<void> put(std::span<const RefusalRecord> refusals) override {
+    const std::lock_guard lock(shared_.mutex);
+    if (shared_.failure) return *shared_.failure;
+    for (const auto& refusal : refusals) {
+      const auto known = std::find_if(refusals_.begin(), refusals_.end(), [&](const RefusalRecord& one) {
+        return std::tie(one.node, one.what, one.why) == std::tie(refusal.node, refusal.what, refusal.why);
+      });
+      if (known == refusals_.end()) {
+        refusals_.push_back(refusal);
+      } else {
+        known->count = refusal.count;
+      }
+    }
+    return {};
+  }
+  Result<void> remove(std::string_view node) override {
+    const std::lock_guard lock(shared_.mutex);
+    if (shared_.failure) return *shared_.failure;
+    std::erase_if(refusals_, [&](const RefusalRecord& one) { return one.node == node; });
+    return {};
+  }
+
+ private:
+  Shared& shared_;
+  std::vector<RefusalRecord> refusals_;
+};
+
+class NoticesInMemory final : public NoticeTable {
+ public:
+  explicit NoticesInMemory(Shared& shared) : shared_(shared) {}
+
+  Result<std::vector<NoticeRecord>> list() override {
+    const std::lock_guard lock(shared_.mutex);
+    return notices_;
+  }
+  Result<void> add(std::span<NoticeRecord> notices) override {
+    const std::lock_guard lock(shared_.mutex);
+    if (shared_.failure) return *shared_.failure;
+    for (auto& notice : notices) {
+      notice.id = ++last_id_;
+      notices_.push_back(notice);
+    }
+    return {};
+  }
+  Result<void> remove(std::int64_t id) override {
+    const std::lock_guard lock(shared_.mutex);
+    if (shared_.failure) return *shared_.failure;
+    std::erase_if(notices_, [&](const NoticeRecord& one) { return one.id == id; });
+    return {};
+  }
+
+ private:
+  Shared& shared_;
+  std::vector<NoticeRecord> notices_;
+  std::int64_t last_id_ = 0;
+};
+
 }  // namespace
 
 struct ClusterMemory::Tables {
@@ -303,6 +370,8 @@ struct ClusterMemory::Tables {
   EventsInMemory events{shared};
   JobsInMemory jobs{shared};
   std::unique_ptr<AccountTables> accounts = make_account_memory();
+  RefusalsInMemory refusals{shared};
+  NoticesInMemory notices{shared};
 };
 
 ClusterMemory::ClusterMemory() : tables_(std::make_unique<Tables>()) {}
@@ -314,6 +383,8 @@ SilenceTable& ClusterMemory::silences() { return tables_->silences; }
 EventLog& ClusterMemory::events() { return tables_->events; }
 JobTable& ClusterMemory::jobs() { return tables_->jobs; }
 AccountTables& ClusterMemory::accounts() { return *tables_->accounts; }
+RefusalTable& ClusterMemory::refusals() { return tables_->refusals; }
+NoticeTable& ClusterMemory::notices() { return tables_->notices; }
 
 Result<void> ClusterMemory::backup_to(const fs::path&) {
   return Error{.kind = ErrorKind::unsupported, .message = "what is in memory alone cannot be backed up"};

@@ -21,6 +21,8 @@ class ClusterMemory final : public ClusterStore {
   JobTable& jobs() override;
   /// `fail_writes` is not about these.
   AccountTables& accounts() override;
+  RefusalTable& refusals() override;
+  NoticeTable& notices() override;
   /// `unsupported`.
   Result<void> backup_to(const fs::path& file) override;
 

@@ -291,6 +291,18 @@ export interface KnownMetric {
 export interface KnownMetrics {
   /** In the order in which tables show them */
   metrics: Array<KnownMetric>;
+/** Something that is wrong with the leader itself. */
+export interface LeaderProblem {
+  /** What it is about */
+  kind: ProblemKind;
+  /** How grave it is */
+  level: AlertSeverity;
+  /** What was tried, or the node it is about */
+  about: string;
+  /** For people */
+  text: string;
+  /** When it began */
+  since: string;
 }
 
 /** How the leader itself is doing. */
@@ -316,7 +328,7 @@ export interface LeaderStatus {
   /** Who watch a live stream */
   live_clients: number;
   /** What is wrong with it; empty: nothing */
-  problems: Array<string>;
+  problems: Array<LeaderProblem>;
 }
 
 /** The right to record a run and to change its state. */
@@ -508,6 +520,8 @@ export interface NodeView {
   state: NodeState;
   /** Its clock less the leader's, in seconds; null: not known */
   clock_skew_s: number | null;
+  /** What is done about a clock that is wrong: `2 h 00 min ahead, times corrected`; empty: nothing */
+  clock_note: string;
   /** Values that came from it since the leader started */
   samples: number;
   /** How many series it has */
@@ -563,6 +577,9 @@ export interface PlannedRun {
   /** Complete settings of this run */
   spec: Record<string, unknown>;
 }
+
+/** storage: something could not be read or written; damage: of what was stored; refused: a node sent what was not stored; clock: of the leader's machine; limit: nodes have to wait; outlet: an alert did not get out; certificate; fault: a part has failed. */
+export type ProblemKind = "storage" | "damage" | "refused" | "clock" | "limit" | "outlet" | "certificate" | "fault";
 
 /** Where a result came from. What is not known is left out. */
 export interface Provenance {
