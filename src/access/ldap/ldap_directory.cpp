@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "access/ldap/ldap_filter.h"
@@ -70,14 +71,16 @@ class LdapDirectory final : public PasswordDirectory {
     if (!can_be_right(user, password)) return refused();
     ASSAY_TRY(LdapSession session, LdapSession::open(library_, settings_, SystemClock().now() + settings_.timeout));
     ASSAY_CHECK(log_in_to_search(session));
-    ASSAY_TRY(const LdapEntry found, find_user(session, user));
-    ASSAY_TRY(const bool is_right, session.bind(found.dn, password));
-    if (!is_right) {
-      log_info("directory: '{}' is refused: {}", printable(found.dn), session.refusal());
+    ASSAY_TRY(const auto found, find_user(session, user));
+    // For somebody unknown a password is tried, too: else the answer would come sooner, and tell whom there is.
+    const std::string dn = found ? found->dn : fmt::format("cn=nobody,{}", settings_.user_base);
+    ASSAY_TRY(const bool is_right, session.bind(dn, password));
+    if (!found || !is_right) {
+      log_info("directory: '{}' is refused: {}", printable(dn), session.refusal());
       return refused();
     }
-    DirectoryEntry entry{.user = spelled_user(found, user_attributes_, user), .name = full_name(found), .groups = {}};
-    ASSAY_TRY(entry.groups, groups_of(session, found, entry.user));
+    DirectoryEntry entry{.user = spelled_user(*found, user_attributes_, user), .name = full_name(*found), .groups = {}};
+    ASSAY_TRY(entry.groups, groups_of(session, *found, entry.user));
     return entry;
   }
 
@@ -92,7 +95,8 @@ class LdapDirectory final : public PasswordDirectory {
                  .hint = "Look at 'ldap.bind_dn' and at the password in 'ldap.bind_password_file'."};
   }
 
-  Result<LdapEntry> find_user(LdapSession& session, std::string_view user) const {
+  /// Nothing: there is none, or more than one.
+  Result<std::optional<LdapEntry>> find_user(LdapSession& session, std::string_view user) const {
     std::vector<std::string> attributes = user_attributes_;
     for (const char* each : {kDisplayName, kCommonName, kMemberOf}) {
       if (std::find(attributes.begin(), attributes.end(), each) == attributes.end()) attributes.emplace_back(each);
@@ -104,11 +108,11 @@ class LdapDirectory final : public PasswordDirectory {
     if (found.entries.size() > 1 || found.has_more) {
       log_warning("directory: '{}' is refused: there are several entries for it. Narrow 'ldap.user_filter'.",
                   printable(user));
-      return refused();
+      return std::optional<LdapEntry>();
     }
     // To log in as "" is to log in as nobody, and works with any password.
-    if (found.entries.empty() || found.entries.front().dn.empty()) return refused();
-    return std::move(found.entries.front());
+    if (found.entries.empty() || found.entries.front().dn.empty()) return std::optional<LdapEntry>();
+    return std::optional(std::move(found.entries.front()));
   }
 
   /// Who searches for users searches for groups, too; where that is nobody in particular, the user does.
