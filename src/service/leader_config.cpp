@@ -261,6 +261,8 @@ void check_directory(const LeaderConfig& config, CrossCheck& cross) {
   for (const LdapMistake& mistake : mistakes_between(config.ldap)) {
     cross.refuse({mistake.key, mistake.other}, mistake.message);
   }
+}
+
 void add_backups(ConfigTable<LeaderConfig>& table) {
   table.group({.key = "backup",
                .description =
