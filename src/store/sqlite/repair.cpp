@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/ids.h"
+#include "base/text.h"
 
 namespace assay {
 namespace {
@@ -81,11 +82,11 @@ class TableSalvage {
         key_ = sql_name(columns.text(1));
         first_key_type = columns.text(2);
       }
-      if (rank > 0) order_ += fmt::format("{}{}", order_.empty() ? "" : ", ", sql_name(columns.text(1)));
+      if (rank > 0) order_.push_back(sql_name(columns.text(1)));
     }
     if (fresh_.prepare(fmt::format("SELECT rowid FROM {}", sql_name(name_))).ok()) {
       key_ = "rowid";
-      order_ = "rowid";
+      order_ = {"rowid"};
     } else if (first_key_type != "INTEGER") {
       key_.clear();
     }
@@ -108,7 +109,7 @@ class TableSalvage {
 
   Result<SalvagedTable> by_key() {
     table_.name = name_;
-    ASSAY_TRY(auto rows, select(key_, fmt::format("WHERE {} >= ? ORDER BY {}", key_, order_)));
+    ASSAY_TRY(auto rows, select(key_, fmt::format("WHERE {} >= ? ORDER BY {}", key_, ordered("ASC"))));
     const auto read_from = [&](std::int64_t key) {
       rows.reset();
       rows.bind(1, key);
@@ -125,6 +126,8 @@ class TableSalvage {
       if (more.error().kind != ErrorKind::bad_file) return more.error();
       table_.whole = false;
       const auto next = next_readable(reached, [&](std::int64_t key) { return read_from(key).ok(); });
+      rows.reset();
+      ASSAY_CHECK(backwards(reached, next.value_or(std::numeric_limits<std::int64_t>::max())));
       if (!next) break;
       more = read_from(*next);
     }
@@ -149,14 +152,29 @@ class TableSalvage {
     return std::nullopt;
   }
 
+  /// What follows the damage in the same stretch of keys: a key may have rows on many pages. Until the damage again.
+  Result<void> backwards(std::int64_t from, std::int64_t before) {
+    if (key_ == "rowid") return {};
+    ASSAY_TRY(auto rows, select(key_, fmt::format("WHERE {0} >= ?1 AND {0} < ?2 ORDER BY {1}", key_, ordered("DESC"))));
+    rows.bind(1, from).bind(2, before);
+    for (;;) {
+      const auto more = rows.step();
+      if (!more.ok() && more.error().kind != ErrorKind::bad_file) return more.error();
+      if (!more.ok() || !*more) return {};
+      ASSAY_CHECK(keep(rows));
+    }
+  }
+
+  std::string ordered(const std::string& direction) const {
+    std::vector<std::string> columns;
+    for (const auto& column : order_) columns.push_back(fmt::format("{} {}", column, direction));
+    return join(columns, ", ");
+  }
+
   Result<SalvagedTable> both_ways() {
     table_.name = name_;
     for (const char* direction : {"ASC", "DESC"}) {
-      std::string order;
-      for (const char character : order_)
-        order += character == ',' ? fmt::format(" {},", direction) : std::string(1, character);
-      const std::string sorted = order_.empty() ? "" : fmt::format("ORDER BY {} {}", order, direction);
-      ASSAY_TRY(auto rows, select("1", sorted));
+      ASSAY_TRY(auto rows, select("1", fmt::format("ORDER BY {}", ordered(direction))));
       for (;;) {
         const auto more = rows.step();
         if (more.ok() && !*more) return counted();
@@ -177,8 +195,8 @@ class TableSalvage {
   Database& damaged_;
   Database& fresh_;
   const std::string name_;
-  std::string key_;    ///< of numbers; empty: there is none
-  std::string order_;  ///< in which rows lie in the file
+  std::string key_;                 ///< of numbers; empty: there is none
+  std::vector<std::string> order_;  ///< the columns by which rows lie in the file
   int columns_ = 0;
   std::optional<Statement> insert_;
   SalvagedTable table_;

@@ -32,7 +32,7 @@ class RepairTest : public testing::Test {
     for (int row = 0; row < kRows; ++row) {
       EXPECT_TRUE(database
                       .execute("INSERT INTO event VALUES (" + std::to_string(row) + ", printf('%0100d', " +
-                               std::to_string(row) + ")); INSERT INTO point VALUES (" + std::to_string(row / 10) +
+                               std::to_string(row) + ")); INSERT INTO point VALUES (" + std::to_string(row / 500) +
                                ", " + std::to_string(row) +
                                ", zeroblob(100)); INSERT INTO name VALUES (printf('%0100d', " + std::to_string(row) +
                                "), 1)")
