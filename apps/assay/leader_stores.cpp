@@ -1,5 +1,7 @@
 #include "leader_stores.h"
 
+#include <fmt/format.h>
+
 #include "backup/backup_source.h"
 #include "store/cluster/sqlite_cluster_store.h"
 #include "store/local/local_store.h"
@@ -10,7 +12,11 @@ Result<LeaderData> LeaderData::open(const LeaderPlace& place, const SeriesStoreO
   LeaderData data;
   // Telemetry first: its lock keeps a second leader out.
   ASSAY_TRY(data.series_, open_series_store(place.series(), series));
-  ASSAY_TRY(data.cluster_, open_cluster_store(place.cluster()));
+  auto cluster = open_cluster_store(place.cluster());
+  if (!cluster && cluster.error().kind == ErrorKind::bad_file && cluster.error().hint.empty()) {
+    cluster.error().hint = "`assay repair` says what is damaged and what mending it costs.";
+  }
+  ASSAY_TRY(data.cluster_, std::move(cluster).within(fmt::format("opening '{}'", place.cluster().string())));
   ASSAY_TRY(data.runs_, open_local_store(place.data(), {.tidy = true}));
   return data;
 }

@@ -121,6 +121,7 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["events"] = add_events(app, context);
   actions["backup"] = add_backup(app, context);
   actions["restore"] = add_restore(app, context);
+  actions["repair"] = add_repair(app, context);
   actions["fleet-sim"] = add_fleet_sim(app, context);
   actions["version"] = add_version(app, context);
   actions["completion"] = add_completion(app, context, app);

@@ -176,5 +176,39 @@ TEST_F(ClusterBackup, IsMadeByALeaderThatWasToldTo) {
   EXPECT_THAT(inside.error, HasSubstr("lies inside the data folder"));
 }
 
+TEST_F(ClusterBackup, RepairSaysWhatIsDamagedAndMendsIt) {
+  leader_.start();
+  AssayCli& cli = leader_.cli();
+  auto agent = leader_.start_agent("n1");
+  ASSERT_TRUE(eventually([&] { return leader_.seconds_of("n1").size() >= 2; }));
+  EXPECT_EQ(cli.run({"exec", "--", "true"}).exit_code, 0);
+  const auto busy = cli.run({"repair"});
+  EXPECT_EQ(busy.exit_code, 3);
+  EXPECT_THAT(busy.error, HasSubstr("Stop the leader first"));
+  EXPECT_EQ(agent.terminate(), 0);
+  EXPECT_EQ(leader_.process().terminate(), 0);
+  EXPECT_EQ(cli.run({"repair"}).exit_code, 0);
+
+  const fs::path cluster = cli.data() / "leader" / "cluster.db";
+  const std::string junk(8192, 'x');
+  ASSERT_TRUE(write_file_atomically(cluster, junk).ok());
+  ASSERT_TRUE(write_file_atomically(cli.data() / "index.db", junk).ok());
+  const auto refused = cli.run({"serve", "--listen", "127.0.0.1:0"});
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.error, HasSubstr("assay repair"));
+  const auto looked = cli.run({"repair"});
+  EXPECT_EQ(looked.exit_code, 4);
+  EXPECT_THAT(looked.out, HasSubstr("cluster  damaged"));
+  EXPECT_THAT(looked.out, HasSubstr("series   sound"));
+  EXPECT_EQ(read_file(cluster).value(), junk) << "looking changes nothing";
+  const auto mended = cli.json({"repair", "--mend"});
+  const fs::path aside = std::string(mended.at("result").at("parts").at(0).at("aside").as_string());
+  EXPECT_EQ(read_file(aside).value(), junk) << "the damaged file is kept";
+  EXPECT_EQ(cli.run({"repair"}).exit_code, 0);
+  EXPECT_EQ(cli.json({"runs"}).at("result").at("runs").as_array().size(), 1U);
+  leader_.start();
+  EXPECT_GE(leader_.seconds_of("n1").size(), 2U) << "telemetry was not what was damaged";
+}
+
 }  // namespace
 }  // namespace assay

@@ -125,5 +125,30 @@ TEST_F(DamagedPageTest, LatePointsOfOtherSeriesAreStored) {
   }
 }
 
+TEST_F(DamagedPageTest, RepairKeepsEveryOtherRowAndDoublesNone) {
+  for (const bool lost_progress : {false, true}) {
+    store_.reset();
+    if (lost_progress) {
+      damaged_.clear();
+      damage();
+      // As if their page could not be read: logs still have what is in chunks.
+      auto database = Database::open(database_file().string());
+      ASSERT_TRUE(database->execute("DELETE FROM progress").ok());
+    }
+    const auto mended = repair_series_store(folder_, true);
+    ASSERT_TRUE(mended.ok()) << mended.error().text();
+    EXPECT_FALSE(mended->problems.empty());
+    EXPECT_FALSE(mended->salvaged.empty());
+    EXPECT_TRUE(repair_series_store(folder_, false)->problems.empty());
+    open();
+    EXPECT_THAT(store_->problems(), Contains(HasSubstr("is missing from answers")));
+    for (int i = 0; i < kSeries; ++i) {
+      const auto kept = points(intern(name(i))).size();
+      EXPECT_LE(kept, std::size_t{kSeconds}) << name(i);
+      if (!lost_progress && !damaged_.contains(i)) EXPECT_EQ(kept, std::size_t{kSeconds}) << name(i);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "store/series_store.h"
+#include "store/sqlite/repair.h"
 
 namespace assay {
 
@@ -39,5 +40,10 @@ Result<std::unique_ptr<SeriesStore>> open_series_store(const fs::path& folder, c
 /// Keeps every process from opening the store in a folder, without opening or changing it: for whoever copies or mends
 /// its files. Nothing where there is no store. `busy`, with the owner's name, if a process has it.
 Result<std::optional<FileLock>> lock_series_store(const fs::path& folder);
+
+/// Looks at every page of the database of a store that is locked, and saves what can be saved of a damaged one; see
+/// `repair_database`. Logs are left alone: the store reads them around any damage. As long as the damaged file is
+/// beside the new one, answers say that they may lack something.
+Result<DatabaseRepair> repair_series_store(const fs::path& folder, bool mend);
 
 }  // namespace assay

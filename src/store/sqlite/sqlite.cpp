@@ -80,6 +80,11 @@ Statement& Statement::bind_bytes(int parameter, std::string_view bytes) {
   return *this;
 }
 
+Statement& Statement::bind_column(int parameter, const Statement& row, int column) {
+  sqlite3_bind_value(statement_.get(), parameter, sqlite3_column_value(row.statement_.get(), column));
+  return *this;
+}
+
 Result<bool> Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;

@@ -21,6 +21,8 @@ class Statement {
   Statement& bind(int parameter, std::int64_t number);
   Statement& bind(int parameter, double number);
   Statement& bind_bytes(int parameter, std::string_view bytes);
+  /// Whatever a column of a row of another statement is.
+  Statement& bind_column(int parameter, const Statement& row, int column);
 
   /// True while there is a row.
   Result<bool> step();
