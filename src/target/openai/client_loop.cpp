@@ -369,8 +369,8 @@ void ClientLoop::failed(Connection& connection, RequestError error, const std::s
   }
   if (may_retry && pending.attempts < context_.options.retries) {
     ++counts_.retried;
-    const Nanos pause =
-        std::min<Nanos>(context_.options.retry_pause * (1LL << std::min(pending.attempts, 20U)), kLongestPause);
+    const Nanos own_pause = context_.options.retry_pause * (1LL << std::min(pending.attempts, 20U));
+    const Nanos pause = std::min(std::max(own_pause, connection.answer.retry_after()), kLongestPause);
     // Between half and all of it, so that requests that failed together do not come back together.
     const double share = 0.5 + static_cast<double>(stable_hash(std::to_string(pending.request.id)) % 512) / 1024;
     ++pending.attempts;
