@@ -27,6 +27,8 @@ std::string specification_for(const SpecSetting& setting, SpecKind kind) {
   if (!setting.rule.needs || setting.type == SettingType::group) return text;
   const Need& need = *setting.rule.needs;
   const std::string value = std::string(need.values[0]) + (need.values[0].ends_with(':') ? "x" : "");
+  if (value == "openai") text += "target.openai: http://h/v1\n";
+  if (value == "trace" && setting.key != "trace") text += "trace: t.jsonl\n";
   return text + std::string(need.key) + ": " + value + "\n";
 }
 
