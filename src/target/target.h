@@ -31,7 +31,6 @@ namespace assay {
 struct Request {
   std::uint64_t id = 0;      ///< 0, 1, 2, … within one start/stop; vary prompts by it where caches must not help
   std::uint32_t sample = 0;  ///< below the number of samples that the load generator was told of
-  std::uint32_t stream = 0;  ///< closed loop: which of the simulated users asks; else 0
   SteadyTime scheduled{};    ///< when it was due; latency counts from here, so never wait for it
 };
 

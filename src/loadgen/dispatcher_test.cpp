@@ -1,0 +1,190 @@
+#include "loadgen/dispatcher.h"
+
+#include "loadgen/load_result.h"
+#include "loadgen/simulated_server_fixture.h"
+#include "target/null/null_target.h"
+
+namespace assay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+SimulatedServer::Serve always(Nanos takes) {
+  return [takes](const Request&, SteadyTime) { return takes; };
+}
+
+/// A load in simulated time.
+struct Simulated {
+  explicit Simulated(SimulatedServer::Serve serve) : server(std::move(serve)) {}
+
+  LoadResult run(const LoadPlan& plan, ArrivalProcess* arrivals = nullptr, LoadRules rules = {}) {
+    SamplesInOrder order(100);
+    auto ended = run_load(plan, {arrivals, order, server, recorder, server}, {});
+    EXPECT_TRUE(ended.ok());
+    ending = *ended;
+    ending.client = {};  // the machine that tests run on is none of their business
+    return evaluate_load(plan, rules, recorder, ending);
+  }
+
+  SimulatedServer server;
+  QueryRecorder recorder{{}};
+  LoadEnding ending;
+};
+
+TEST(Dispatcher, ServerIssuesByTheClockWhateverBecameOfTheRest) {
+  Simulated load(always(milliseconds(500)));
+  ConstantArrivals arrivals(100);
+  const auto result = load.run({.scenario = Scenario::constant, .min_queries = 10, .min_duration = seconds(10)},
+                               &arrivals, {.asked_per_second = 100});
+  EXPECT_EQ(result.issued, 1001u);  // the last one is due at 10 s
+  EXPECT_EQ(result.lateness.max, 0);
+  EXPECT_EQ(result.end_to_end.p50, 500'000'000);
+  EXPECT_EQ(result.success_rate, 1);
+  EXPECT_NEAR(result.delivered_per_second, 100, 0.2);
+  EXPECT_TRUE(result.min_duration_met);
+  EXPECT_TRUE(result.valid);
+  EXPECT_EQ(load.ending.issuing, seconds(10));
+  EXPECT_EQ(load.ending.duration, milliseconds(10'500));
+}
+
+TEST(Dispatcher, AStallShowsAtEveryPercentileItShould) {
+  Simulated load(always(milliseconds(1)));
+  load.server.stall(seconds(10), seconds(13));
+  ConstantArrivals arrivals(1000);
+  const auto result =
+      load.run({.scenario = Scenario::constant, .min_duration = seconds(60)}, &arrivals, {.asked_per_second = 1000});
+  // 3,000 of 60,000 requests fell into the stall, and waited evenly between 0 and 3 s.
+  EXPECT_NEAR(static_cast<double>(result.end_to_end.max), 3.001e9, 2e6);
+  EXPECT_NEAR(static_cast<double>(result.end_to_end.p999), 2.94e9, 1e7);
+  EXPECT_NEAR(static_cast<double>(result.end_to_end.p99), 2.4e9, 1e7);
+  EXPECT_NEAR(static_cast<double>(result.end_to_end.p97), 1.2e9, 1e7);
+  EXPECT_EQ(result.end_to_end.p90, 1'000'000);
+}
+
+TEST(Dispatcher, ALateClientIsNoticedAndItsLatenessIsPartOfTheLatency) {
+  Simulated load(always(milliseconds(20)));
+  load.server.issue_takes = milliseconds(2);  // asked for one a millisecond
+  ConstantArrivals arrivals(1000);
+  const auto result =
+      load.run({.scenario = Scenario::constant, .min_duration = seconds(2)}, &arrivals, {.asked_per_second = 1000});
+  EXPECT_NEAR(result.delivered_per_second, 500, 2);
+  EXPECT_NEAR(result.scheduled_per_second, 1000, 2);
+  EXPECT_GT(result.end_to_end.p99, 1'900'000'000);
+  EXPECT_FALSE(result.valid);
+  std::vector<std::string> kinds;
+  for (const auto& flag : result.flags) kinds.push_back(flag.kind);
+  EXPECT_THAT(kinds, testing::ElementsAre("client_late", "load_not_delivered"));
+}
+
+TEST(Dispatcher, SingleStreamWaitsForEachAnswer) {
+  Simulated load(always(milliseconds(10)));
+  const auto result = load.run({.scenario = Scenario::single_stream, .min_queries = 64, .min_duration = seconds(2)});
+  EXPECT_EQ(result.issued, 201u);
+  EXPECT_EQ(result.end_to_end.p90, 10'000'000);
+  EXPECT_TRUE(result.valid);
+  Simulated few(always(milliseconds(10)));
+  EXPECT_EQ(few.run({.scenario = Scenario::single_stream, .min_queries = 3}).issued, 3u);
+}
+
+TEST(Dispatcher, MultiStreamCountsQueriesByTheirSlowestSample) {
+  Simulated load([](const Request& request, SteadyTime) { return milliseconds(1 + request.id % 8); });
+  const auto result = load.run({.scenario = Scenario::multi_stream, .samples_per_query = 8, .min_queries = 700});
+  EXPECT_EQ(result.issued, 5600u);
+  EXPECT_EQ(result.queries, 700u);
+  EXPECT_EQ(load.ending.queries, 700u);
+  EXPECT_EQ(result.end_to_end.count, 700u);
+  EXPECT_EQ(result.end_to_end.min, 8'000'000);
+  EXPECT_TRUE(result.early_stopping_met);
+}
+
+TEST(Dispatcher, ClosedKeepsAsManyInFlight) {
+  Simulated load(always(milliseconds(10)));
+  const auto result = load.run({.scenario = Scenario::closed, .concurrency = 4, .min_duration = seconds(1)});
+  EXPECT_NEAR(result.completed_per_second, 400, 5);
+  EXPECT_EQ(result.end_to_end.max, 10'000'000);
+}
+
+TEST(Dispatcher, OfflineAsksForEverythingAtOnce) {
+  Simulated load([](const Request& request, SteadyTime) { return milliseconds(request.id); });
+  const auto result = load.run({.scenario = Scenario::offline, .min_queries = 5000});
+  EXPECT_EQ(result.issued, 5000u);
+  EXPECT_EQ(result.end_to_end.max, 4'999'000'000);
+  EXPECT_NEAR(result.completed_per_second, 1000, 1);
+}
+
+TEST(Dispatcher, ATraceEndsWithItsLastRequest) {
+  const std::vector<Nanos> times = {Nanos(0), milliseconds(5), seconds(2)};
+  TraceArrivals arrivals(times, 1);
+  Simulated load(always(milliseconds(1)));
+  EXPECT_EQ(load.run({.scenario = Scenario::trace, .min_queries = 3, .min_duration = seconds(2)}, &arrivals).issued,
+            3u);
+}
+
+TEST(Dispatcher, RequestsOfTheWarmUpCountForNothing) {
+  Simulated load([](const Request&, SteadyTime sent) {
+    return sent < SteadyTime(std::chrono::hours(1)) + seconds(5) ? seconds(1) : milliseconds(1);
+  });
+  ConstantArrivals arrivals(10);
+  const auto result = load.run(
+      {.scenario = Scenario::constant, .min_queries = 1, .min_duration = seconds(10), .warmup = seconds(5)}, &arrivals);
+  EXPECT_EQ(result.issued, 151u);
+  EXPECT_EQ(result.measured, 101u);
+  EXPECT_EQ(result.end_to_end.max, 1'000'000);
+  EXPECT_NEAR(result.scheduled_per_second, 10.1, 0.01);
+}
+
+TEST(Dispatcher, EveryRequestEndsInExactlyOneWay) {
+  Simulated load([](const Request& request, SteadyTime) { return Nanos(request.id % 10 == 0 ? -1 : 1000); });
+  ConstantArrivals arrivals(100);
+  const auto result = load.run({.scenario = Scenario::constant, .min_queries = 1000}, &arrivals);
+  EXPECT_EQ(result.outcomes[static_cast<std::size_t>(RequestOutcome::lost)], 100u);
+  EXPECT_EQ(load.ending.lost, 100u);
+  std::uint64_t sum = 0;
+  for (const auto count : result.outcomes) sum += count;
+  EXPECT_EQ(sum, result.measured);
+  EXPECT_EQ(result.success_rate, 0.9);
+  ASSERT_EQ(result.flags.size(), 1u);
+  EXPECT_EQ(result.flags[0].message, "100 of 1000 requests did not end well: 100 lost.");
+}
+
+TEST(Dispatcher, AStopRequestCancelsWhatIsInFlight) {
+  NullTarget target({.silent = true});
+  QueryRecorder recorder({});
+  SpinningClock clock;
+  SamplesInOrder order(1);
+  ConstantArrivals arrivals(10);
+  std::stop_source source;
+  std::jthread stopper([&] {
+    while (recorder.issued() < 2) std::this_thread::yield();
+    source.request_stop();
+  });
+  const LoadPlan plan{.scenario = Scenario::constant, .min_duration = std::chrono::hours(1)};
+  const auto ending = run_load(plan, {&arrivals, order, target, recorder, clock}, source.get_token());
+  ASSERT_TRUE(ending.ok());
+  EXPECT_TRUE(ending->interrupted);
+  const auto result = evaluate_load(plan, {}, recorder, *ending);
+  EXPECT_EQ(result.outcomes[static_cast<std::size_t>(RequestOutcome::cancelled)], result.issued);
+  EXPECT_FALSE(result.valid);
+}
+
+TEST(Dispatcher, AllScenariosRunOnTheRealClock) {
+  for (const auto scenario :
+       {Scenario::single_stream, Scenario::multi_stream, Scenario::closed, Scenario::offline, Scenario::server}) {
+    NullTarget target({.service_time = milliseconds(1), .slots = 8});
+    QueryRecorder recorder({});
+    SpinningClock clock;
+    ShuffledSamples order(10, 1);
+    PoissonArrivals arrivals(5000, 1);
+    const LoadPlan plan{.scenario = scenario, .samples_per_query = 4, .concurrency = 4, .min_queries = 50};
+    const auto ending = run_load(plan, {&arrivals, order, target, recorder, clock}, {});
+    ASSERT_TRUE(ending.ok());
+    EXPECT_EQ(ending->queries, 50u) << name_of(scenario);
+    EXPECT_EQ(ending->lost, 0u);
+    EXPECT_EQ(recorder.in_flight(), 0u);
+    EXPECT_EQ(evaluate_load(plan, {}, recorder, *ending).success_rate, 1);
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,113 @@
+#include "loadgen/limits.h"
+
+#include "loadgen/load_result.h"
+
+namespace assay {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Limits, AreNamedAsTheSettingHasThem) {
+  const auto limit = latency_limit("ttft_p99", milliseconds(5));
+  ASSERT_TRUE(limit.ok());
+  EXPECT_EQ(*limit, (LatencyLimit{LatencyMeasure::first_token, 0.99, milliseconds(5)}));
+  EXPECT_EQ(name_of(*limit), "ttft_p99");
+  EXPECT_EQ(name_of(*latency_limit("e2e_p99.9", Nanos(1))), "e2e_p99.9");
+  for (const auto* wrong : {"ttft", "ttft_p", "ttft_p0", "ttft_p100", "foo_p99", "_p99", "tpot_p9x", ""}) {
+    EXPECT_FALSE(latency_limit(wrong, Nanos(1)).ok()) << wrong;
+  }
+}
+
+TEST(Limits, AFailedRequestCountsAsBeyond) {
+  const LatencyLimit limit{LatencyMeasure::end_to_end, 0.9, Nanos(100)};
+  const std::vector<std::int64_t> fast(90, 50);
+  const auto good = check_limit(limit, fast, 9);
+  EXPECT_TRUE(good.met);
+  EXPECT_EQ(good.over, 9u);
+  EXPECT_EQ(good.value_ns, 50);
+  const auto bad = check_limit(limit, fast, 10);
+  EXPECT_FALSE(bad.met);
+  EXPECT_EQ(bad.value_ns, std::nullopt);
+  EXPECT_FALSE(check_limit(limit, {}, 0).met);
+}
+
+TEST(Limits, MetIsNotYetShown) {
+  const LatencyLimit limit{LatencyMeasure::end_to_end, 0.99, Nanos(100)};
+  const std::vector<std::int64_t> few(458, 50);
+  EXPECT_TRUE(check_limit(limit, few, 0).met);
+  EXPECT_FALSE(check_limit(limit, few, 0).shown);
+  const std::vector<std::int64_t> enough(459, 50);
+  EXPECT_TRUE(check_limit(limit, enough, 0).shown);
+}
+
+TEST(Limits, TimePerTokenLeavesOutTheFirst) {
+  QueryRecord record{.scheduled_ns = 10, .first_token_ns = 110, .done_ns = 510, .output_tokens = 5, .state = 2};
+  EXPECT_EQ(measured(record, LatencyMeasure::first_token), 100);
+  EXPECT_EQ(measured(record, LatencyMeasure::per_output_token), 100);
+  EXPECT_EQ(measured(record, LatencyMeasure::end_to_end), 500);
+  record.output_tokens = 1;
+  EXPECT_EQ(measured(record, LatencyMeasure::per_output_token), std::nullopt);
+  record.state = 3;
+  EXPECT_EQ(measured(record, LatencyMeasure::end_to_end), std::nullopt);
+}
+
+/// A recorder with requests that were answered as told.
+struct Recorded {
+  struct Answer {
+    std::int64_t first_token_ns;
+    std::int64_t done_ns;
+    RequestOutcome outcome = RequestOutcome::ok;
+    std::vector<TokenArrival> arrivals;
+  };
+  explicit Recorded(const std::vector<Answer>& answers) {
+    recorder.start_at(SteadyTime());
+    for (std::uint64_t id = 0; id < answers.size(); ++id) {
+      const Request request{.id = id, .scheduled = SteadyTime(Nanos(1000))};
+      EXPECT_TRUE(recorder.take_down(std::span(&request, 1), SteadyTime(Nanos(1000))));
+      recorder.complete(Completion{.id = id,
+                                   .first_token = SteadyTime(Nanos(answers[id].first_token_ns)),
+                                   .done = SteadyTime(Nanos(answers[id].done_ns)),
+                                   .output_tokens = 10,
+                                   .outcome = answers[id].outcome,
+                                   .token_times = answers[id].arrivals});
+    }
+    recorder.close();
+  }
+  QueryRecorder recorder{{.token_times = true}};
+};
+
+TEST(LoadResult, GoodputCountsRequestsWithinEveryLimit) {
+  const Recorded recorded({{2000, 3000}, {9000, 9500}, {2000, 1'000'000'000}, {2000, 3000, RequestOutcome::error}});
+  const LoadRules rules{.limits = {{LatencyMeasure::first_token, 0.99, Nanos(5000)},
+                                   {LatencyMeasure::end_to_end, 0.99, Nanos(10'000'000)}}};
+  const auto result = evaluate_load({.scenario = Scenario::offline, .min_queries = 4}, rules, recorded.recorder, {});
+  EXPECT_NEAR(result.window_seconds, 1, 1e-9);
+  EXPECT_NEAR(result.goodput_per_second, 1, 1e-9);
+  EXPECT_NEAR(result.goodput_tokens_per_second, 10, 1e-9);
+  EXPECT_NEAR(result.completed_per_second, 3, 1e-9);
+  EXPECT_EQ(result.success_rate, 0.75);
+}
+
+TEST(LoadResult, TokensThatCameTogetherShareTheirGap) {
+  const auto at = [](std::int64_t ns) { return SteadyTime(Nanos(ns)); };
+  const Recorded recorded({{2000, 2500, RequestOutcome::ok, {{at(2000), 1}, {at(2200), 2}, {at(2500), 1}}}});
+  const auto result = evaluate_load({.scenario = Scenario::offline}, {}, recorded.recorder, {});
+  EXPECT_EQ(result.inter_token.count, 3u);
+  EXPECT_EQ(result.inter_token.min, 100);
+  EXPECT_EQ(result.inter_token.max, 300);
+}
+
+TEST(LoadResult, AStarvedClientIsInvalid) {
+  const Recorded recorded({{2000, 3000}});
+  LoadEnding ending;
+  EXPECT_TRUE(evaluate_load({.scenario = Scenario::offline}, {}, recorded.recorder, ending).valid);
+  ending.client.waited_share = 0.2;
+  const auto waited = evaluate_load({.scenario = Scenario::offline}, {}, recorded.recorder, ending);
+  EXPECT_FALSE(waited.valid);
+  EXPECT_EQ(waited.flags.at(0).kind, "client_starved");
+  ending.client = {.stolen_share = 0.2};
+  EXPECT_FALSE(evaluate_load({.scenario = Scenario::offline}, {}, recorded.recorder, ending).valid);
+}
+
+}  // namespace
+}  // namespace assay

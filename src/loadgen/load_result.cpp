@@ -1,0 +1,294 @@
+#include "loadgen/load_result.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "loadgen/early_stopping.h"
+
+namespace assay {
+namespace {
+
+constexpr double kLatenessShare = 0.01;           // of the latency limit
+constexpr std::int64_t kLatenessFloor = 100'000;  // ns; below this nothing that is served by a network can tell
+constexpr double kMostWaited = 0.05;
+constexpr double kMostStolen = 0.02;
+constexpr double kLeastDelivered = 0.99;
+
+bool is_stream(Scenario scenario) { return scenario == Scenario::single_stream || scenario == Scenario::multi_stream; }
+
+double per_second(double count, double seconds) { return seconds > 0 ? count / seconds : 0; }
+
+/// Goes over the records once.
+class Tally {
+ public:
+  Tally(const LoadPlan& plan, const LoadRules& rules, LoadResult& result)
+      : plan_(plan), rules_(rules), result_(result) {}
+
+  void take(const QueryRecord& record);
+  void finish(const QueryRecorder& recorder);
+
+ private:
+  bool is_good(const QueryRecord& record) const;
+  void take_query(const QueryRecord& record);
+  void inter_token(const QueryRecorder& recorder);
+  void rates();
+  void check_limits();
+
+  const LoadPlan& plan_;
+  const LoadRules& rules_;
+  LoadResult& result_;
+  std::vector<std::int64_t> end_to_end_;
+  std::vector<std::int64_t> first_token_;
+  std::vector<std::int64_t> per_token_;
+  std::vector<std::int64_t> lateness_;
+  double input_tokens_ = 0;
+  double output_tokens_ = 0;
+  double good_ = 0;
+  double good_tokens_ = 0;
+  std::int64_t last_scheduled_ = 0;
+  std::int64_t last_sent_ = 0;
+  std::int64_t last_done_ = 0;
+  std::uint32_t in_query_ = 0;
+  std::int64_t query_latency_ = 0;
+  bool query_ok_ = true;
+};
+
+bool Tally::is_good(const QueryRecord& record) const {
+  if (!record.ok()) return false;
+  return std::all_of(rules_.limits.begin(), rules_.limits.end(), [&](const LatencyLimit& limit) {
+    const auto value = measured(record, limit.measure);
+    return !value || *value <= limit.at_most.count();
+  });
+}
+
+void Tally::take_query(const QueryRecord& record) {
+  query_ok_ &= record.ok();
+  query_latency_ = std::max(query_latency_, record.latency_ns());
+  if (++in_query_ < plan_.samples_per_query) return;
+  ++result_.queries;
+  if (query_ok_) end_to_end_.push_back(query_latency_);
+  in_query_ = 0;
+  query_latency_ = 0;
+  query_ok_ = true;
+}
+
+void Tally::take(const QueryRecord& record) {
+  ++result_.issued;
+  if (record.scheduled_ns < plan_.warmup.count()) return;
+  ++result_.measured;
+  ++result_.outcomes[static_cast<std::size_t>(record.outcome())];
+  if (record.outcome() == RequestOutcome::error) ++result_.errors[static_cast<std::size_t>(record.error)];
+  if (record.endpoint >= result_.by_endpoint.size()) result_.by_endpoint.resize(record.endpoint + std::size_t{1});
+  ++result_.by_endpoint[record.endpoint];
+  last_scheduled_ = std::max(last_scheduled_, record.scheduled_ns);
+  last_sent_ = std::max(last_sent_, record.sent_ns);
+  last_done_ = std::max(last_done_, record.done_ns);
+  lateness_.push_back(record.lateness_ns());
+  input_tokens_ += record.ok() ? record.input_tokens : 0;
+  output_tokens_ += record.ok() ? record.output_tokens : 0;
+  if (is_good(record)) {
+    ++good_;
+    good_tokens_ += record.output_tokens;
+  }
+  if (plan_.scenario == Scenario::multi_stream) {
+    take_query(record);
+  } else {
+    ++result_.queries;
+    if (record.ok()) end_to_end_.push_back(record.latency_ns());
+  }
+  if (const auto value = measured(record, LatencyMeasure::first_token)) first_token_.push_back(*value);
+  if (const auto value = measured(record, LatencyMeasure::per_output_token)) {
+    per_token_.push_back(*value);
+  } else if (record.ok()) {
+    ++result_.without_per_token;
+  }
+}
+
+void Tally::inter_token(const QueryRecorder& recorder) {
+  std::vector<std::int64_t> gaps;
+  recorder.tokens().for_each([&](std::uint64_t id, std::span<const TokenLog::Gap> of_request) {
+    const QueryRecord& record = recorder.record(id);
+    if (!record.ok() || record.scheduled_ns < plan_.warmup.count()) return;
+    // Tokens that came together share the gap before them evenly.
+    for (const auto& gap : of_request) gaps.insert(gaps.end(), gap.tokens, gap.ns / std::max(1u, gap.tokens));
+  });
+  result_.inter_token = summarise_latencies(gaps);
+}
+
+void Tally::rates() {
+  const double warmup = seconds_of(plan_.warmup);
+  const auto until = [&](std::int64_t ns) { return static_cast<double>(ns) * 1e-9 - warmup; };
+  result_.window_seconds = until(last_done_);
+  const auto measured_count = static_cast<double>(result_.measured);
+  const auto ok = static_cast<double>(result_.outcomes[static_cast<std::size_t>(RequestOutcome::ok)]);
+  result_.asked_per_second = rules_.asked_per_second;
+  result_.scheduled_per_second = per_second(measured_count, until(last_scheduled_));
+  result_.delivered_per_second = per_second(measured_count, until(last_sent_));
+  result_.completed_per_second = per_second(ok, result_.window_seconds);
+  result_.success_rate = result_.measured > 0 ? ok / measured_count : 0;
+  result_.input_tokens_per_second = per_second(input_tokens_, result_.window_seconds);
+  result_.output_tokens_per_second = per_second(output_tokens_, result_.window_seconds);
+  result_.goodput_per_second = per_second(good_, result_.window_seconds);
+  result_.goodput_tokens_per_second = per_second(good_tokens_, result_.window_seconds);
+}
+
+void Tally::check_limits() {
+  const auto failed = result_.measured - result_.outcomes[static_cast<std::size_t>(RequestOutcome::ok)];
+  for (const auto& limit : rules_.limits) {
+    const auto& values = limit.measure == LatencyMeasure::first_token        ? first_token_
+                         : limit.measure == LatencyMeasure::per_output_token ? per_token_
+                                                                             : end_to_end_;
+    result_.limits.push_back(check_limit(limit, values, failed));
+    result_.limits_met &= result_.limits.back().met;
+    result_.early_stopping_met &= result_.limits.back().shown;
+  }
+  if (rules_.limits.empty() && is_stream(plan_.scenario)) {
+    result_.early_stopping_met = result_.queries >= min_queries_for_estimate(stated_percentile(plan_.scenario));
+  }
+}
+
+void Tally::finish(const QueryRecorder& recorder) {
+  rates();
+  result_.end_to_end = summarise_latencies(end_to_end_);
+  result_.first_token = summarise_latencies(first_token_);
+  result_.per_output_token = summarise_latencies(per_token_);
+  if (is_open_loop(plan_.scenario)) result_.lateness = summarise_latencies(lateness_);
+  inter_token(recorder);
+  check_limits();
+  // By max latency (offline), last scheduled time (open loops), last issued time (the rest), as LoadGen judges it.
+  const std::int64_t lasted = plan_.scenario == Scenario::offline ? last_done_
+                              : is_open_loop(plan_.scenario)      ? last_scheduled_
+                                                                  : last_sent_;
+  const Nanos measured_time = Nanos(lasted) - plan_.warmup;
+  result_.min_duration_met = measured_time >= plan_.min_duration;
+  result_.min_queries_met = result_.queries >= plan_.min_queries;
+  result_.official = measured_time >= rules_.official_duration &&
+                     (plan_.scenario != Scenario::offline || result_.measured >= rules_.official_offline_samples);
+  result_.sorted_latencies = std::move(end_to_end_);
+}
+
+std::int64_t lateness_allowed(const LoadRules& rules, const LoadResult& result) {
+  std::int64_t tightest = 0;
+  for (const auto& limit : rules.limits) {
+    if (limit.measure == LatencyMeasure::per_output_token) continue;
+    tightest = tightest == 0 ? limit.at_most.count() : std::min(tightest, limit.at_most.count());
+  }
+  if (tightest == 0) tightest = result.first_token.count > 0 ? result.first_token.p99 : result.end_to_end.p99;
+  return std::max(kLatenessFloor, static_cast<std::int64_t>(static_cast<double>(tightest) * kLatenessShare));
+}
+
+std::string short_time(double ns) { return format_duration(Nanos(static_cast<Nanos::rep>(ns))); }
+
+void flag_client(LoadResult& result) {
+  const auto flag = [&](std::string kind, std::string message) {
+    result.flags.push_back({std::move(kind), "client", std::move(message)});
+  };
+  if (result.lateness.count > 0 && result.lateness.p99 > result.lateness_allowed_ns) {
+    flag(
+        "client_late",
+        fmt::format("The client sent requests late: {} at the 99th percentile, where {} is allowed (1 % of the latency "
+                    "that counts, at least 100 µs).",
+                    short_time(static_cast<double>(result.lateness.p99)),
+                    short_time(static_cast<double>(result.lateness_allowed_ns))));
+  }
+  if (result.client.waited_share > kMostWaited) {
+    flag("client_starved", fmt::format("A thread of the client waited {:.1f} % of the time for a CPU.",
+                                       result.client.waited_share * 100));
+  }
+  if (result.client.stolen_share > kMostStolen) {
+    flag("client_starved",
+         fmt::format("The hypervisor took {:.1f} % of this machine's CPU time.", result.client.stolen_share * 100));
+  }
+  if (result.delivered_per_second < kLeastDelivered * result.scheduled_per_second && result.lateness.count > 0) {
+    flag("load_not_delivered", fmt::format("{:.6g} requests a second were asked for, and {:.6g} were sent.",
+                                           result.scheduled_per_second, result.delivered_per_second));
+  }
+}
+
+void flag_outcomes(const QueryRecorder& recorder, LoadResult& result) {
+  const auto count = [&](RequestOutcome outcome) { return result.outcomes[static_cast<std::size_t>(outcome)]; };
+  const std::uint64_t failed = result.measured - count(RequestOutcome::ok);
+  if (failed > 0) {
+    std::string message = fmt::format("{} of {} requests did not end well:", failed, result.measured);
+    for (std::size_t i = 1; i < kRequestErrors; ++i) {
+      if (result.errors[i] > 0)
+        message += fmt::format(" {} {},", result.errors[i], name_of(static_cast<RequestError>(i)));
+    }
+    for (const auto outcome : {RequestOutcome::timeout, RequestOutcome::cancelled, RequestOutcome::lost}) {
+      if (count(outcome) > 0) message += fmt::format(" {} {},", count(outcome), name_of(outcome));
+    }
+    message.back() = '.';
+    result.flags.push_back({"failed_requests", "target", message});
+  }
+  if (recorder.faults() > 0) {
+    result.flags.push_back(
+        {"target_fault", "target",
+         fmt::format("The target reported {} requests twice, or ones that were never sent.", recorder.faults())});
+  }
+}
+
+void flag_rules(const LoadPlan& plan, LoadResult& result) {
+  const auto flag = [&](std::string kind, std::string about, std::string message) {
+    result.flags.push_back({std::move(kind), std::move(about), std::move(message)});
+  };
+  if (result.measured == 0) flag("no_requests", "scenario", "No request was due after the warm-up.");
+  if (!result.min_duration_met) {
+    flag("too_short", "min_duration",
+         fmt::format("The load was shorter than {}. Ask for more samples, or for less time.",
+                     format_duration(plan.min_duration)));
+  }
+  if (!result.min_queries_met) {
+    flag("too_few", "samples",
+         fmt::format("{} requests were measured, and {} are asked for.", result.queries, plan.min_queries));
+  }
+  if (result.limits.empty() && !result.early_stopping_met) {
+    const double percentile = stated_percentile(plan.scenario);
+    flag("limit_not_shown", "samples",
+         fmt::format("{} requests are too few to state the {:.6g}th percentile with 99 % confidence: {} are needed.",
+                     result.queries, percentile * 100, min_queries_for_estimate(percentile)));
+  }
+  for (const auto& check : result.limits) {
+    if (!check.met) {
+      flag("limit_missed", name_of(check.limit),
+           fmt::format("{} is {}, and the limit is {}.", name_of(check.limit),
+                       check.value_ns ? short_time(static_cast<double>(*check.value_ns)) : "beyond every limit",
+                       format_duration(check.limit.at_most)));
+    } else if (!check.shown) {
+      flag("limit_not_shown", name_of(check.limit),
+           fmt::format(
+               "{} requests, {} of them over the limit, are too few to say with 99 % confidence that {} is kept: "
+               "{} are needed.",
+               check.counted, check.over, name_of(check.limit),
+               min_passing_queries(check.over, check.limit.percentile) + check.over));
+    }
+  }
+}
+
+}  // namespace
+
+double stated_percentile(Scenario scenario) { return scenario == Scenario::single_stream ? 0.90 : 0.99; }
+
+bool invalidates_load(const Flag& flag) { return flag.kind != "failed_requests"; }
+
+LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const QueryRecorder& recorder,
+                         const LoadEnding& ending) {
+  LoadResult result{.scenario = plan.scenario};
+  Tally tally(plan, rules, result);
+  for (std::uint64_t id = 0; id < recorder.issued(); ++id) tally.take(recorder.record(id));
+  tally.finish(recorder);
+  result.client = ending.client;
+  result.lateness_allowed_ns = lateness_allowed(rules, result);
+  flag_client(result);
+  flag_outcomes(recorder, result);
+  flag_rules(plan, result);
+  if (ending.out_of_memory) {
+    result.flags.push_back({"recording_incomplete", "client", "There was no memory for the records of more requests."});
+  }
+  if (ending.interrupted) result.flags.push_back({"interrupted", "client", "The load was stopped before its end."});
+  result.valid = std::none_of(result.flags.begin(), result.flags.end(), invalidates_load);
+  return result;
+}
+
+}  // namespace assay
