@@ -13,6 +13,8 @@
 #include "commands.h"
 #include "gpu_source.h"
 #include "runs/null_workload.h"
+#include "serve_target.h"
+#include "serving/serve_workload.h"
 
 namespace assay {
 namespace {
@@ -264,6 +266,7 @@ int main(int argc, char** argv) {
   // A reader that goes away (`| head`) must not kill a recording.
   std::signal(SIGPIPE, SIG_IGN);
   if (mode == assay::kNullWorkloadArgument) return assay::null_workload_main(argc, argv);
+  if (mode == assay::kServeWorkloadArgument) return assay::serve_workload_main(argc, argv, assay::make_serve_target);
   if (mode == assay::kSensorArgument) return assay::sensor_main();
   try {
     return assay::run_program(std::vector<std::string>(argv + 1, argv + argc));

@@ -235,7 +235,9 @@ void flag_rules(const LoadPlan& plan, LoadResult& result) {
   };
   if (result.measured == 0) flag("no_requests", "scenario", "No request was due after the warm-up.");
   if (!result.min_duration_met) {
-    flag("too_short", "min_duration", fmt::format("The load was shorter than {}.", format_duration(plan.min_duration)));
+    flag("too_short", "min_duration",
+         fmt::format("The load was shorter than {}. Ask for more samples, or for less time.",
+                     format_duration(plan.min_duration)));
   }
   if (!result.min_queries_met) {
     flag("too_few", "samples",

@@ -23,8 +23,11 @@ bool is_remark(const Flag& flag) { return flag.kind == "output_truncated"; }
 
 /// Flags after which the figures must not be used.
 bool invalidates(const Flag& flag) {
-  static constexpr std::array<std::string_view, 6> kKinds = {"non_finite",     "recording_incomplete", "oversubscribed",
-                                                             "newer_protocol", "lost_events",          "lost_samples"};
+  static constexpr std::array<std::string_view, 17> kKinds = {
+      "non_finite", "recording_incomplete", "oversubscribed", "newer_protocol", "lost_events", "lost_samples",
+      // Of loads (kind: serve).
+      "client_late", "client_starved", "load_not_delivered", "target_fault", "no_requests", "too_short", "too_few",
+      "limit_missed", "limit_not_shown", "no_peak", "client_limited"};
   return std::find(kKinds.begin(), kKinds.end(), flag.kind) != kKinds.end();
 }
 

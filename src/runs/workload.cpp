@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "model/study.h"
 #include "runs/null_workload.h"
+#include "serving/serve_workload.h"
 #include "spec/spec.h"
 
 namespace assay {
@@ -95,6 +96,20 @@ Result<void> describe_null(const Ingredients& from, Workload& workload) {
   return {};
 }
 
+Result<void> describe_serving(const Ingredients& from, Workload& workload) {
+  if (text_setting(from.planned.spec, "target.name") == "engine") {
+    return Error{.kind = ErrorKind::unsupported,
+                 .message = "the engine cannot serve yet, so that it cannot be put under load",
+                 .hint =
+                     "Name a server: 'target: {openai: \"http://host:8000/v1\"}'; 'target: null' measures the load "
+                     "generator itself."};
+  }
+  const auto spec = from.scratch / "spec.json";
+  ASSAY_CHECK(write_file_atomically(spec, pretty_json(from.planned.spec)));
+  workload.job.arguments = {from.programs.self.string(), kServeWorkloadArgument, spec.string()};
+  return {};
+}
+
 /// A kind of workload: what it needs, and how its part of the workload is made.
 struct WorkloadKind {
   std::string_view name;
@@ -105,6 +120,7 @@ struct WorkloadKind {
 constexpr std::array kWorkloadKinds = {
     WorkloadKind{.name = "command", .engine = false, .devices = true, .describe = describe_command},
     WorkloadKind{.name = "train", .engine = true, .devices = true, .describe = describe_training},
+    WorkloadKind{.name = "serve", .engine = false, .devices = false, .describe = describe_serving},
     WorkloadKind{.name = "null", .engine = false, .devices = false, .describe = describe_null},
 };
 

@@ -217,6 +217,7 @@ std::vector<SpecSetting> device_settings() {
 
 std::vector<SpecSetting> target_settings() {
   const Need server{"target.name", {"openai"}};
+  const Need nothing{"target.name", {"null"}};
   return {
       row("target", kServe, group, "",
           "What is put under load: `engine`, `null`, or a server that speaks OpenAI's API.",
@@ -227,6 +228,11 @@ std::vector<SpecSetting> target_settings() {
           "\"http://host:8000/v1\"", {.otherwise = "not used"}),
       row("target.token_env", kServe, variable, "", "Environment variable that holds the server's token.", "API_KEY",
           {.otherwise = "no token is sent"}),
+      row("target.service_time", kServe, duration, "0s",
+          "Time that the target `null` takes for an answer, once it has begun.", "20ms",
+          {.range = Range{0, kDay}, .needs = nothing}),
+      row("target.slots", kServe, whole, "0", "Answers that the target `null` can give at once; 0: any number.", "8",
+          {.range = Range{0, 1e6}, .needs = nothing}),
       row("target.token_file", kServe, path, "", "File that holds the server's token.", "/etc/assay/api.token",
           {.range = Range{1, 4096}, .needs = server, .otherwise = "no token is sent"}),
       row("target.api", kServe, choice, "chat",
@@ -357,20 +363,41 @@ std::vector<SpecSetting> serve_settings() {
            .family = "load",
            .needs = Need{"scenario", {"server", "constant", "burst"}},
            .otherwise = "`rate` decides"}),
-      row("burst.size", kServe, whole, "10", "Requests that arrive together.", "50",
+      row("burst.size", kServe, whole, "10", "How uneven arrivals are: about so many come close together.", "50",
           {.range = Range{1, 1e6}, .needs = Need{"scenario", {"burst"}}}),
       row("ramp.to", kServe, SettingType::rate, "100/s", "Rate at the end of the ramp.", "200/s",
           {.range = Range{0, 1e7, true}, .needs = Need{"scenario", {"ramp"}}}),
       row("ramp.duration", kServe, duration, "60s", "Time from the first rate to the last.", "5min",
           {.range = kTimeSpan, .needs = Need{"scenario", {"ramp"}}}),
+      row("ramp.steps", kServe, whole, "0", "Steps from the first rate to the last; 0: evenly.", "5",
+          {.range = Range{0, 10000}, .needs = Need{"scenario", {"ramp"}}}),
       row("concurrency", kServe, whole, "1", "Requests under way at any time.", "16",
           {.range = Range{1, 1e6}, .needs = Need{"scenario", {"closed", "multi_stream"}}}),
       row("trace", kServe, text, "", "File with the times and sizes of requests.", "requests.jsonl",
           {.range = Range{1, 4096}, .needs = Need{"scenario", {"trace"}}, .otherwise = "needed by `scenario: trace`"}),
+      row("speed_up", kServe, number, "1", "How much faster than recorded a trace is replayed.", "2",
+          {.range = Range{0, 1e6, true}, .needs = Need{"scenario", {"trace"}}}),
+      row("limits", kServe, latency_limits, "",
+          "Latencies that the run must keep, shown with 99 % confidence; without them it is valid at any.",
+          "{ttft_p99: 2s, tpot_p99: 100ms}", {.range = kTimeSpan, .otherwise = "none, or those of `find_peak`"}),
       row("samples", kServe, whole, "100", "Least number of requests.", "1000", {.range = Range{1, 1e9}}),
       row("min_duration", kServe, duration, "10s", "Least time under load.", "60s", {.range = Range{0, 30 * kDay}}),
-      row("request_timeout", kServe, duration, "60s", "A request that takes longer counts as lost.", "10s",
+      row("warmup", kServe, duration, "0s", "Time at the beginning whose requests count for nothing.", "10s",
+          {.range = Range{0, kDay}}),
+      row("request_timeout", kServe, duration, "60s", "A request that takes longer counts as failed.", "10s",
           {.range = kTimeSpan}),
+      row("token_times", kServe, boolean, "false", "Records when each token came, for the time between tokens.",
+          "true"),
+      row("mode", kServe, choice, "performance",
+          "`accuracy` asks for every sample once and keeps the answers beside the results.", "accuracy",
+          {.choices = {"performance", "accuracy"}}),
+      row("randomness", kServe, choice, "assay",
+          "Order of samples and times of arrival: assay's own by `seed`, or those of MLPerf's LoadGen with the seeds "
+          "of "
+          "v5.1.",
+          "loadgen",
+          {.choices = {"assay", "loadgen"},
+           .needs = Need{"scenario", {"server", "single_stream", "multi_stream", "offline"}}}),
   };
 }
 

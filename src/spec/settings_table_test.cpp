@@ -28,6 +28,7 @@ std::string specification_for(const SpecSetting& setting, SpecKind kind) {
   const Need& need = *setting.rule.needs;
   const std::string value = std::string(need.values[0]) + (need.values[0].ends_with(':') ? "x" : "");
   if (need.key == "target.name" && value == "openai") text += "target.openai: http://h/v1\n";
+  if (value == "trace" && setting.key != "trace") text += "trace: t.jsonl\n";
   return text + std::string(need.key) + ": " + value + "\n";
 }
 

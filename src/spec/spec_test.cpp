@@ -54,6 +54,15 @@ TEST(Spec, DefaultsFollowTheOtherSettings) {
   EXPECT_EQ(at(settings("kind: serve\ntarget: {openai: \"http://h/v1\"}\n"), "target.name"), "openai");
 }
 
+TEST(Spec, AFreeMapMayStandInAGroup) {
+  const auto given = settings("kind: serve\ntarget: {openai: \"http://h/v1\", extra_body: {top_p: 0.9, seed: 5}}\n");
+  EXPECT_EQ(at(given, "target.extra_body.top_p"), 0.9);
+  EXPECT_EQ(at(given, "target.extra_body.seed"), 5);
+  EXPECT_EQ(at(settings("kind: serve\ntarget.openai: http://h/v1\ntarget.extra_body.top_p: 0.5\n"),
+               "target.extra_body.top_p"),
+            0.5);
+}
+
 TEST(Spec, TextStaysAsWritten) {
   EXPECT_EQ(at(settings("kind: command\ncommand: 'true'\nname: no\n"), "name"), "no");
   EXPECT_EQ(at(settings("kind: command\ncommand: 'true'\nname: null\n"), "name"), "null");

@@ -40,6 +40,8 @@ class AnswerReader {
   const std::string& problem() const { return problem_; }
   /// After `failed`: the server has answered, and said no. The connection can be used again if `keep_alive`.
   bool refused() const { return refused_; }
+  /// How long the server asked to be left alone; 0: it did not.
+  Nanos retry_after() const { return std::chrono::seconds(http_.head().retry_after_s); }
 
   SteadyTime first_token() const { return first_token_; }
   SteadyTime done() const { return done_; }

@@ -1,0 +1,191 @@
+#include "serving/serve_load.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/text.h"
+#include "serving/live_figures.h"
+#include "spec/spec.h"
+#include "target/null/null_target.h"
+
+namespace assay {
+namespace {
+
+using std::chrono::milliseconds;
+
+class ServeTest : public testing::Test {
+ protected:
+  ServeTest() {
+    char pattern[] = "/tmp/assay-serve-XXXXXX";
+    folder = ::mkdtemp(pattern);
+    events.emplace("file:" + (folder / "events").string());
+  }
+  ~ServeTest() override { fs::remove_all(folder); }
+
+  static ServeSettings settings_of(std::string_view yaml) {
+    const auto reading = read_spec("kind: serve\n" + std::string(yaml), "b.yaml");
+    std::string problems;
+    for (const auto& diagnostic : reading.diagnostics) problems += diagnostic.text() + "\n";
+    EXPECT_TRUE(reading.spec) << problems;
+    auto settings = read_serve_settings(reading.spec->settings);
+    EXPECT_TRUE(settings.ok());
+    return *settings;
+  }
+
+  ServePlace place() {
+    return {
+        .make_target = [this](const ServeSettings& settings, const ServeRequests&) -> Result<std::unique_ptr<Target>> {
+          ++targets_made;
+          return std::unique_ptr<Target>(
+              std::make_unique<NullTarget>(NullTargetOptions{.service_time = settings.service_time,
+                                                             .slots = settings.slots,
+                                                             .output_tokens = settings.output_tokens}));
+        },
+        .events = *events,
+        .artifacts = folder,
+        .run = "r-1"};
+  }
+
+  /// The events of one type, in order.
+  std::vector<json::object> said(std::string_view type) const {
+    std::vector<json::object> found;
+    const std::string text = read_file(folder / "events").value();
+    for (const auto line : split(text, '\n')) {
+      if (line.empty()) continue;
+      const json::value event = json::parse(line);
+      if (event.at("type").as_string() == type) found.push_back(event.as_object());
+    }
+    return found;
+  }
+
+  fs::path folder;
+  std::optional<ServeEvents> events;
+  int targets_made = 0;
+};
+
+TEST_F(ServeTest, ReadsItsSettings) {
+  const auto settings = settings_of(
+      "target: {name: 'null', service_time: 5ms, slots: 3}\nscenario: ramp\nrate: 7/s\nramp: {to: 9/s, duration: 3s, "
+      "steps: "
+      "2}\nseed: 12\nwarmup: 2s\nlimits: {ttft_p99: 2s}\n");
+  EXPECT_EQ(settings.target, "null");
+  EXPECT_EQ(settings.service_time, milliseconds(5));
+  EXPECT_EQ(settings.slots, 3u);
+  EXPECT_EQ(settings.scenario, Scenario::ramp);
+  EXPECT_EQ(settings.ramp.from_per_second, 7);
+  EXPECT_EQ(settings.ramp.to_per_second, 9);
+  EXPECT_EQ(settings.ramp.steps, 2u);
+  EXPECT_EQ(settings.seed, 12u);
+  EXPECT_EQ(settings.warmup, std::chrono::seconds(2));
+  ASSERT_EQ(settings.limits.size(), 1u);
+  EXPECT_EQ(name_of(settings.limits[0]), "ttft_p99");
+  EXPECT_FALSE(settings.find_peak);
+  EXPECT_TRUE(settings_of("target: 'null'\nfind_peak: {e2e_p90: 1s}\n").find_peak);
+}
+
+TEST_F(ServeTest, ARunSaysItsResultAndLeavesItsLogs) {
+  const auto settings = settings_of(
+      "target: 'null'\nscenario: single_stream\nsamples: 200\nmin_duration: 0s\nrequests: {output_tokens: 3}\n");
+  ASSERT_TRUE(serve(settings, place(), {}).ok());
+  ASSERT_EQ(said("hello").size(), 1u);
+  const auto results = said("result");
+  ASSERT_EQ(results.size(), 1u);
+  const auto& metrics = results[0].at("metrics").as_object();
+  EXPECT_EQ(metrics.at("samples_asked").to_number<int>(), 200);
+  EXPECT_EQ(metrics.at("success_rate").to_number<double>(), 1);
+  EXPECT_TRUE(metrics.contains("latency_p99_seconds"));
+  EXPECT_FALSE(metrics.contains("lateness_p99_seconds")) << "nothing is due before the answer before it";
+  EXPECT_THAT(read_file(folder / "mlperf_log_summary.txt").value(), testing::HasSubstr("Scenario : SingleStream"));
+  EXPECT_THAT(read_file(folder / "mlperf_log_detail.txt").value(), testing::HasSubstr(":::MLLOG"));
+}
+
+TEST_F(ServeTest, EveryScenarioGoesThrough) {
+  for (const std::string scenario :
+       {"single_stream", "multi_stream", "offline", "closed", "server", "constant", "burst", "ramp"}) {
+    std::string yaml = "target: 'null'\nsamples: 100\nmin_duration: 0s\nscenario: " + scenario + "\n";
+    if (is_open_loop(*scenario_from(scenario))) yaml += "rate: 2000/s\n";
+    if (scenario == "ramp") yaml += "ramp: {to: 4000/s, duration: 1s}\n";
+    const auto load = serve_load(settings_of(yaml), place(), 0, {});
+    ASSERT_TRUE(load.ok()) << scenario << ": " << load.error().text();
+    EXPECT_EQ(load->result.queries, 100u) << scenario;
+    EXPECT_EQ(load->result.success_rate, 1) << scenario;
+  }
+}
+
+TEST_F(ServeTest, ATraceIsReplayed) {
+  ASSERT_TRUE(
+      write_file_atomically(folder / "trace.jsonl",
+                            "{\"timestamp\": 0, \"input_length\": 10, \"output_length\": 2, \"hash_ids\": []}\n"
+                            "{\"timestamp\": 500, \"input_length\": 10, \"output_length\": 2, \"hash_ids\": []}\n")
+          .ok());
+  auto settings = settings_of("target: 'null'\nscenario: trace\ntrace: t\nspeed_up: 100\n");
+  settings.trace_file = folder / "trace.jsonl";
+  const auto load = serve_load(settings, place(), 0, {});
+  ASSERT_TRUE(load.ok()) << load.error().text();
+  EXPECT_EQ(load->result.measured, 2u);
+  settings.trace_file = folder / "none.jsonl";
+  EXPECT_FALSE(serve_load(settings, place(), 0, {}).ok());
+}
+
+TEST_F(ServeTest, AccuracyAsksForEverySampleOnce) {
+  ASSERT_TRUE(write_file_atomically(folder / "prompts.jsonl", "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n").ok());
+  auto settings = settings_of("target: 'null'\nscenario: offline\nmode: accuracy\n");
+  const auto endless = serve_load(settings, place(), 0, {});
+  ASSERT_FALSE(endless.ok());
+  EXPECT_EQ(endless.error().kind, ErrorKind::bad_spec);
+  settings.spec["requests"].as_object()["dataset"] = "file:" + (folder / "prompts.jsonl").string();
+  const auto load = serve_load(settings, place(), 0, {});
+  ASSERT_TRUE(load.ok()) << load.error().text();
+  EXPECT_EQ(load->result.measured, 2u);
+  EXPECT_THAT(read_file(folder / "mlperf_log_accuracy.json").value(), testing::HasSubstr("\"qsl_idx\" : 1"));
+}
+
+TEST_F(ServeTest, AStopEndsTheRunAsInterrupted) {
+  auto settings = settings_of("target: 'null'\nscenario: constant\nrate: 20/s\nmin_duration: 1h\n");
+  std::stop_source source;
+  std::jthread stopper([&] {
+    std::this_thread::sleep_for(milliseconds(50));
+    source.request_stop();
+  });
+  const auto served = serve(settings, place(), source.get_token());
+  ASSERT_FALSE(served.ok());
+  EXPECT_EQ(served.error().kind, ErrorKind::interrupted);
+}
+
+TEST_F(ServeTest, AWrongLimitIsRefused) {
+  EXPECT_FALSE(read_serve_settings({{"kind", "serve"}, {"limits", {{"foo_p99", 1.0}}}}).ok());
+}
+
+TEST(LiveFigures, ArePutTogetherFromWhatEndedSince) {
+  QueryRecorder recorder({});
+  recorder.start_at(SteadyTime());
+  std::vector<Request> requests(4);
+  for (std::uint64_t id = 0; id < 4; ++id) requests[id] = {.id = id};
+  ASSERT_TRUE(recorder.take_down(requests, SteadyTime()));
+  const auto end = [&](std::uint64_t id, Nanos at, RequestOutcome outcome) {
+    recorder.complete(Completion{
+        .id = id, .first_token = SteadyTime(at / 2), .done = SteadyTime(at), .output_tokens = 11, .outcome = outcome});
+  };
+  LiveFigures figures(recorder, {{LatencyMeasure::end_to_end, 0.99, milliseconds(50)}});
+  end(2, milliseconds(20), RequestOutcome::ok);
+  auto first = figures.since_last(std::chrono::seconds(1));
+  EXPECT_EQ(first.at("requests_sent_per_second").to_number<double>(), 4);
+  EXPECT_EQ(first.at("requests_done_per_second").to_number<double>(), 1);
+  EXPECT_EQ(first.at("requests_in_flight").to_number<int>(), 3);
+  EXPECT_DOUBLE_EQ(first.at("latency_seconds").to_number<double>(), 0.02);
+  EXPECT_DOUBLE_EQ(first.at("tpot_seconds").to_number<double>(), 0.001);
+  EXPECT_EQ(figures.over(), 0u);
+  end(0, milliseconds(100), RequestOutcome::ok);
+  end(1, milliseconds(30), RequestOutcome::timeout);
+  auto second = figures.since_last(std::chrono::seconds(2));
+  EXPECT_EQ(second.at("requests_sent_per_second").to_number<double>(), 0);
+  EXPECT_EQ(second.at("requests_failed_per_second").to_number<double>(), 1);
+  EXPECT_EQ(figures.over(), 2u);
+  EXPECT_EQ(figures.ended(), 3u);
+  EXPECT_FALSE(figures.since_last(std::chrono::seconds(3)).contains("latency_seconds"));
+}
+
+}  // namespace
+}  // namespace assay
