@@ -62,7 +62,7 @@ Object.assign(window, {
 import { stateful as $stateful } from "./stateful.svelte";
 `.replaceAll("$stateful", "stateful"),
 );
-writeFileSync(join(folder, "stateful.svelte.ts"), "export function stateful<T extends object>(value: T): T { const made = $state.raw(value); const box = $state({ version: 0 }); return new Proxy(made, { get: (of, key) => { void box.version; return Reflect.get(of, key); }, set: (of, key, to) => { Reflect.set(of, key, to); box.version += 1; return true; } }); }\n");
+writeFileSync(join(folder, "stateful.svelte.ts"), "export function stateful<T extends object>(value: T): T { const box = $state({ version: 0 }); return new Proxy(value, { get: (of, key) => { void box.version; return Reflect.get(of, key); }, set: (of, key, to) => { Reflect.set(of, key, to); box.version += 1; return true; } }); }\n");
 writeFileSync(
   join(folder, "Charts.svelte"),
   `<script lang="ts">
