@@ -68,6 +68,11 @@ step assay nodes show sim002
 step assay query gpu.temperature_c node=sim002 last=1min
 step assay alerts
 
+# One link to all of it. The token is good for a day, and the dashboard takes it out of the address at once.
+rm -f "$ASSAY_DATA/demo.token"
+assay token create --role admin --name "demo-$$" --expires 24h --out "$ASSAY_DATA/demo.token" >/dev/null
+dashboard="$url/#/login?token=$(cat "$ASSAY_DATA/demo.token")"
+
 cat <<TEXT
 
 Everything above was recorded in build/demo-data. Try it yourself:
@@ -84,6 +89,9 @@ The leader and the simulated cluster stay until Ctrl-C. In another terminal:
   assay top
   assay query 'gpu.power_w node=sim001 last=5min'
   assay alerts                                     the hot GPU is reported once it has been hot for a while
+
+The dashboard, with the nodes, runs, studies and alerts from above:
+  $dashboard
 TEXT
   trap 'exit 0' INT TERM
   wait

@@ -26,7 +26,7 @@ if(ASSAY_DASHBOARD)
 endif()
 
 if(ASSAY_HAS_DASHBOARD)
-  file(GLOB_RECURSE web CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/* ${CMAKE_SOURCE_DIR}/web/public/*)
+  file(GLOB_RECURSE web CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/web/src/* ${CMAKE_SOURCE_DIR}/web/public/* ${CMAKE_SOURCE_DIR}/web/tests/*)
   set(must)
   if(NOT ASSAY_DASHBOARD STREQUAL AUTO)
     set(must --must)

@@ -63,7 +63,7 @@ export function telemetry(question: () => TelemetryQuestion, points = 400) {
     },
     { every: 60_000 },
   );
-  const live = watchLive(() => (streams ? { metrics: asked.metric, ...(asked.node ? { nodes: asked.node } : {}) } : null));
+  const live = watchLive(() => (streams ? { metrics: asked.metric, ...(asked.node ? { node: asked.node } : {}) } : null));
 
   const shown = $derived.by((): { lines: RawLine[]; range: Range; unit: string } => {
     void live.version;

@@ -74,25 +74,3 @@ export function summary(line: Line, from = -Infinity, to = Infinity): Summary {
   }
   return n === 0 ? { last: null, min: null, max: null, mean: null } : { last, min, max, mean: sum / n };
 }
-
-/** At most `most` points with the same outline: of each stretch the smallest and the largest stay. */
-export function thinned(x: number[], y: (number | null)[], most: number): { x: number[]; y: (number | null)[] } {
-  if (x.length <= most || most < 4) return { x, y };
-  const stretch = Math.ceil(x.length / (most / 2));
-  const [outX, outY]: [number[], (number | null)[]] = [[], []];
-  for (let begin = 0; begin < x.length; begin += stretch) {
-    const end = Math.min(x.length, begin + stretch);
-    let [low, high] = [begin, begin];
-    for (let i = begin; i < end; ++i) {
-      const value = y[i] ?? null;
-      if (value === null) continue;
-      if (value < (y[low] ?? Infinity)) low = i;
-      if (value > (y[high] ?? -Infinity)) high = i;
-    }
-    for (const i of low === high ? [low] : [Math.min(low, high), Math.max(low, high)]) {
-      outX.push(x[i] ?? 0);
-      outY.push(y[i] ?? null);
-    }
-  }
-  return { x: outX, y: outY };
-}

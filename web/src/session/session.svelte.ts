@@ -6,7 +6,9 @@ export interface Account {
   user: string;
   role: string;
   csrf: string;
-  expires: string;
+  expires: string | null;
+  /** session, token, link or anonymous; an older leader does not say */
+  via?: string;
 }
 
 /** A token that is to be forgotten with the tab is kept in sessionStorage, one that stays in localStorage. */

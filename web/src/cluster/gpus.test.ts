@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { countGpus, seriesLabel, standouts, type GpuView } from "./gpus";
+
+const gpu = (node: string, index: string, values: Record<string, number | null>, online = true): GpuView => ({ node, uuid: `GPU-${node}-${index}`, index, name: "H200", values, online });
+
+test("GPUs are busy, idle or silent, and may be hot", () => {
+  const all = [gpu("a", "0", { "gpu.util": 0.9, "gpu.temperature_c": 90 }), gpu("a", "1", { "gpu.util": 0 }), gpu("b", "0", { "gpu.util": 1 }, false), gpu("b", "1", {})];
+  expect(countGpus(all)).toEqual({ all: 4, busy: 1, idle: 1, hot: 1, silent: 2 });
+});
+
+test("what stands out is pointed out: heat, uneven load, memory without work", () => {
+  const all = [
+    gpu("a", "0", { "gpu.util": 1, "gpu.temperature_c": 91 }),
+    gpu("a", "1", { "gpu.util": 0.1 }),
+    gpu("b", "0", { "gpu.util": 0, "gpu.memory_used_bytes": 60, "gpu.memory_total_bytes": 100 }),
+    gpu("c", "0", { "gpu.util": 0.5 }), gpu("c", "1", { "gpu.util": 0.6 }),
+  ];
+  const found = standouts(all, (one, metric) => one.values[metric]);
+  expect(found.map(({ kind, node }) => `${kind} ${node}`)).toEqual(["hot a", "imbalance a", "underused b"]);
+});
+
+test("a series is called by where it is", () => {
+  const names = new Map([["GPU-1", "gpu01 GPU 3"]]);
+  expect(seriesLabel({ node: "gpu01", gpu: "GPU-1" }, names)).toBe("gpu01 GPU 3");
+  expect(seriesLabel({ node: "gpu01", gpu: "GPU-1", reason: "sw_power" }, names, false)).toBe("GPU 3 sw_power");
+  expect(seriesLabel({ node: "gpu01" }, names)).toBe("gpu01");
+  expect(seriesLabel({ node: "gpu01", mount: "/" }, names, false)).toBe("/");
+});

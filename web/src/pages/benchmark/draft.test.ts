@@ -1,0 +1,39 @@
+import { describe, expect, test } from "vitest";
+import { formFields, isEditable, valueIn, withValue, yamlOfSettings } from "./draft";
+
+const text = "kind: train\nmodel: mlp   # small\ncommand:\n  - a\n";
+
+describe("a draft", () => {
+  test("is read line by line", () => {
+    expect(valueIn(text, "model")).toBe("mlp");
+    expect(valueIn(text, "epochs")).toBeNull();
+    expect(valueIn('name: "a: b"\n', "name")).toBe("a: b");
+  });
+  test("is changed where it says it, or at its end", () => {
+    expect(withValue(text, "model", "gpt2")).toContain("model: gpt2\n");
+    expect(withValue(text, "lora.rank", "8")).toContain("\nlora.rank: 8\n");
+    expect(withValue(text, "model", "")).not.toContain("model");
+    expect(withValue("kind: train\n", "name", "a: b #c")).toBe('kind: train\nname: "a: b #c"\n');
+  });
+  test("is left alone where it takes several lines", () => {
+    expect(isEditable(text, "command")).toBe(false);
+    expect(withValue(text, "command", "x")).toBe(text);
+  });
+});
+
+test("a form has what fits on a line, with its usual value", () => {
+  const fields = formFields({
+    kind: { enum: ["train"] },
+    lora: { type: "object" },
+    "lora.rank": { type: "integer", description: "Rank. Default: 16" },
+    precision: { enum: ["fp32", "bf16"], description: "Format." },
+    matrix: { type: "array" },
+  });
+  expect(fields.map(({ key, kind, usual }) => [key, kind, usual])).toEqual([["lora.rank", "number", "16"], ["precision", "choice", ""]]);
+});
+
+test("settings that are kept in seconds are written with their unit", () => {
+  const properties = { epochs: { type: "integer", description: "Default: 10" }, time_limit: { type: "string", pattern: "(ms|s|min|h)" }, params: { type: "object" } };
+  const yaml = yamlOfSettings({ kind: "train", epochs: 10, time_limit: 30, tags: [], params: { rate: 0.1 }, unknown: 1 }, properties);
+  expect(yaml).toBe('kind: train\ntime_limit: 30s\nparams: {"rate":0.1}\n');
+});

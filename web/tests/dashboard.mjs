@@ -1,0 +1,236 @@
+// Looks at the dashboard as people do: a real leader, simulated nodes, real runs, a real browser.
+//   node tests/dashboard.mjs ASSAY REPOSITORY SCREENSHOTS
+import { mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { Cluster, kHostile, openBrowser, prefixProxy, sleep, until } from "./stage.mjs";
+
+const [assay, root, pictures] = process.argv.slice(2);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const browser = await openBrowser();
+if (!browser) {
+  console.log("skipped: there is no Chromium here");
+  process.exit(77);
+}
+mkdirSync(pictures, { recursive: true });
+
+const cluster = new Cluster(assay, root);
+let passed = 0;
+const failures = [];
+async function check(name, body) {
+  try {
+    await body();
+    ++passed;
+    console.log(`ok    ${name}`);
+  } catch (error) {
+    failures.push(name);
+    console.log(`FAIL  ${name}: ${error.message}`);
+  }
+}
+function expect(good, message) {
+  if (!good) throw new Error(message);
+}
+
+/** A page that notes whatever must not happen. */
+async function look(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
+  await context.addInitScript({ content: axe });
+  const page = await context.newPage();
+  page.wrong = [];
+  page.hosts = new Set();
+  page.on("pageerror", (error) => page.wrong.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    // A request that is refused is told by the page itself.
+    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.wrong.push(message.text());
+  });
+  page.on("request", (request) => page.hosts.add(new URL(request.url()).host));
+  return page;
+}
+const go = async (page, base, path) => {
+  await page.goto(`${base}/#${path}`);
+  await page.waitForSelector("main#content h1");
+  await until(`${path} to be loaded`, async () => (await page.locator(".notice.loading").count()) === 0);
+};
+
+try {
+  const base = await cluster.lead();
+  const join_ = cluster.token("agent").file;
+  const { text: admin } = cluster.token("admin");
+  cluster.start("fleet", "fleet-sim", "4", "--gpus", "8", "--leader", base, "--token-file", join_, "--fault", "node-dead:node3@6s", "--duration", "600s", "--quiet");
+  cluster.run("run", "examples/command-sweep.yaml", "--tag", "demo");
+  const noisy = `import sys\nfor i in range(300): print('step %d loss=%.4f' % (i, 1/(i+1)))\nprint(${JSON.stringify(kHostile)})\nprint('to stderr', file=sys.stderr)`;
+  cluster.run("exec", "--quiet", "--name", kHostile, "--tag", `x=${kHostile}`, "--", "python3", "-c", noisy);
+  const runs = JSON.parse(cluster.run("runs", "--json")).result.runs;
+  const hostile = runs.find((run) => run.name === kHostile).id;
+  const sweep = runs.filter((run) => run.study);
+  const api = async (path, init = {}) => (await fetch(base + path, { ...init, headers: { Authorization: `Bearer ${admin}` } })).json();
+  await until("nodes", async () => (await api("/api/v1/nodes")).nodes.length === 4);
+
+  const page = await look();
+  await check("a token that is none is refused with a reason", async () => {
+    await page.goto(base + "/");
+    await page.getByLabel("Token", { exact: false }).first().fill("nonsense");
+    await page.getByRole("button", { name: "Use this token" }).click();
+    await page.getByRole("alert").waitFor();
+    expect(/does not know/.test(await page.getByRole("alert").textContent()), "no reason");
+  });
+  await check("a link with a token logs in and leaves the address", async () => {
+    await page.goto(`${base}/#/login?token=${admin}&to=/runs`);
+    await page.getByRole("heading", { name: "Runs" }).waitFor();
+    expect(!page.url().includes(admin), "the token is still in the address");
+  });
+
+  const pages = {
+    overview: "/", cluster: "/cluster", "cluster-node": "/cluster?view=node&node=sim001", nodes: "/nodes", node: "/nodes/sim001", alerts: "/alerts", events: "/events",
+    runs: "/runs", "runs-grouped": "/runs?group=variant", run: `/runs/${hostile}`, "run-log": `/runs/${hostile}?tab=log`, "run-settings": `/runs/${hostile}?tab=settings`,
+    compare: `/compare?of=${sweep[0].id},${sweep[3].id}`, studies: "/studies", study: `/studies/${sweep[0].study}`, "study-plan": `/studies/${sweep[0].study}?tab=plan`,
+    benchmark: "/benchmark", reports: "/reports", report: `/reports?of=${hostile}`, admin: "/admin",
+  };
+  for (const [name, path] of Object.entries(pages)) {
+    await check(`${name}: nothing wrong, nothing that keeps people out, no other host`, async () => {
+      page.wrong.length = 0;
+      await go(page, base, path);
+      await sleep(500);
+      await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
+      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+      const grave = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
+      expect(grave.length === 0, grave.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)} (${one.nodes.length})`).join("; "));
+      expect(page.wrong.length === 0, page.wrong.join("; "));
+      expect([...page.hosts].every((host) => host === new URL(base).host), [...page.hosts].join(", "));
+    });
+  }
+  for (const [name, options] of [["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 800 } }], ["phone-dark", { viewport: { width: 390, height: 800 }, colorScheme: "dark" }]]) {
+    await check(`${name}: every page fits and is readable`, async () => {
+      const other = await look(options);
+      await other.goto(`${base}/#/login?token=${admin}`);
+      await other.getByRole("heading", { name: "Overview" }).waitFor();
+      for (const [one, path] of Object.entries(pages)) {
+        await go(other, base, path);
+        await sleep(200);
+        await other.screenshot({ path: join(pictures, `${one}-${name}.png`), fullPage: true });
+        const width = await other.evaluate(() => document.documentElement.scrollWidth);
+        expect(width <= (options.viewport?.width ?? 1360), `${one} is ${width} wide`);
+        const found = await other.evaluate(() => globalThis.axe.run(document, { runOnly: ["color-contrast"] }));
+        expect(found.violations.length === 0, `${one}: ${found.violations[0]?.nodes[0]?.html.slice(0, 160)} ${found.violations[0]?.nodes[0]?.any[0]?.message}`);
+      }
+      expect(other.wrong.length === 0, other.wrong.join("; "));
+      await other.context().close();
+    });
+  }
+
+  await check("what workloads and users write is text, never markup", async () => {
+    for (const path of ["/runs", `/runs/${hostile}`, `/runs/${hostile}?tab=log`, `/compare?of=${hostile},${sweep[0].id}`, `/reports?of=${hostile}`]) {
+      await go(page, base, path);
+      await sleep(300);
+      expect((await page.content()).includes("&lt;img src=x"), `${path} does not show it`);
+      expect((await page.evaluate(() => window.pwned)) === undefined, `${path} ran it`);
+      expect((await page.locator("main img").count()) === 0, `${path} has a picture`);
+    }
+  });
+  await check("a log is searched", async () => {
+    await go(page, base, `/runs/${hostile}?tab=log`);
+    await page.getByLabel("Find").fill("step 123 ");
+    await page.getByText("1 of", { exact: false }).waitFor();
+    expect(page.url().includes("log=step"), "the search is not in the address");
+  });
+  await check("runs are filtered in the language of `assay runs`, with completion", async () => {
+    await go(page, base, "/runs");
+    const box = page.getByRole("combobox", { name: "Filter of runs" });
+    await box.fill("ta");
+    await page.getByRole("option", { name: "tag=" }).waitFor();
+    await box.press("ArrowDown");
+    await box.press("Enter");
+    await page.getByRole("option", { name: "tag=demo" }).waitFor();
+    await box.fill("tag=demo metrics.loss<1");
+    await box.press("Enter");
+    await until("the filter", async () => page.url().includes("filter=tag"));
+    const fits = (await api(`/api/v1/runs?filter=${encodeURIComponent("tag=demo metrics.loss<1")}`)).total;
+    await page.getByText(new RegExp(`^${fits}\\sruns$`)).waitFor();
+  });
+  await check("a view's address brings it back", async () => {
+    const other = await look();
+    await other.goto(`${base}/#/login?token=${admin}`);
+    await other.getByRole("heading", { name: "Overview" }).waitFor();
+    await go(other, base, "/cluster?metric=gpu.temperature_c&range=5min&sort=-max");
+    expect((await other.getByLabel("Metric").inputValue()) === "gpu.temperature_c", "another metric");
+    expect((await other.getByRole("button", { name: "5min", exact: true }).getAttribute("aria-pressed")) === "true", "another range");
+    await other.context().close();
+  });
+  await check("the keyboard reaches the content, moves the crosshair and zooms", async () => {
+    await go(page, base, "/cluster");
+    await page.reload();
+    await page.locator(".u-over").first().waitFor();
+    await page.keyboard.press("Tab");
+    expect((await page.evaluate(() => document.activeElement?.textContent ?? "")).includes("Skip"), "the first stop is not the skip link");
+    const chart = page.locator('[role="application"]').first();
+    await chart.focus();
+    await page.keyboard.press("ArrowLeft");
+    await page.locator(".reading b").first().waitFor();
+    await page.keyboard.press("+");
+    await until("the zoom in the address", async () => /range=\d+\.\.\d+/.test(page.url()));
+    await page.keyboard.press("Escape");
+    await until("all of it again", async () => !page.url().includes(".."));
+  });
+  await check("a chart has a table and comes as CSV and PNG", async () => {
+    await go(page, base, `/runs/${hostile}`);
+    await page.getByRole("button", { name: "Table" }).first().click();
+    await page.getByRole("table", { name: "loss" }).waitFor();
+    for (const kind of ["CSV", "PNG"]) {
+      const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: `loss as ${kind}` }).click()]);
+      const content = readFileSync(await file.path());
+      expect(kind === "CSV" ? content.toString().startsWith("step,") : content.subarray(1, 4).toString() === "PNG", `no ${kind}`);
+    }
+  });
+  await check("live values arrive without a reload", async () => {
+    await go(page, base, "/cluster?metric=gpu.power_w&range=5min");
+    const now = () => page.locator('[role="table"] [role="cell"]').allTextContents();
+    await until("a first row", async () => (await now()).length > 0);
+    const before = (await now()).join();
+    await until("another value", async () => (await now()).join() !== before, 15_000);
+  });
+  await check("an alert is raised, and somebody takes care of it", async () => {
+    await until("the alert of a lost node", async () => (await api("/api/v1/alerts")).alerts.length > 0, 90_000);
+    await go(page, base, "/alerts");
+    await page.getByRole("button", { name: "Take care of it…" }).first().click();
+    await page.getByLabel("Note for the others").fill("on my way");
+    await page.getByRole("button", { name: "I take care of it" }).click();
+    await page.getByText("on my way").waitFor();
+    expect((await api("/api/v1/alerts")).alerts.some((one) => one.note === "on my way"), "the leader does not know");
+  });
+  await check("a draft is looked at while it is written", async () => {
+    await go(page, base, "/benchmark");
+    await page.getByLabel("Specification").fill("kind: train\nepohcs: 3\n");
+    await page.getByText("epochs", { exact: false }).first().waitFor();
+    await page.locator(".mistakes li").first().waitFor();
+    expect(await page.getByRole("button", { name: "Start" }).isDisabled(), "it may be started");
+    await page.getByLabel("Specification").fill("kind: null\nrepeat: 3\n");
+    await page.getByText("A study of 3 runs").waitFor();
+  });
+  await check("below a prefix of a proxy everything is the same", async () => {
+    const proxy = await prefixProxy(base);
+    const below = `http://127.0.0.1:${proxy.address().port}/some/prefix`;
+    const other = await look();
+    await other.goto(`${below}/#/login?token=${admin}`);
+    await other.getByRole("heading", { name: "Overview" }).waitFor();
+    await go(other, below, "/cluster");
+    await other.locator(".u-over").first().waitFor();
+    expect(other.wrong.length === 0, other.wrong.join("; "));
+    await other.context().close();
+    proxy.closeAllConnections?.();
+    proxy.close();
+  });
+  await check("a leader that goes away is told of, and comes back by itself", async () => {
+    await go(page, base, "/nodes");
+    await cluster.stop("leader");
+    await page.getByText("has not answered since").waitFor({ timeout: 30_000 });
+    await page.screenshot({ path: join(pictures, "away.png") });
+    expect((await page.getByText("sim001").count()) > 0, "what was known is gone");
+    await cluster.lead(new URL(base).host);
+    await page.getByText("has not answered since").waitFor({ state: "detached", timeout: 30_000 });
+  });
+} finally {
+  await browser.close();
+  await cluster.end();
+}
+console.log(`${passed} passed, ${failures.length} failed`);
+process.exit(failures.length === 0 ? 0 : 1);
