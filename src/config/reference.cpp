@@ -37,6 +37,13 @@ std::string range_words(const Setting& setting) {
   return words;
 }
 
+/// Elsewhere a bar stands for itself, in a table it ends the cell, in code, too.
+std::string in_cell(std::string_view text) {
+  std::string cell;
+  for (const char c : text) cell += c == '|' ? std::string("\\|") : std::string(1, c);
+  return cell;
+}
+
 std::string in_code(const std::vector<std::string_view>& values, std::string_view separator) {
   std::vector<std::string> words;
   for (const std::string_view value : values) {
@@ -60,7 +67,7 @@ std::string type_cell(const Setting& setting) {
 
 std::string default_cell(const Setting& setting) {
   if (setting.rule.required) return "*must be given*";
-  if (!setting.default_value.empty()) return fmt::format("`{}`", setting.default_value);
+  if (!setting.default_value.empty()) return in_cell(fmt::format("`{}`", setting.default_value));
   return setting.type == SettingType::group ? "" : std::string(setting.rule.otherwise);
 }
 
@@ -69,7 +76,7 @@ std::string meaning_cell(const Setting& setting) {
   if (setting.rule.needs) {
     meaning += fmt::format(" With `{}` {}.", setting.rule.needs->key, in_code(setting.rule.needs->values, ", "));
   }
-  return fmt::format("{} Example: `{}`", meaning, setting.example);
+  return in_cell(fmt::format("{} Example: `{}`", meaning, setting.example));
 }
 
 }  // namespace assay

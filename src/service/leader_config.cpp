@@ -141,6 +141,119 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
             &LeaderConfig::workers);
 }
 
+/// A setting of the directory: one member of `LeaderConfig::ldap`.
+template <typename T>
+void add_ldap(ConfigTable<LeaderConfig>& table, Setting setting, T LdapSettings::* member, RowExtras extras = {}) {
+  const auto put = [member](LeaderConfig& config, const json::value& value) {
+    assign_member(config.ldap.*member, value);
+  };
+  table.add(std::move(setting), put, std::move(extras));
+}
+
+void add_directory(ConfigTable<LeaderConfig>& table) {
+  table.group({.key = "ldap",
+               .description = "A directory whose users may log in with their passwords (docs/guides/ldap.md).",
+               .example = "{url: \"ldaps://ldap.example.org\"}"});
+  add_ldap(table,
+           {.key = "ldap.url",
+            .type = SettingType::text,
+            .description = "Where the directory is: ldaps://host, or ldap://host together with start_tls.",
+            .example = "ldaps://ldap.example.org",
+            .rule = {.range = Range{1, 512}, .otherwise = "no directory is asked"}},
+           &LdapSettings::url, {.value_name = "URL", .check = wrong_by(parse_ldap_url)});
+  add_ldap(table,
+           {.key = "ldap.start_tls",
+            .type = SettingType::boolean,
+            .default_value = "false",
+            .description = "TLS on a connection that begins without, before anything else is said.",
+            .example = "true"},
+           &LdapSettings::start_tls);
+  add_ldap(table,
+           {.key = "ldap.ca_file",
+            .type = SettingType::path,
+            .description = "PEM file with the authorities that the directory's certificate must come from.",
+            .example = "/etc/assay/ldap-ca.crt",
+            .rule = {.range = kPath, .otherwise = "those that the system's LDAP library trusts"}},
+           &LdapSettings::ca_file);
+  add_ldap(table,
+           {.key = "ldap.timeout",
+            .type = SettingType::duration,
+            .default_value = "10s",
+            .description = "How long the directory may take to answer for one log-in.",
+            .example = "5s",
+            .rule = {.range = Range{0.1, 120}}},
+           &LdapSettings::timeout);
+}
+
+void add_directory_log_in(ConfigTable<LeaderConfig>& table) {
+  add_ldap(table,
+           {.key = "ldap.bind_dn",
+            .type = SettingType::text,
+            .description = "Who searches the directory.",
+            .example = "cn=assay,ou=services,dc=example,dc=org",
+            .rule = {.range = Range{1, 1024}, .otherwise = "nobody in particular"}},
+           &LdapSettings::bind_dn, {.value_name = "DN"});
+  add_ldap(table,
+           {.key = "ldap.bind_password_file",
+            .type = SettingType::path,
+            .description = "File with the password of bind_dn, readable by its owner alone.",
+            .example = "/etc/assay/ldap.password",
+            .rule = {.range = kPath, .otherwise = "there is no bind_dn"}},
+           &LdapSettings::bind_password_file);
+}
+
+void add_directory_search(ConfigTable<LeaderConfig>& table) {
+  add_ldap(table,
+           {.key = "ldap.user_base",
+            .type = SettingType::text,
+            .description = "DN below which users are; needed with a url.",
+            .example = "ou=people,dc=example,dc=org",
+            .rule = {.range = Range{1, 1024}, .otherwise = "there is no url"}},
+           &LdapSettings::user_base, {.value_name = "DN"});
+  add_ldap(table,
+           {.key = "ldap.user_filter",
+            .type = SettingType::text,
+            .default_value = "(uid={user})",
+            .description = "Which entry is a user's; {user} stands for what was typed.",
+            .example = "(sAMAccountName={user})",
+            .rule = {.range = Range{1, 4096}}},
+           &LdapSettings::user_filter, {.value_name = "FILTER", .check = wrong_by(parse_user_filter)});
+  add_ldap(table,
+           {.key = "ldap.group_base",
+            .type = SettingType::text,
+            .description = "DN below which groups are.",
+            .example = "ou=groups,dc=example,dc=org",
+            .rule = {.range = Range{1, 1024}, .otherwise = "groups are those of the user's attribute memberOf"}},
+           &LdapSettings::group_base, {.value_name = "DN"});
+  add_ldap(table,
+           {.key = "ldap.group_filter",
+            .type = SettingType::text,
+            .default_value = "(|(member={dn})(memberUid={user}))",
+            .description = "Which groups are a user's; {dn} stands for the DN of the user.",
+            .example = "(member={dn})",
+            .rule = {.range = Range{1, 4096}}},
+           &LdapSettings::group_filter, {.value_name = "FILTER", .check = wrong_by(parse_group_filter)});
+  table.add({.key = "ldap.roles",
+             .type = SettingType::texts,
+             .description = "GROUP=ROLE: which role the members of a group have, by its name or DN; of several the "
+                            "greatest. *=ROLE is for everybody in the directory.",
+             .example = "[gpu-admins=admin, gpu-users=user, \"*=viewer\"]",
+             .rule = {.range = Range{1, 1024}, .items = "groups with their roles", .otherwise = "there is no url"}},
+            [](LeaderConfig& config, const json::value& value) {
+              config.ldap.roles.clear();
+              for (const json::value& item : value.as_array()) {
+                config.ldap.roles.push_back(parse_group_role(item.as_string()).value());
+              }
+            },
+            {.flag = "ldap-role", .value_name = "GROUP=ROLE", .check = wrong_by(parse_group_role)});
+}
+
+void check_directory(const LeaderConfig& config, CrossCheck& cross) {
+  for (const LdapMistake& mistake : mistakes_between(config.ldap)) {
+    cross.refuse({mistake.key, mistake.other}, mistake.message);
+  }
+}
+
 void check_certificate(const LeaderConfig& config, CrossCheck& cross) {
   if (config.certificate.empty() != config.key.empty()) {
     cross.refuse({"certificate", "key"}, "'certificate' and 'key' belong together. Give both, or neither.");
@@ -182,8 +295,12 @@ const ConfigTable<LeaderConfig>& leader_table() {
     add_network(made);
     add_alerts(made);
     add_keeping(made);
+    add_directory(made);
+    add_directory_log_in(made);
+    add_directory_search(made);
     made.check(check_certificate);
     made.check(check_keeping);
+    made.check(check_directory);
     return made;
   }();
   return table;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "access/ldap_settings.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "config/config_table.h"
@@ -31,6 +32,7 @@ struct LeaderConfig {
   std::size_t events_per_node = 0;
   std::size_t series_per_node = 0;
   std::size_t workers = 0;
+  LdapSettings ldap;
 
   /// Whether other machines can reach it.
   bool is_reachable() const;

@@ -56,6 +56,10 @@ TEST(LeaderConfig, DefaultsAreThoseOfTheProgram) {
   EXPECT_EQ(config.keep_hours, series.keep[2]);
   EXPECT_EQ(config.workers, 4U);
   EXPECT_FALSE(config.makes_certificate());
+  EXPECT_EQ(config.ldap.user_filter, LdapSettings().user_filter);
+  EXPECT_EQ(config.ldap.group_filter, LdapSettings().group_filter);
+  EXPECT_EQ(config.ldap.timeout, LdapSettings().timeout);
+  EXPECT_EQ(config.ldap.start_tls, LdapSettings().start_tls);
 }
 
 TEST(AgentConfig, DefaultsAreThoseOfTheProgram) {
@@ -116,6 +120,32 @@ TEST(LeaderConfig, SaysWhatDoesNotFitTogether) {
               ElementsAre(HasSubstr("1:13: 'keep.raw' is longer than 'keep.minutes'")));
   EXPECT_THAT(leader_mistakes("certificat: a.crt\nkey: a.key\n"), testing::SizeIs(1)) << "one mistake, one message";
   EXPECT_THAT(leader_mistakes("certificate: [a]\nkey: a.key\n"), testing::SizeIs(1));
+}
+
+TEST(LeaderConfig, ReadsWhatIsSaidOfADirectory) {
+  const auto read = leader(
+      "ldap:\n  url: ldap://ldap.example.org\n  start_tls: true\n  ca_file: ca.crt\n  user_base: ou=people,dc=x\n"
+      "  roles: [admins=admin, 'cn=users,ou=groups,dc=x=user', '*=viewer']\n  timeout: 5s\n",
+      {}, {{"ldap.group_base", {"ou=groups,dc=x"}}});
+  ASSERT_THAT(mistakes(read.reading), IsEmpty());
+  const LdapSettings& ldap = read.config->ldap;
+  EXPECT_EQ(ldap.url, "ldap://ldap.example.org");
+  EXPECT_TRUE(ldap.start_tls);
+  EXPECT_EQ(ldap.ca_file, "etc/ca.crt");
+  EXPECT_EQ(ldap.group_base, "ou=groups,dc=x");
+  EXPECT_EQ(ldap.timeout, std::chrono::seconds(5));
+  EXPECT_THAT(ldap.roles, ElementsAre(GroupRole{"admins", Role::admin},
+                                      GroupRole{"cn=users,ou=groups,dc=x", Role::user}, GroupRole{"*", Role::viewer}));
+}
+
+TEST(LeaderConfig, SaysWhatIsWrongWithADirectory) {
+  EXPECT_THAT(leader_mistakes("ldap: {url: ldap.example.org, user_filter: (uid=x), roles: [admins]}\n"),
+              ElementsAre(HasSubstr("1:13: 'url': 'ldap.example.org' does not begin with ldaps://"),
+                          HasSubstr("'user_filter': '(uid=x)' would find the same for everybody"),
+                          HasSubstr("'roles': 'admins' gives no role. Write GROUP=ROLE")));
+  EXPECT_THAT(leader_mistakes("ldap: {url: ldap://ldap.example.org, user_base: dc=x, roles: a=user}\n"),
+              ElementsAre(HasSubstr("1:13: passwords would travel in the clear.")));
+  EXPECT_THAT(leader_mistakes("ldap: {user_base: dc=x}\n"), ElementsAre(HasSubstr("1:19: 'ldap.user_base' is of a")));
 }
 
 TEST(LeaderConfig, FlagsWinOverVariablesAndThoseOverTheFile) {

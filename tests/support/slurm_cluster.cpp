@@ -1,11 +1,8 @@
 #include "support/slurm_cluster.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,21 +13,10 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "support/assay_cli.h"
+#include "support/free_port.h"
 
 namespace assay {
 namespace {
-
-/// A port of loopback that nobody has at this moment.
-int free_port() {
-  const FileDescriptor probe(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof address;
-  ASSAY_ASSERT(::bind(probe.get(), reinterpret_cast<sockaddr*>(&address), length) == 0);
-  ASSAY_ASSERT(::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0);
-  return ntohs(address.sin_port);
-}
 
 std::string short_host_name() {
   char name[256] = {};
