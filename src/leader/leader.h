@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "accounts/accounts.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -37,6 +38,7 @@ struct LeaderOptions {
   IntakeLimits intake;                               ///< of each node
   /// What a node may report at a time; what it has stored over time, the store bounds (`SeriesLimits`).
   std::size_t live_series_per_node = 16'384;
+  AccountOptions accounts = {};
 };
 
 /// Where the leader keeps what it knows. Must outlive it.
@@ -85,6 +87,7 @@ class Leader {
   AlertDesk& alerts() { return *alerts_; }
   CommandDesk& commands() { return *commands_; }
   RunDesk& run_desk() { return *run_desk_; }
+  Accounts& accounts() { return *accounts_; }
   RunStore& runs() { return runs_; }
   SeriesStore& series() { return series_; }
   ClusterStore& cluster() { return cluster_; }
@@ -154,6 +157,7 @@ class Leader {
   std::unique_ptr<AlertDesk> alerts_;
   std::unique_ptr<CommandDesk> commands_;
   std::unique_ptr<RunDesk> run_desk_;
+  std::unique_ptr<Accounts> accounts_;
 
   SteadyTime started_;
   std::atomic<std::uint64_t> samples_ = 0;
