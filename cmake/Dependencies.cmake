@@ -16,6 +16,7 @@ endfunction()
 
 assay_dependency(boost_json boost/json.hpp boost_json)
 assay_dependency(sqlite sqlite3.h sqlite3)
+assay_dependency(sodium sodium.h sodium)
 assay_dependency(zstd zstd.h zstd)
 assay_dependency(yaml yaml-cpp/yaml.h yaml-cpp)
 assay_dependency(cli11 CLI/CLI.hpp)

@@ -4,7 +4,8 @@
 set -euo pipefail
 
 build=(build-essential cmake ninja-build ccache git ca-certificates python3 nodejs npm
-  libssl-dev zlib1g-dev libsqlite3-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev
+  libssl-dev libsodium-dev zlib1g-dev libsqlite3-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev
+  libgtest-dev libgmock-dev
   libtorch-dev libgloo-dev libopenblas0-pthread)
 test_only=(procps slurm-wlm munge openmpi-bin mmdebstrap systemd-container slapd)
 
@@ -19,7 +20,7 @@ case "${ID:-}-${VERSION_ID:-}" in
     cat >&2 <<TEXT
 assay: this set-up knows Debian 12 and 13 and Ubuntu 24.04, and this is ${PRETTY_NAME:-something else}.
        Install: g++ 12 or newer, CMake 3.25, Ninja, Python 3, and the development files of Boost 1.81 (with Boost.JSON),
-       OpenSSL, SQLite, zstd, yaml-cpp, CLI11, spdlog, fmt, GoogleTest and LibTorch; for the tests clang, clang-format,
+       OpenSSL, libsodium, SQLite, zstd, yaml-cpp, CLI11, spdlog, fmt, GoogleTest and LibTorch; for the tests clang, clang-format,
        clang-tidy and lld 16 or newer with the sanitizers' run-time. Then set ASSAY_SKIP_SETUP=1 and run this again.
 TEXT
     exit 3 ;;

@@ -12,8 +12,16 @@ namespace assay {
 
 /// What a request shows of who asks. Another way to show it is another field.
 struct Claims {
-  std::string bearer;  ///< a secret
-  std::string node;    ///< the name of the node that it wants to speak for
+  std::string bearer;        ///< a secret
+  std::string node;          ///< the name of the node that it wants to speak for
+  std::string session = {};  ///< the secret in a browser's cookie
+};
+
+/// What a request wants to see or change, for whoever may see only some things.
+struct Asked {
+  std::string endpoint;  ///< "/api/v1/runs/{run}"
+  std::string run = {};  ///< that its path names; empty: none
+  std::string study = {};
 };
 
 /// Somebody who is known.
@@ -26,6 +34,18 @@ struct Principal {
   /// Asks again, for answers that go on for long: a token may be revoked or expire meanwhile. Set by whoever let them
   /// in; any thread.
   std::function<bool()> still_allowed{};
+
+  std::string role = {};     ///< as people say it: viewer, user, admin; empty: none
+  std::string account = {};  ///< whose account it is; empty: they have none
+  std::string session = {};  ///< the id of the one that they are signed in with; empty: none
+  /// What a request that changes something has to show besides, since browsers send cookies on anybody's behalf; empty:
+  /// they did not come with one.
+  std::string csrf = {};
+  /// For who may see only some of what their scopes allow: `denied` for all else. Unset: everything. Any thread.
+  std::function<Result<void>(const Asked& asked)> may_see{};
+
+  /// By what it is remembered whose something is: names of accounts, tokens and nodes may be the same.
+  std::string owner() const;
 };
 
 /// One way to tell who somebody is.

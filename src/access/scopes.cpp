@@ -15,6 +15,14 @@ std::string_view name_of(Scope scope) {
   return "?";
 }
 
+std::optional<Scope> scope_from(std::string_view name) {
+  using enum Scope;
+  for (const Scope scope : {read, run, alerts, manage, admin, join, node}) {
+    if (name_of(scope) == name) return scope;
+  }
+  return std::nullopt;
+}
+
 Scopes scopes_of(Role role) {
   switch (role) {
     case Role::agent: return {Scope::join};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ enum class Scope {
 };
 
 std::string_view name_of(Scope scope);
+std::optional<Scope> scope_from(std::string_view name);
 
 /// Any number of them.
 class Scopes {
@@ -31,6 +33,7 @@ class Scopes {
     for (const Scope scope : scopes) bits_ |= bit(scope);
   }
   constexpr bool has(Scope scope) const { return (bits_ & bit(scope)) != 0; }
+  constexpr void add(Scope scope) { bits_ |= bit(scope); }
   constexpr bool operator==(const Scopes&) const = default;
 
  private:

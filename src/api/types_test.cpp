@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "api/account_types.h"
 #include "api/cluster_types.h"
 #include "api/error_types.h"
 #include "api/look_types.h"
@@ -234,6 +235,38 @@ TEST(ApiTypes, WhatTravelsAboutTheCluster) {
   expect_described(LeaderProblem{.about = "events", .text = "full", .since = some_time()});
   expect_described(LeaderStatus{.version = "1", .problems = {{.kind = ProblemKind::outlet, .text = "full"}}});
   expect_described(ErrorAnswer{.error = {.kind = ErrorKind::busy, .message = "m", .hint = "h"}});
+}
+
+TEST(ApiTypes, WhatTravelsAboutPeople) {
+  const SharedView shows{.kind = "compare", .runs = {"r1", "r2"}, .study = "s"};
+  const UserView user{
+      .name = "ada", .full_name = "Ada", .role = "admin", .created = some_time(), .last_login = some_time()};
+  const PersonalToken token{
+      .id = "t", .user = "ada", .name = "ci", .scopes = {"read"}, .created = some_time(), .expires = {}};
+  const ShareLink link{
+      .id = "l", .user = "ada", .shows = shows, .note = "n", .created = some_time(), .expires = some_time()};
+  expect_described(SignIn{.user = "ada", .password = "p", .once = "o"});
+  expect_described(SessionInfo{.user = "ada", .scopes = {"read"}, .expires = some_time(), .shows = shows});
+  expect_described(PasswordChange{.old = "o", .password = "p"});
+  expect_described(UserList{.users = {user, UserView{}}});
+  expect_described(NewUser{.name = "ada", .full_name = "Ada", .role = "user", .password = "p"});
+  expect_described(UserChange{.full_name = "Ada", .role = "user", .disabled = true});
+  expect_described(PasswordReset{.password = "p"});
+  expect_described(Invitation{.user = user, .once = "o"});
+  expect_described(PersonalTokenList{.tokens = {token}});
+  expect_described(NewPersonalToken{.name = "ci", .scopes = {"read"}, .length = "30d"});
+  expect_described(MadeToken{.token = token, .secret = "s"});
+  expect_described(ShareLinkList{.links = {link}});
+  expect_described(NewShareLink{.kind = "run", .runs = {"r"}, .study = "s", .note = "n", .length = "1d"});
+  expect_described(MadeLink{.link = link, .secret = "s"});
+  expect_described(AuditList{.entries = {{.id = 1, .time = some_time(), .who = "user ada", .status = 200}}, .next = 1});
+  expect_described(CatalogList{.offers = {{.name = "gpt", .kind = "train", .models = {"gpt*"}}}});
+  expect_described(CatalogRecord{
+      .name = "n", .description = "d", .kind = "train", .models = {"m"}, .datasets = {"d"}, .commands = {"c"}});
+  expect_described(QuotaRecord{.user = "ada", .runs_at_once = 1, .runs_per_order = 2, .gpu_hours_per_day = 0.5});
+  expect_described(QuotaList{.quotas = {QuotaRecord{}}});
+  expect_described(QuotaUse{.quota = {.user = "ada"}, .runs = 1, .gpu_hours = 0.5});
+  expect_described(OwnerAnswer{.owner = "user ada"});
 }
 
 }  // namespace

@@ -45,6 +45,34 @@ const std::vector<Call> kCalls = {
     {"DELETE", "/api/v1/nodes/gpu02", Role::admin, ""},
 };
 
+// The same for people, of whom each asks about what is theirs; more in account_api_test.cpp.
+const std::vector<Call> kAccountCalls = {
+    {"POST", "/api/v1/session", std::nullopt, R"({"once": "none"})"},
+    {"GET", "/api/v1/session", Role::viewer, ""},
+    {"DELETE", "/api/v1/session", Role::viewer, ""},
+    {"POST", "/api/v1/session/password", Role::viewer, R"({"password": "x"})"},
+    {"GET", "/api/v1/users", Role::admin, ""},
+    {"POST", "/api/v1/users", Role::admin, R"({"name": "ada", "role": "user"})"},
+    {"PUT", "/api/v1/users/ada", Role::admin, "{}"},
+    {"POST", "/api/v1/users/ada/password", Role::admin, "{}"},
+    {"DELETE", "/api/v1/users/ada", Role::admin, ""},
+    {"GET", "/api/v1/tokens?all=true", Role::viewer, ""},
+    {"POST", "/api/v1/tokens", Role::viewer, R"({"name": "t", "scopes": ["read"]})"},
+    {"DELETE", "/api/v1/tokens/t", Role::viewer, ""},
+    {"GET", "/api/v1/links?all=true", Role::user, ""},
+    {"POST", "/api/v1/links", Role::user, R"({"kind": "run", "runs": ["r"]})"},
+    {"DELETE", "/api/v1/links/l", Role::user, ""},
+    {"GET", "/api/v1/audit?limit=5", Role::admin, ""},
+    {"GET", "/api/v1/catalog", Role::viewer, ""},
+    {"PUT", "/api/v1/catalog", Role::admin, R"({"name": "o", "kind": "train"})"},
+    {"DELETE", "/api/v1/catalog/o", Role::admin, ""},
+    {"GET", "/api/v1/quotas", Role::admin, ""},
+    {"PUT", "/api/v1/quotas", Role::admin, R"({"runs_at_once": 3})"},
+    {"DELETE", "/api/v1/quotas/*", Role::admin, ""},
+    {"GET", "/api/v1/quota", Role::viewer, ""},
+    {"GET", "/api/v1/runs/r/owner", Role::viewer, ""},
+};
+
 // The same for runs: who is let in. What they are then told is for run_api_test.cpp.
 const std::vector<Call> kRunCalls = {
     {"GET", "/api/v1/runs", Role::viewer, ""},
@@ -126,7 +154,7 @@ TEST_F(Access, TheCallsCoverEveryEndpointOfTheTable) {
     operations += methods.as_object().size();
   }
   // The live stream is asked for elsewhere; three routes are outside of the table.
-  EXPECT_EQ(operations, kCalls.size() - 3 + 1 + kRunCalls.size());
+  EXPECT_EQ(operations, kCalls.size() - 3 + 1 + kRunCalls.size() + kAccountCalls.size());
 }
 
 TEST_F(Access, WithoutATokenNothingIsSaid) {
@@ -179,6 +207,22 @@ TEST_F(Access, RunsAreForWhoMaySeeOrRunThem) {
             << what << " as " << name_of(role) << ": " << status;
       }
     }
+  }
+}
+
+TEST_F(Access, AccountsAreForWhoMayManageThem) {
+  for (const auto& one : kAccountCalls) {
+    const auto what = one.method + " " + one.target;
+    EXPECT_EQ(call(one, {}).status, 401) << what;
+    EXPECT_EQ(call(one, agent("gpu01")).status, 401) << what;
+    if (!one.least) continue;
+    for (const Role role : {Role::agent, Role::viewer, Role::user}) {
+      if (role == Role::agent || role < *one.least) {
+        EXPECT_EQ(call(one, bearer(role)).status, 403) << what << " as " << name_of(role);
+      }
+    }
+    const auto status = call(one, bearer(Role::admin)).status;
+    EXPECT_TRUE(status < 500 && status != 401) << what << ": " << status;
   }
 }
 

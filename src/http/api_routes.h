@@ -22,8 +22,15 @@ void add_run_endpoints(ApiTable& table, RunStore& runs, const Clock& clock);
 /// The studies alone; part of the above.
 void add_study_endpoints(ApiTable& table, RunStore& runs);
 
-/// Asking the cluster for runs, and stopping them.
-void add_run_request_endpoints(ApiTable& table, RunDesk& desk);
+/// Asking the cluster for runs, within catalog and quota, and stopping them.
+void add_run_request_endpoints(ApiTable& table, Leader& leader);
+
+/// Signing in and out; who is asking; one's own password.
+void add_session_endpoints(ApiTable& table, Leader& leader);
+/// Accounts, tokens of people, links to share.
+void add_account_endpoints(ApiTable& table, Leader& leader);
+/// What users may start and use, whose runs are, who changed what.
+void add_offer_endpoints(ApiTable& table, Leader& leader);
 
 /// For who looks: known metrics, how specifications are written, reports, what workloads printed. The store must outlive
 /// the table.

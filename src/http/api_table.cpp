@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "http/api_check.h"
+#include "http/client_address.h"
 #include "protocol/paths.h"
 
 namespace assay {
@@ -72,13 +73,44 @@ json::object operation_of(const ApiEndpoint& endpoint, const ApiStyle& style) {
   if (endpoint.scope) {
     std::vector<std::string> roles;
     for (const Role role : roles_with(*endpoint.scope)) roles.emplace_back(name_of(role));
-    operation["security"] = json::array{json::object{{"token", json::array{name_of(*endpoint.scope)}}}};
-    operation["description"] =
-        fmt::format("Needs the scope {}: a token of role {}.", name_of(*endpoint.scope), join(roles, " or "));
+    operation["security"] = json::array{json::object{{"token", json::array{name_of(*endpoint.scope)}}},
+                                        json::object{{"session", json::array{name_of(*endpoint.scope)}}}};
+    operation["description"] = fmt::format("Needs the scope {}: a token or an account of role {}.",
+                                           name_of(*endpoint.scope), join(roles, " or "));
   } else {
     operation["security"] = json::array{};
+    operation["description"] = "Open to everybody.";
   }
   return operation;
+}
+
+/// Of a refusal in the audit log.
+constexpr std::size_t kLongestDetail = 500;
+
+/// What nobody but the caller is to see must not stay in a cache, nor be taken for a page.
+HttpResponse kept_private(HttpResponse response) {
+  if (!response.headers.find("Cache-Control")) response.headers.add("Cache-Control", "no-store");
+  if (!response.headers.find("X-Content-Type-Options")) response.headers.add("X-Content-Type-Options", "nosniff");
+  return response;
+}
+
+/// Whether it is written down who asked: for what changes something, by people and their programs. What takes a body
+/// and needs no more than to read usually just asks with many words.
+bool is_noted(const ApiEndpoint& endpoint, const Principal& caller) {
+  if (!endpoint.scope || caller.kind != Principal::Kind::user) return false;
+  if (endpoint.audit != ApiEndpoint::Audit::by_scope) return endpoint.audit == ApiEndpoint::Audit::always;
+  return endpoint.method != "GET" && *endpoint.scope != Scope::read;
+}
+
+Result<HttpResponse> answer_of(const ApiEndpoint& endpoint, const HttpRequest& request, const Principal& caller,
+                               bool ignores_unknown) {
+  if (caller.may_see) {
+    ASSAY_CHECK(caller.may_see({.endpoint = endpoint.path,
+                                .run = std::string(request.capture("run")),
+                                .study = std::string(request.capture("study"))}));
+  }
+  ASSAY_CHECK(check_request(endpoint, request, ignores_unknown));
+  return endpoint.handle.call(request, caller);
 }
 
 }  // namespace
@@ -156,10 +188,14 @@ void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
             if (const auto* away = std::get_if<TurnedAway>(&admitted)) return refuse(away->status, away->error);
             caller = std::get<Principal>(std::move(admitted));
           }
-          const auto fits = check_request(endpoint, request, ignores_unknown);
-          if (!fits) return refuse(status_of(fits.error().kind), fits.error());
-          auto response = endpoint.handle.call(request, caller);
-          return response ? std::move(*response) : refuse(status_of(response.error().kind), response.error());
+          auto response = answer_of(endpoint, request, caller, ignores_unknown);
+          if (is_noted(endpoint, caller)) {
+            gatekeeper.note_change(request, caller, endpoint.method + " " + endpoint.path,
+                                   response ? response->status : status_of(response.error().kind),
+                                   response ? "" : response.error().text().substr(0, kLongestDetail));
+          }
+          return kept_private(response ? std::move(*response)
+                                       : refuse(status_of(response.error().kind), response.error()));
         },
         options);
   }
@@ -199,13 +235,17 @@ json::object ApiTable::document() const {
   }
   json::object error{{"description", "What is wrong, and what to do about it"},
                      {"content", content_of("application/json", style_.error_type)}};
-  return {{"openapi", "3.1.0"},
-          {"info", json::object{{"title", style_.title}, {"version", version()}, {"description", style_.description}}},
-          {"paths", std::move(paths)},
-          {"components", json::object{{"schemas", schemas()},
-                                      {"securitySchemes",
-                                       json::object{{"token", json::object{{"type", "http"}, {"scheme", "bearer"}}}}},
-                                      {"responses", json::object{{"Error", std::move(error)}}}}}};
+  return {
+      {"openapi", "3.1.0"},
+      {"info", json::object{{"title", style_.title}, {"version", version()}, {"description", style_.description}}},
+      {"paths", std::move(paths)},
+      {"components",
+       json::object{
+           {"schemas", schemas()},
+           {"securitySchemes",
+            json::object{{"token", json::object{{"type", "http"}, {"scheme", "bearer"}}},
+                         {"session", json::object{{"type", "apiKey"}, {"in", "cookie"}, {"name", kSessionCookie}}}}},
+           {"responses", json::object{{"Error", std::move(error)}}}}}};
 }
 
 }  // namespace assay

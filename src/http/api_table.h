@@ -50,6 +50,11 @@ struct ApiEndpoint {
     streamed  ///< the same, in `HttpRequest::body_source`: of any size, read while it arrives
   } body = Body::json;
   RouteOptions route = {};  ///< limits and threads
+  enum class Audit {
+    by_scope,  ///< a line in the audit log unless it is a GET, or needs no more than to read
+    always,    ///< also where everybody may change what is theirs
+    never      ///< part of recording a run, many times over; or it writes its own line
+  } audit = Audit::by_scope;
   ApiHandler handle;
 };
 
@@ -128,6 +133,10 @@ class ApiTable {
 
   void add(ApiEndpoint endpoint) { endpoints_.push_back(std::move(endpoint)); }
   const std::vector<ApiEndpoint>& endpoints() const { return endpoints_; }
+  /// For rules that hold for many of them.
+  void change_each(const std::function<void(ApiEndpoint&)>& change) {
+    for (auto& endpoint : endpoints_) change(endpoint);
+  }
   /// Routes every endpoint through the gatekeeper, which must outlive the router, and `check_request`.
   void route(Router& router, Gatekeeper& gatekeeper) const;
   /// For `Router::before_body`: keeps whom nobody knows from filling the memory with bodies. Nothing for who is known,

@@ -4,8 +4,10 @@
 
 #include <utility>
 
+#include "access/secrets.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "http/client_address.h"
 #include "protocol/paths.h"
 
 namespace assay {
@@ -22,17 +24,22 @@ std::string_view bearer_of(const HttpRequest& request) {
 
 }  // namespace
 
-Gatekeeper::Gatekeeper(TokenBook& book, std::vector<std::unique_ptr<Authenticator>> others) : book_(book) {
+Gatekeeper::Gatekeeper(TokenBook& book, std::vector<std::unique_ptr<Authenticator>> others, GatekeeperOptions options)
+    : book_(book), options_(std::move(options)) {
   // Nodes first: they ask most often, and say so.
   authenticators_.push_back(std::make_unique<NodeKeyAuthenticator>(book));
   authenticators_.push_back(std::make_unique<TokenAuthenticator>(book));
   for (auto& other : others) authenticators_.push_back(std::move(other));
 }
 
-Gatekeeper::Question Gatekeeper::question_of(const HttpRequest& request) {
+Gatekeeper::Question Gatekeeper::question_of(const HttpRequest& request) const {
   return {.claims = {.bearer = std::string(bearer_of(request)),
-                     .node = std::string(request.headers.find(kNodeHeader).value_or(""))},
-          .what = fmt::format("{} {} from {}", request.method, printable(request.path), request.peer.host)};
+                     .node = std::string(request.headers.find(kNodeHeader).value_or("")),
+                     .session = std::string(cookie_of(request, kSessionCookie))},
+          .what = fmt::format("{} {} from {}", request.method, printable(request.path),
+                              client_address(request, options_.behind_proxy)),
+          .csrf = std::string(request.headers.find(kCsrfHeader).value_or("")),
+          .changes = request.method != "GET" && request.method != "HEAD"};
 }
 
 std::variant<Principal, TurnedAway> Gatekeeper::identify(const HttpRequest& request, Principal::Kind kind) {
@@ -57,6 +64,9 @@ std::variant<Principal, TurnedAway> Gatekeeper::identify(const Question& questio
     if (found && *found) {
       // As if it were unknown: what somebody is elsewhere is of no use here.
       if ((*found)->kind != kind) return refuse(question, 401, fmt::format("{} asks", (*found)->title));
+      if (question.changes && !(*found)->csrf.empty() && !equal_in_constant_time((*found)->csrf, question.csrf)) {
+        return refuse(question, 403, fmt::format("a change by cookie needs the header {} of the session", kCsrfHeader));
+      }
       return std::move(**found);
     }
     if (found) continue;
@@ -103,12 +113,27 @@ std::variant<TokenBook::Joined, TurnedAway> Gatekeeper::join(const HttpRequest& 
   return TurnedAway{409, error};
 }
 
+void Gatekeeper::note_change(const HttpRequest& request, const Principal& caller, std::string what, int status,
+                             std::string detail) const {
+  if (!options_.audit) return;
+  std::vector<std::string> about;
+  for (const auto& [name, value] : request.captured) about.push_back(printable(value).substr(0, 200));
+  options_.audit({.time = SystemClock().wall(),
+                  .who = caller.owner(),
+                  .from = client_address(request, options_.behind_proxy),
+                  .what = std::move(what),
+                  .about = assay::join(about, " "),
+                  .status = status,
+                  .detail = std::move(detail)});
+}
+
 TurnedAway Gatekeeper::refuse(const Question& question, int status, std::string_view why) {
   log_refusal(fmt::format("Refused {}: {}", question.what, why));
-  return {status,
-          {.kind = ErrorKind::denied,
-           .message = status == 401 ? "this needs a token that is good here" : std::string(why),
-           .hint = status == 401 ? "`assay token create` on the leader's machine makes one." : ""}};
+  return {
+      status,
+      {.kind = ErrorKind::denied,
+       .message = status == 401 ? "this needs a token that is good here, or to be signed in" : std::string(why),
+       .hint = status == 401 ? "`assay token create` on the leader's machine makes one; `assay login` signs in." : ""}};
 }
 
 TurnedAway Gatekeeper::refuse(const Question& question, const Error& error) {

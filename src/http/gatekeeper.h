@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "base/rate_limit.h"
 #include "base/result.h"
 #include "net/http_message.h"
+#include "store/account_tables.h"
 
 namespace assay {
 
@@ -23,13 +25,22 @@ struct TurnedAway {
   Error error;
 };
 
-/// Decides who may speak. Refusals are logged, never the secret. Any thread.
+struct GatekeeperOptions {
+  bool behind_proxy = false;  ///< a proxy on this machine says where requests come from
+  /// Is told who changed what, or tried to: any thread, may wait for a disk.
+  std::function<void(const AuditRecord& record)> audit = {};
+};
+
+/// Decides who may speak, and has it written down who changed something. Refusals are logged, never the secret. Any
+/// thread.
 class Gatekeeper {
  public:
   /// Knows whom the book knows, and whom the others do. The book must outlive it.
-  explicit Gatekeeper(TokenBook& book, std::vector<std::unique_ptr<Authenticator>> others = {});
+  explicit Gatekeeper(TokenBook& book, std::vector<std::unique_ptr<Authenticator>> others = {},
+                      GatekeeperOptions options = {});
 
-  /// Who asks, if they have the scope: 401 for who is not known, or known as something else (a node that asks for what
+  /// Who asks, if they have the scope and, where a browser sent a cookie for something that changes, its counterpart in
+  /// a header (else 403): 401 for who is not known, or known as something else (a node that asks for what
   /// is people's, or the other way round), 403 without the scope, 503 where nobody can tell. Its `still_allowed` asks
   /// the same again, and is good for as long as the gatekeeper.
   std::variant<Principal, TurnedAway> admit(const HttpRequest& request, Scope scope);
@@ -40,13 +51,19 @@ class Gatekeeper {
   std::variant<TokenBook::Joined, TurnedAway> join(const HttpRequest& request, const std::string& node,
                                                    const std::string& key);
 
+  /// Has it written down that somebody known has changed something, or was refused: `what` is "POST /api/…/{node}".
+  void note_change(const HttpRequest& request, const Principal& caller, std::string what, int status,
+                   std::string detail) const;
+
  private:
   /// The part of a request that is looked at, and what refusals call it.
   struct Question {
     Claims claims;
-    std::string what;  ///< "GET /api/v1/nodes from 10.0.0.7"
+    std::string what;       ///< "GET /api/v1/nodes from 10.0.0.7"
+    std::string csrf = {};  ///< what it shows beside a cookie
+    bool changes = false;   ///< whether its method may change something
   };
-  static Question question_of(const HttpRequest& request);
+  Question question_of(const HttpRequest& request) const;
   std::variant<Principal, TurnedAway> identify(const Question& question, Principal::Kind kind);
   std::variant<Principal, TurnedAway> admit(const Question& question, Scope scope);
   TurnedAway refuse(const Question& question, int status, std::string_view why);
@@ -62,6 +79,7 @@ class Gatekeeper {
   void log_join(const std::string& line);
 
   TokenBook& book_;
+  const GatekeeperOptions options_;
   std::vector<std::unique_ptr<Authenticator>> authenticators_;
   std::mutex log_mutex_;
   SteadyTime logged_since_;

@@ -84,7 +84,7 @@ class LeaderServerTest : public LeaderTest {
       keys_[node] = new_secret();
       EXPECT_TRUE(book_->join(secrets_[Role::agent], node, keys_[node]).ok());
     }
-    gatekeeper_.emplace(*book_);
+    gatekeeper_ = make_gatekeeper(*leader_, *book_);
     check_.emplace(make_leader_api(*leader_, {}));
   }
 
@@ -124,7 +124,7 @@ class LeaderServerTest : public LeaderTest {
   std::optional<TokenBook> book_;
   std::map<Role, std::string> secrets_;
   std::map<std::string, std::string> keys_;
-  std::optional<Gatekeeper> gatekeeper_;
+  std::unique_ptr<Gatekeeper> gatekeeper_;
   std::unique_ptr<HttpServer> server_;
   std::unique_ptr<HttpClient> client_;
   std::optional<AnswerCheck> check_;

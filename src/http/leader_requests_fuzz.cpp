@@ -83,6 +83,25 @@ constexpr std::array kRoutes = {
     Route{"POST", "/api/v1/silences"},
     Route{"DELETE", "/api/v1/silences/~"},
     Route{"POST", "/api/v1/backup"},
+    Route{"POST", "/api/v1/session"},
+    Route{"GET", "/api/v1/session"},
+    Route{"DELETE", "/api/v1/session"},
+    Route{"POST", "/api/v1/session/password"},
+    Route{"GET", "/api/v1/users"},
+    Route{"POST", "/api/v1/users"},
+    Route{"PUT", "/api/v1/users/~"},
+    Route{"DELETE", "/api/v1/users/~"},
+    Route{"POST", "/api/v1/users/~/password"},
+    Route{"POST", "/api/v1/tokens"},
+    Route{"DELETE", "/api/v1/tokens/~"},
+    Route{"POST", "/api/v1/links"},
+    Route{"DELETE", "/api/v1/links/~"},
+    Route{"GET", "/api/v1/audit?~"},
+    Route{"PUT", "/api/v1/catalog"},
+    Route{"DELETE", "/api/v1/catalog/~"},
+    Route{"PUT", "/api/v1/quotas"},
+    Route{"DELETE", "/api/v1/quotas/~"},
+    Route{"GET", "/api/v1/quota"},
 };
 
 /// A leader with two nodes and somebody of each role. Made anew now and then, so that what it keeps stays small.
@@ -94,7 +113,10 @@ class Place {
     Run run{.id = "mine", .kind = "null"};
     run.placement.node = "gpu01";
     if (!runs_->create_run(run, {.owner = "gpu01", .length = std::chrono::hours(1)})) std::abort();
-    leader_ = Leader::open({}, {.cluster = cluster_, .series = series_, .runs = *runs_}, clock_).value();
+    LeaderOptions options;
+    options.accounts.people.cost = {.passes = 1, .memory_bytes = 8192};
+    leader_ =
+        Leader::open(std::move(options), {.cluster = cluster_, .series = series_, .runs = *runs_}, clock_).value();
     for (const Role role : {Role::viewer, Role::user, Role::admin, Role::agent}) {
       people_.push_back({{"Authorization", "Bearer " + book_.create(role, "", std::nullopt).value().secret}});
     }

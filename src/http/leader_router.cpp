@@ -1,8 +1,10 @@
 #include "http/leader_router.h"
 
+#include "accounts/account_authenticators.h"
 #include "base/version.h"
 #include "dashboard/dashboard_routes.h"
 #include "http/agent_routes.h"
+#include "http/ownership.h"
 #include "protocol/paths.h"
 
 namespace assay {
@@ -15,12 +17,14 @@ constexpr const char* kWelcome =
     "  /health                OK\n\n"
     "`assay nodes`, `assay top` and `assay query` show the cluster in a terminal.\n";
 
-// A name and a key.
+// A name and a key; a name and a password.
 constexpr std::size_t kJoinBytes = 4096;
+constexpr std::string_view kSignInPath = "/api/v1/session";
 
-/// Keeps strangers from filling the memory with bodies. Who joins has no more than a token, which the route looks at.
+/// Keeps strangers from filling the memory with bodies. Who joins has no more than a token, which the route looks at;
+/// who signs in, nothing yet.
 std::optional<HttpResponse> refuse_strangers(const ApiTable& table, Gatekeeper& gatekeeper, const HttpRequest& head) {
-  if (head.path == kJoinPath) return std::nullopt;
+  if (head.path == kJoinPath || (head.path == kSignInPath && head.method == "POST")) return std::nullopt;
   if (!is_below(head.path, "/agent")) return table.refuse_stranger(gatekeeper, head);
   const auto known = gatekeeper.identify(head, Principal::Kind::node);
   const auto* away = std::get_if<TurnedAway>(&known);
@@ -38,9 +42,25 @@ ApiTable make_leader_api(Leader& leader, BeginBackup backup) {
   add_series_endpoints(table, leader);
   add_alert_endpoints(table, leader);
   add_run_endpoints(table, leader.runs(), leader.clock());
-  add_run_request_endpoints(table, leader.run_desk());
+  add_run_request_endpoints(table, leader);
   add_look_endpoints(table, leader.runs());
+  add_session_endpoints(table, leader);
+  add_account_endpoints(table, leader);
+  add_offer_endpoints(table, leader);
+  hold_to_owners(table, leader.accounts(), leader.runs());
   return table;
+}
+
+std::unique_ptr<Gatekeeper> make_gatekeeper(Leader& leader, TokenBook& book) {
+  const auto study_of = [&leader](std::string_view run) {
+    const auto found = leader.runs().find_run(run);
+    return found ? found->study : std::string();
+  };
+  GatekeeperOptions options{.behind_proxy = leader.accounts().options().behind_proxy};
+  options.audit = [&leader](const AuditRecord& record) {
+    leader.note_problem("writing the audit log", leader.accounts().audit().append(record));
+  };
+  return std::make_unique<Gatekeeper>(book, account_authenticators(leader.accounts(), study_of), std::move(options));
 }
 
 Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, BeginBackup backup,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "dashboard/embedded_files.h"
@@ -12,6 +13,10 @@ namespace assay {
 
 /// The API alone. The leader must outlive it.
 ApiTable make_leader_api(Leader& leader, BeginBackup backup);
+
+/// Lets in whom the book knows and whom the leader has accounts for, and has the leader keep who changed what. Both
+/// must outlive it.
+std::unique_ptr<Gatekeeper> make_gatekeeper(Leader& leader, TokenBook& book);
 
 /// Everything that a leader answers. Leader, gatekeeper and the files of the dashboard must outlive the router.
 Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, BeginBackup backup,

@@ -46,7 +46,7 @@ Result<std::uint64_t> natural_in(const HttpRequest& request, std::string_view na
 /// An owner is known by who asked for the lease: nobody can hold one in the name of somebody else.
 /// A node is called by its name alone; a token may bear the name of a node, and must not pass for it.
 std::string own_name(const Principal& caller) {
-  return caller.kind == Principal::Kind::node ? caller.name : "token " + caller.name;
+  return caller.kind == Principal::Kind::node ? caller.name : caller.owner();
 }
 std::string owner_name(const Principal& caller, const std::string& asked) {
   return asked.empty() ? own_name(caller) : fmt::format("{}: {}", own_name(caller), asked);
@@ -222,6 +222,7 @@ void add_leases(ApiTable& table, RunStore& runs) {
              .scope = Scope::run,
              .summary = "Take a run that is queued, or whose owner is gone",
              .parameters = {kRun},
+             .audit = ApiEndpoint::Audit::never,
              .handle = taking<LeaseTerms>(
                  [&runs](LeaseTerms wanted, const HttpRequest& request, const Principal& caller) -> Result<Lease> {
                    ASSAY_TRY(const auto terms, terms_of(std::move(wanted), caller));
@@ -233,6 +234,7 @@ void add_leases(ApiTable& table, RunStore& runs) {
                      .scope = Scope::run,
                      .summary = "The same lease, good for so long from now on",
                      .parameters = {kRun},
+                     .audit = ApiEndpoint::Audit::never,
                      .handle = taking<LeaseRenewal>([&runs](const LeaseRenewal& wanted, const HttpRequest& request,
                                                             const Principal& caller) -> Result<Lease> {
                        ASSAY_CHECK(check_lease(wanted.lease, request, caller));
@@ -244,6 +246,7 @@ void add_leases(ApiTable& table, RunStore& runs) {
                      .scope = Scope::run,
                      .summary = "Give a run up; with `close` it is interrupted and has ended",
                      .parameters = {kRun},
+                     .audit = ApiEndpoint::Audit::never,
                      .handle = taking<LeaseRelease>([&runs](const LeaseRelease& wanted, const HttpRequest& request,
                                                             const Principal& caller) -> Result<Done> {
                        const Lease& lease = wanted.lease;
@@ -262,6 +265,7 @@ void add_leases(ApiTable& table, RunStore& runs) {
        .scope = Scope::run,
        .summary = "Change a run as its owner: its state, verdict and results",
        .parameters = {kRun},
+       .audit = ApiEndpoint::Audit::never,
        .handle = taking<OwnedRunRewrite>(
            [&runs](OwnedRunRewrite wanted, const HttpRequest& request, const Principal& caller) -> Result<Run> {
              ASSAY_CHECK(check_lease(wanted.lease, request, caller));
@@ -272,6 +276,7 @@ void add_leases(ApiTable& table, RunStore& runs) {
              .scope = Scope::run,
              .summary = "Record a further process of the same job in a journal of its own",
              .parameters = {kRun},
+             .audit = ApiEndpoint::Audit::never,
              .handle = taking<JoiningRank>([&runs](const JoiningRank& rank, const HttpRequest& request,
                                                    const Principal& caller) -> Result<Lease> {
                ASSAY_TRY(auto lease, runs.join_run(request.capture("run"), rank.name));
@@ -295,6 +300,7 @@ void add_journals(ApiTable& table, RunStore& runs) {
                       {.name = "renew_ns", .description = "Renew the lease, too", .type = "integer"}},
        .body = Body::bytes,
        .route = {.body_bytes = kLongestPiece},
+       .audit = ApiEndpoint::Audit::never,
        .handle = answering([&runs](const HttpRequest& request, const Principal& caller) -> Result<JournalSize> {
          Lease lease{.run = std::string(request.capture("run")),
                      .journal = std::string(*request.query_value("journal")),
@@ -366,6 +372,7 @@ void add_artifacts(ApiTable& table, RunStore& runs) {
        .summary = "Keep a file with a run; it may be of any size",
        .parameters = {kRun, name},
        .body = Body::streamed,
+       .audit = ApiEndpoint::Audit::never,
        .handle = answering([&runs](const HttpRequest& request, const Principal&) -> Result<NamedArtifact> {
          ASSAY_CHECK(runs.attach(request.capture("run"), request.capture("name"), *request.body_source));
          return NamedArtifact{.name = std::string(request.capture("name"))};

@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 
+#include <memory>
+#include <mutex>
+
 #include "api/run_types.h"
 #include "base/hash.h"
 #include "http/api_routes.h"
+#include "http/start_rules.h"
 #include "model/study.h"
 #include "redact/redact.h"
 #include "spec/spec.h"
@@ -37,17 +41,22 @@ Result<RunRequest> request_of(RunOrder order, const Principal& caller) {
 
 }  // namespace
 
-void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
+void add_run_request_endpoints(ApiTable& table, Leader& leader) {
+  RunDesk& desk = leader.run_desk();
+  // One at a time: two orders at once must not both see the last free place of a quota.
+  const auto ordering = std::make_shared<std::mutex>();
   table.add({.method = "POST",
              .path = "/api/v1/runs",
              .scope = Scope::run,
              .summary = "Ask for what a specification says: a run, or a study of several, on a node of the cluster",
-             .handle = taking<RunOrder>(
-                 [&desk](RunOrder order, const HttpRequest&, const Principal& caller) -> Result<OrderedRun> {
-                   ASSAY_TRY(const auto wanted, request_of(std::move(order), caller));
-                   ASSAY_TRY(const auto accepted, desk.ask(wanted));
-                   return OrderedRun{.run = accepted.run, .study = accepted.study};
-                 })});
+             .handle = taking<RunOrder>([&leader, &desk, ordering](RunOrder order, const HttpRequest&,
+                                                                   const Principal& caller) -> Result<OrderedRun> {
+               ASSAY_TRY(const auto wanted, request_of(std::move(order), caller));
+               const std::lock_guard lock(*ordering);
+               ASSAY_CHECK(check_may_start(leader, caller, wanted.plan));
+               ASSAY_TRY(const auto accepted, desk.ask(wanted));
+               return OrderedRun{.run = accepted.run, .study = accepted.study};
+             })});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/stop",
              .scope = Scope::run,
@@ -64,18 +73,22 @@ void add_run_request_endpoints(ApiTable& table, RunDesk& desk) {
              .handle = answering([&desk](const HttpRequest& request, const Principal&) -> Result<StudyJobs> {
                return StudyJobs{.runs = desk.jobs_of(request.capture("study"))};
              })});
-  table.add({.method = "POST",
-             .path = "/api/v1/studies/{study}/resume",
-             .scope = Scope::run,
-             .summary = "Go on with a study: with what has not begun and what was interrupted",
-             .parameters = {study},
-             .handle = taking<StudyResumption>([&desk](StudyResumption wanted, const HttpRequest& request,
-                                                       const Principal& caller) -> Result<ResumedStudy> {
-               const RunRequest order{
-                   .plan = {}, .node = std::move(wanted.node), .gpus = std::move(wanted.gpus), .by = caller.name};
-               ASSAY_TRY(auto todo, desk.resume_study(request.capture("study"), order));
-               return ResumedStudy{.study = std::string(request.capture("study")), .todo = std::move(todo)};
-             })});
+  table.add(
+      {.method = "POST",
+       .path = "/api/v1/studies/{study}/resume",
+       .scope = Scope::run,
+       .summary = "Go on with a study: with what has not begun and what was interrupted",
+       .parameters = {study},
+       .handle = taking<StudyResumption>([&leader, &desk, ordering](StudyResumption wanted, const HttpRequest& request,
+                                                                    const Principal& caller) -> Result<ResumedStudy> {
+         const std::lock_guard lock(*ordering);
+         ASSAY_TRY(const auto study, leader.runs().find_study(request.capture("study")));
+         ASSAY_CHECK(check_may_start(leader, caller, study.plan));
+         const RunRequest order{
+             .plan = {}, .node = std::move(wanted.node), .gpus = std::move(wanted.gpus), .by = caller.name};
+         ASSAY_TRY(auto todo, desk.resume_study(request.capture("study"), order));
+         return ResumedStudy{.study = std::string(request.capture("study")), .todo = std::move(todo)};
+       })});
   table.add({.method = "POST",
              .path = "/api/v1/studies/{study}/stop",
              .scope = Scope::run,

@@ -51,6 +51,7 @@ Result<void> Leader::open_all() {
   run_desk_ = std::make_unique<RunDesk>(runs_, cluster_, *nodes_, clock_, options_.runs);
   ASSAY_CHECK(run_desk_->load().within("reading which runs were asked for"));
   commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);
+  ASSAY_TRY(accounts_, Accounts::load(cluster_.accounts(), clock_, options_.accounts).within("reading the accounts"));
   started_ = clock_.now();
   log_damage();
   return {};
@@ -204,6 +205,7 @@ void Leader::keep_watch(const std::stop_token& stop) {
     // A slice at a time: agents wait for the same disk.
     forgetting = forgetting || round % kStatesPerForget == 0;
     if (forgetting) forgetting = forget_what_is_old();
+    if (round % kStatesPerForget == 0) note_problem("tidying up the accounts", accounts_->tidy());
   }
 }
 

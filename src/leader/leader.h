@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "accounts/accounts.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
@@ -39,6 +40,7 @@ struct LeaderOptions {
   std::size_t intake_threads = 4;
   /// What a node may report at a time; what it has stored over time, the store bounds (`SeriesLimits`).
   std::size_t live_series_per_node = 16'384;
+  AccountOptions accounts = {};
 };
 
 /// Where the leader keeps what it knows. Must outlive it.
@@ -89,6 +91,7 @@ class Leader {
   AlertDesk& alerts() { return *alerts_; }
   CommandDesk& commands() { return *commands_; }
   RunDesk& run_desk() { return *run_desk_; }
+  Accounts& accounts() { return *accounts_; }
   RunStore& runs() { return runs_; }
   SeriesStore& series() { return series_; }
   ClusterStore& cluster() { return cluster_; }
@@ -172,6 +175,7 @@ class Leader {
   std::unique_ptr<AlertDesk> alerts_;
   std::unique_ptr<CommandDesk> commands_;
   std::unique_ptr<RunDesk> run_desk_;
+  std::unique_ptr<Accounts> accounts_;
 
   SteadyTime started_;
   std::atomic<std::uint64_t> samples_ = 0;

@@ -101,6 +101,8 @@ class LeaderTest : public testing::Test {
   void open(LeaderOptions options) {
     leader_.reset();
     options.intake = intake_;
+    options.accounts = accounts_;
+    options.accounts.people.cost = {.passes = 1, .memory_bytes = 8192};  // the least there is
     auto leader =
         Leader::open(std::move(options), {.cluster = cluster_, .series = *series_store_, .runs = *runs_}, clock_);
     ASSERT_TRUE(leader.ok()) << leader.error().text();
@@ -155,6 +157,7 @@ class LeaderTest : public testing::Test {
   SeriesMemory series_{clock_};
   SeriesStore* series_store_ = &series_;
   IntakeLimits intake_;
+  AccountOptions accounts_;
   std::unique_ptr<Leader> leader_;
 };
 

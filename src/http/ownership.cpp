@@ -1,0 +1,116 @@
+#include "http/ownership.h"
+
+#include <fmt/format.h>
+
+#include "api/run_types.h"
+
+namespace assay {
+namespace {
+
+using Owned = OwnerTable::Owned;
+using Kind = Owned::Kind;
+
+/// Endpoints that make something, and what of theirs names it.
+constexpr std::string_view kRecordedRuns = "/api/v1/runs/recorded";
+constexpr std::string_view kOrderedRuns = "/api/v1/runs";
+constexpr std::string_view kNewStudies = "/api/v1/studies";
+
+/// Guarded by the lease that the caller has to show, which only whoever may change the run was given; some come many
+/// times a second.
+bool has_lease(std::string_view path) {
+  return path == "/api/v1/runs/{run}/frames" || path == "/api/v1/runs/{run}/owned" ||
+         path == "/api/v1/runs/{run}/lease/renew" || path == "/api/v1/runs/{run}/lease/release";
+}
+
+Result<void> check_owner(const Principal& caller, const Result<std::string>& owner, std::string_view what,
+                         std::string_view id) {
+  if (!owner) return owner.error();
+  if (*owner == caller.owner()) return {};
+  return Error{.kind = ErrorKind::denied,
+               .message = owner->empty() ? fmt::format("the {} '{}' is nobody's here", what, id)
+                                         : fmt::format("the {} '{}' belongs to {}", what, id, *owner),
+               .hint = "Its owner or an administrator can change it."};
+}
+
+Result<void> check_may_change(Accounts& accounts, RunStore& runs, const HttpRequest& request, const Principal& caller) {
+  if (caller.kind == Principal::Kind::node || caller.scopes.has(Scope::manage)) return {};
+  if (const auto run = request.capture("run"); !run.empty()) {
+    return check_owner(caller, owner_of_run(accounts, runs, run), "run", run);
+  }
+  const auto study = request.capture("study");
+  return check_owner(caller, owner_of_study(accounts, runs, study), "study", study);
+}
+
+/// What an answer says that was made.
+Result<std::vector<Owned>> made_by(std::string_view path, const HttpResponse& response) {
+  ASSAY_TRY(const auto value, parse_json(response.body));
+  std::vector<Owned> made;
+  if (path == kRecordedRuns) {
+    ASSAY_TRY(const auto kept, read_api<KeptRun>(value));
+    made.push_back({.kind = Kind::run, .id = kept.run.id});
+  } else if (path == kOrderedRuns) {
+    ASSAY_TRY(const auto ordered, read_api<OrderedRun>(value));
+    if (!ordered.run.empty()) made.push_back({.kind = Kind::run, .id = ordered.run});
+    if (!ordered.study.empty()) made.push_back({.kind = Kind::study, .id = ordered.study});
+  } else {
+    ASSAY_TRY(const auto study, read_api<Study>(value));
+    made.push_back({.kind = Kind::study, .id = study.id});
+  }
+  return made;
+}
+
+void check_before(ApiEndpoint& endpoint, Accounts& accounts, RunStore& runs) {
+  endpoint.handle.call = [&accounts, &runs, removes = endpoint.method == "DELETE",
+                          call = std::move(endpoint.handle.call)](const HttpRequest& request,
+                                                                  const Principal& caller) -> Result<HttpResponse> {
+    ASSAY_CHECK(check_may_change(accounts, runs, request, caller));
+    ASSAY_TRY(auto response, call(request, caller));
+    if (removes) {
+      const bool run = !request.capture("run").empty();
+      ASSAY_CHECK(accounts.owners().forget(
+          {.kind = run ? Kind::run : Kind::study, .id = std::string(request.capture(run ? "run" : "study"))}));
+    }
+    return response;
+  };
+}
+
+void note_what_is_made(ApiEndpoint& endpoint, Accounts& accounts) {
+  endpoint.handle.call = [&accounts, path = endpoint.path, call = std::move(endpoint.handle.call)](
+                             const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+    ASSAY_TRY(auto response, call(request, caller));
+    ASSAY_TRY(const auto made, made_by(path, response));
+    for (const auto& owned : made) {
+      ASSAY_CHECK(accounts.owners().note(owned, caller.owner(), SystemClock().wall()));
+    }
+    return response;
+  };
+}
+
+}  // namespace
+
+Result<std::string> owner_of_run(Accounts& accounts, RunStore& runs, std::string_view run) {
+  ASSAY_TRY(const auto found, runs.find_run(run));
+  ASSAY_TRY(auto owner, accounts.owners().find({.kind = Kind::run, .id = found.id}));
+  if (!owner.empty() || found.study.empty()) return owner;
+  return accounts.owners().find({.kind = Kind::study, .id = found.study});
+}
+
+Result<std::string> owner_of_study(Accounts& accounts, RunStore& runs, std::string_view study) {
+  ASSAY_TRY(const auto found, runs.find_study(study));
+  return accounts.owners().find({.kind = Kind::study, .id = found.id});
+}
+
+void hold_to_owners(ApiTable& table, Accounts& accounts, RunStore& runs) {
+  table.change_each([&](ApiEndpoint& endpoint) {
+    if (endpoint.method == "GET" || endpoint.scope != Scope::run) return;
+    const bool names =
+        endpoint.path.find("{run}") != std::string::npos || endpoint.path.find("{study}") != std::string::npos;
+    if (names && !has_lease(endpoint.path)) {
+      check_before(endpoint, accounts, runs);
+    } else if (endpoint.path == kRecordedRuns || endpoint.path == kOrderedRuns || endpoint.path == kNewStudies) {
+      note_what_is_made(endpoint, accounts);
+    }
+  });
+}
+
+}  // namespace assay
