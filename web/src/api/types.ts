@@ -888,6 +888,8 @@ export interface SeriesEntry {
 export interface SeriesList {
   /** That fit */
   series: Array<SeriesEntry>;
+  /** For `after`: there may be more; empty: that is all */
+  next: string;
 }
 
 /** One series of numbers of a run, summed up. */
@@ -1144,10 +1146,10 @@ export interface Routes {
     body: undefined;
     answer: CommandView;
   };
-  /** Which series there are */
+  /** Which series there are. Each answer looks at a bounded number of them: where there is a 'next', there may be more */
   "GET /api/v1/series": {
     path: Record<string, never>;
-    query: { q?: string };
+    query: { q?: string; after?: string; limit?: number };
     body: undefined;
     answer: SeriesList;
   };
