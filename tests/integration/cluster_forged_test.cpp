@@ -135,10 +135,10 @@ TEST_F(ClusterForged, ANodeTwoHoursAheadIsStoredByTheLeadersClock) {
 }
 
 TEST_F(ClusterForged, AFolderThatCannotBeUsedIsNoBug) {
-  // Nobody, not even root, changes what is on /proc.
+  // Nobody, not even root, may change the mode of this one.
   const fs::path data = leader_.cli().folder() / "elsewhere";
   fs::create_directories(data);
-  fs::create_directory_symlink("/proc", data / "leader");
+  fs::create_directory_symlink("/proc/self", data / "leader");
   const auto refused = leader_.cli().run({"serve", "--data", data.string(), "--listen", "127.0.0.1:0"});
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_THAT(refused.error, HasSubstr("cannot be used"));
