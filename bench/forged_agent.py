@@ -6,7 +6,7 @@ Starts `assay serve`, honest nodes (`assay fleet-sim`), and one forged agent wit
 floods of events of made-up times; ever new series; times of a clock that jumps. Meanwhile viewers ask for events that do not exist and
 for all series. The honest nodes must never be called silent, their acknowledgements must come, and the leader must stay small.
 
-  bench/forged_agent.py [--nodes 20] [--seconds 60] [--viewers 16] [--events 0] [--assay PATH]
+  bench/forged_agent.py [--nodes 20] [--seconds 60] [--viewers 16] [--events 0] [--only ATTACK] [--assay PATH]
 
 --events N: that many events are in the store before it begins (1500000 takes a minute).
 """
@@ -176,6 +176,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--viewers", type=int, default=16)
     parser.add_argument("--events", type=int, default=0)
+    parser.add_argument("--only", choices=[make.__name__ for make in ATTACKS], help="this attack alone")
     parser.add_argument("--assay", default=os.path.join(os.path.dirname(__file__), "../build/release/bin/assay"))
     options = parser.parse_args()
     assay = os.path.abspath(options.assay)
@@ -187,7 +188,8 @@ def main():
     time.sleep(5)  # everybody has joined
     agent, mistakes, pages = ForgedAgent(leader, "forged"), [], []
     until = time.monotonic() + options.seconds - 10
-    threads = [threading.Thread(target=attack, args=(agent, make, until, mistakes)) for make in ATTACKS * 2]
+    chosen = [make for make in ATTACKS * 2 if options.only in (None, make.__name__)]
+    threads = [threading.Thread(target=attack, args=(agent, make, until, mistakes)) for make in chosen]
     threads += [threading.Thread(target=look, args=(leader, until, pages, mistakes)) for _ in range(options.viewers)]
     for thread in threads:
         thread.start()

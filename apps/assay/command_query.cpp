@@ -72,9 +72,13 @@ class Telemetry {
       for (const auto& series : found) labels.push_back(series.key.labels);
       return labels;
     }
-    ASSAY_TRY(auto found, ask<SeriesList>(*client_, "/api/v1/series?q=" + percent_encode(metric)));
-    for (auto& series : found.series) labels.push_back(std::move(series.labels));
-    return labels;
+    for (std::string after;;) {
+      ASSAY_TRY(auto found, ask<SeriesList>(*client_, fmt::format("/api/v1/series?q={}&after={}",
+                                                                  percent_encode(metric), percent_encode(after))));
+      for (auto& series : found.series) labels.push_back(std::move(series.labels));
+      if (found.next.empty()) return labels;
+      after = std::move(found.next);
+    }
   }
 
   /// The number of each GPU on its node, by UUID. Empty where only the store can be asked: it knows no inventory.

@@ -1,5 +1,7 @@
 #include "agent/event_listener.h"
 
+#include <utility>
+
 #include <algorithm>
 
 #include "base/hash.h"
@@ -51,9 +53,11 @@ void EventListener::run(const std::stop_token& stop) {
     try {
       auto events = client_->open_events(agent_request(options_.access, "GET", options_.target));
       if (!events) {
-        log_info("no {} can come: {}", options_.what, events.error().text());
+        // Said once, however often it is tried.
+        if (!std::exchange(is_away_, true)) log_info("no {} can come: {}", options_.what, events.error().text());
         continue;
       }
+      if (std::exchange(is_away_, false)) log_info("{} can come again", options_.what);
       pauses_.reset();
       listen(*events, arrivals, stop);
     } catch (const std::exception& problem) {

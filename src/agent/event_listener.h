@@ -55,6 +55,7 @@ class EventListener {
   const ListenerOptions options_;
   std::unique_ptr<HttpClient> client_;
   Pauses pauses_;
+  bool is_away_ = false;  ///< of the thread: the last attempt has failed
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::optional<SupervisedThread> thread_;

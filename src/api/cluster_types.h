@@ -123,6 +123,7 @@ struct SeriesEntry {
 };
 struct SeriesList {
   std::vector<SeriesEntry> series;
+  std::string next;
 };
 struct ErasedSeries {
   std::uint64_t series = 0;

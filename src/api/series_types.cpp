@@ -28,8 +28,9 @@ const ApiType<SeriesEntry>& api_type() {
 
 template <>
 const ApiType<SeriesList>& api_type() {
-  static const auto type =
-      ApiType<SeriesList>("SeriesList", "Which series there are.").field("series", &SeriesList::series, "That fit");
+  static const auto type = ApiType<SeriesList>("SeriesList", "Which series there are.")
+                               .field("series", &SeriesList::series, "That fit")
+                               .added("next", &SeriesList::next, "For `after`: there may be more; empty: that is all");
   return type;
 }
 

@@ -227,7 +227,8 @@ TEST(ApiTypes, WhatTravelsAboutTheCluster) {
   expect_described(SilenceList{.silences = {{.id = "s", .until = some_time()}}});
   expect_described(
       SilenceRequest{.rule = "r", .node = "n", .about = "a", .everything = true, .length = "2h", .reason = "x"});
-  expect_described(SeriesList{.series = {{.name = "gpu.util", .labels = {{"gpu", "GPU-1"}}, .unit = "ratio"}}});
+  expect_described(
+      SeriesList{.series = {{.name = "gpu.util", .labels = {{"gpu", "GPU-1"}}, .unit = "ratio"}}, .next = "7"});
   LiveEvent live{.time_ms = 5, .nodes = {{.name = "gpu01", .gpus = 2}}, .series = {{.id = 1, .name = "gpu.util"}}};
   live.values = {{1, 5, 0.5}, {1, 6, std::nan("")}};
   live.alerts = {full_alert()};

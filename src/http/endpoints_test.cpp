@@ -114,6 +114,16 @@ TEST_F(Endpoints, QueriesAnswerInBuckets) {
   const auto series = answer("GET", "/api/v1/series?q=gpu.util", Role::viewer);
   ASSERT_THAT(series.at("series").as_array(), SizeIs(1));
   EXPECT_EQ(series.at("series").as_array()[0].at("labels").at("gpu").as_string(), "GPU-1");
+  EXPECT_EQ(series.at("next").as_string(), "");
+  std::size_t found_in_pages = 0;
+  std::string after;
+  do {
+    const auto page = answer("GET", "/api/v1/series?limit=1&after=" + after, Role::viewer);
+    found_in_pages += page.at("series").as_array().size();
+    after = std::string(page.at("next").as_string());
+  } while (!after.empty() && found_in_pages < 100);
+  EXPECT_EQ(found_in_pages, leader_->series().stats().series);
+  EXPECT_EQ(status("GET", "/api/v1/series?after=soon", Role::viewer), 400);
 }
 
 TEST_F(Endpoints, TelemetryIsErasedByNameOnly) {

@@ -109,7 +109,7 @@ std::variant<TokenBook::Joined, TurnedAway> Gatekeeper::join(const HttpRequest& 
     return TurnedAway{403, error};
   }
   if (error.kind != ErrorKind::busy) return refuse(question, error);
-  log_warning("Refused a second key for node {} from {}.", node, request.peer.host);
+  log_refusal(fmt::format("Refused a second key for node {} from {}", printable(node), request.peer.host));
   return TurnedAway{409, error};
 }
 

@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include <charconv>
 #include <iterator>
 
 #include "api/cluster_types.h"
 #include "base/text.h"
+#include "http/api_check.h"
 #include "http/api_routes.h"
 #include "http/series_stream.h"
 #include "store/series_question.h"
@@ -20,21 +22,43 @@ Result<SeriesQuery> question_of(Leader& leader, const HttpRequest& request) {
   return parse_series_question(request.query_value("q").value_or(""), leader.clock().wall());
 }
 
+constexpr std::size_t kSeriesOfAPage = 10'000;
+
 Result<SeriesList> list_series(Leader& leader, const HttpRequest& request) {
   ASSAY_TRY(const auto query, question_of(leader, request));
-  ASSAY_TRY(const auto found, leader.series().list(query.selector));
+  ASSAY_TRY(const auto limit, limit_of(request, kSeriesOfAPage, kSeriesOfAPage));
+  std::optional<SeriesId> after;
+  if (const auto text = request.query_value("after").value_or(""); !text.empty()) {
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), after.emplace());
+    if (read.ec != std::errc() || read.ptr != text.data() + text.size()) {
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("'after={}' must be the 'next' of another answer", text)};
+    }
+  }
+  const auto page = leader.series().page(query.selector, after, limit);
   SeriesList answer;
-  for (const auto& series : found) {
+  for (const auto& series : page.series) {
     answer.series.push_back({.name = series.key.name, .labels = series.key.labels, .unit = series.unit});
   }
+  if (page.next) answer.next = std::to_string(*page.next);
   return answer;
+}
+
+bool is_everything(Leader& leader, const SeriesSelector& selector) {
+  std::size_t selected = 0;
+  std::optional<SeriesId> after;
+  do {
+    const auto page = leader.series().page(selector, after, kSeriesOfAPage);
+    selected += page.series.size();
+    after = page.next;
+  } while (after);
+  return selected >= leader.series().stats().series;
 }
 
 /// Telemetry that is gone cannot be brought back: whoever means all of it must say so metric by metric.
 Result<void> check_not_everything(Leader& leader, const SeriesSelector& selector) {
   if (!selector.name.empty()) return {};
-  ASSAY_TRY(const auto selected, leader.series().list(selector));
-  if (!selector.labels.empty() && selected.size() < leader.series().stats().series) return {};
+  if (!selector.labels.empty() && !is_everything(leader, selector)) return {};
   return Error{.kind = ErrorKind::usage,
                .message = "this would erase everything",
                .hint =
@@ -72,8 +96,12 @@ Result<HttpResponse> watch_live(Leader& leader, const HttpRequest& request, cons
 
 void add_series_endpoints(ApiTable& table, Leader& leader) {
   table.add({.path = "/api/v1/series",
-             .summary = "Which series there are",
-             .parameters = {kQuestion},
+             .summary =
+                 "Which series there are. Each answer looks at a bounded number of them: where there is a 'next', "
+                 "there may be more",
+             .parameters = {kQuestion,
+                            {.name = "after", .description = "The 'next' of the page before"},
+                            {.name = "limit", .description = "At most so many (10000)", .type = "integer"}},
              .handle = answering(
                  [&leader](const HttpRequest& request, const Principal&) { return list_series(leader, request); })});
   table.add({.path = "/api/v1/query",

@@ -23,6 +23,8 @@ constexpr int kStatesPerLook = 10;      // rules are looked at every five second
 constexpr int kStatesPerSave = 60;      // when nodes were last heard of, every half minute
 constexpr int kStatesPerForget = 1200;  // every ten minutes
 constexpr std::size_t kForgetSlice = 2000;
+/// Of more nodes that change at once, their number is logged; events have them all.
+constexpr std::size_t kMostStateLines = 20;
 /// What many slow clients or long answers took goes back to the system within half a minute.
 constexpr int kUpkeepsPerTrim = 30;
 /// Between two looks at the nodes; after more the leader itself was away.
@@ -171,6 +173,21 @@ void Leader::look_at_intake() {
 
 void Leader::excuse_nodes() { nodes_->excuse(); }
 
+void Leader::log_states(const std::vector<ClusterEvent>& events) {
+  if (events.size() > kMostStateLines) {
+    const auto silent = static_cast<std::size_t>(std::count_if(
+        events.begin(), events.end(), [](const ClusterEvent& event) { return event.kind == "node_offline"; }));
+    log_info("{} nodes are silent, {} are heard of again.", silent, events.size() - silent);
+    return;
+  }
+  for (const auto& event : events) {
+    const auto say = state_lines_.next(event.node, clock_.now());
+    if (say == LineLimit::Say::nothing) continue;
+    log_info("Node {}: {}{}", event.node, event.message,
+             say == LineLimit::Say::it ? "" : "; it comes and goes, which is not logged any more for an hour");
+  }
+}
+
 void Leader::look_at_states() {
   if (ending_) return;
   look_at_intake();
@@ -183,7 +200,7 @@ void Leader::look_at_states() {
       events.push_back({.node = change.node, .kind = "node_online", .message = "the node is heard of"});
     }
   }
-  for (const auto& event : events) log_info("Node {}: {}", event.node, event.message);
+  log_states(events);
   note_cluster_events(std::move(events));
   compare_clocks();
   note_problem("writing down what was refused", refusals_.save());
@@ -235,14 +252,20 @@ void Leader::keep_telling(const std::stop_token& stop) {
 
 void Leader::note_problem(const std::string& what, const Result<void>& outcome, ProblemKind kind) {
   const std::lock_guard lock(problems_mutex_);
+  const auto say = [&](LogLevel level, const std::string& line) {
+    const auto how = problem_lines_.next(what, clock_.now());
+    if (how == LineLimit::Say::nothing) return;
+    log(level,
+        how == LineLimit::Say::it ? line : line + "; this comes and goes, and is not logged any more for an hour");
+  };
   if (outcome) {
-    if (problems_.erase(what) > 0) log_warning("{}: works again", what);
+    if (problems_.erase(what) > 0) say(LogLevel::warning, fmt::format("{}: works again", what));
     return;
   }
   auto& known = problems_[what];
   std::string text = fmt::format("{}: {}", what, outcome.error().text());
   if (known.text == text) return;
-  log_error("{}", text);
+  say(LogLevel::error, text);
   known = {.kind = kind,
            .level = usual_level(kind),
            .about = what,

@@ -17,6 +17,7 @@
 #include "leader/alert_desk.h"
 #include "leader/command_desk.h"
 #include "leader/intake_budget.h"
+#include "leader/line_limit.h"
 #include "leader/live_hub.h"
 #include "leader/node_registry.h"
 #include "leader/refusals.h"
@@ -156,6 +157,8 @@ class Leader {
 
   /// What the store of series has found damaged, each once.
   void log_damage();
+  /// Whether a node is heard of or not; of many at once, how many.
+  void log_states(const std::vector<ClusterEvent>& events);
   /// Whether every thread that takes in what nodes send hangs: then none of them can be heard.
   void look_at_intake();
 
@@ -186,9 +189,11 @@ class Leader {
   std::mutex unwritten_mutex_;
   std::vector<ClusterEvent> unwritten_;
   std::atomic<bool> ending_ = false;
+  LineLimit state_lines_;  ///< of the thread that looks at states
   mutable std::mutex problems_mutex_;
   std::map<std::string, WallTime> damage_;         ///< in words: when it was found
   std::map<std::string, LeaderProblem> problems_;  ///< by what was tried
+  LineLimit problem_lines_;                        ///< one node may fail where another succeeds, in turn
   Refusals refusals_;
   std::vector<SupervisedThread> threads_;
 };

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <limits>
 
+#include "base/log.h"
 #include "leader/leader_fixture.h"
 #include "telemetry/reading.h"
 
@@ -135,6 +137,22 @@ TEST_F(LeaderNodes, ASilentNodeIsLateThenOfflineThenBack) {
   EXPECT_THAT(event_texts("gpu01"),
               ElementsAre(HasSubstr("node_online"), HasSubstr("node_offline"), HasSubstr("node_online")))
       << "being late is no event, and what has not changed is said once";
+}
+
+TEST_F(LeaderNodes, OneThatComesAndGoesDoesNotFillTheLog) {
+  configure_log(LogLevel::info, LogFormat::text);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 50; ++i) {
+    hello(TestAgent("gpu01", "stream"));
+    leader_->look_at_states();
+    clock_.advance(std::chrono::seconds(4));
+    leader_->look_at_states();
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  configure_log(LogLevel::warning, LogFormat::text);
+  EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 6) << log;
+  EXPECT_THAT(log, testing::HasSubstr("it comes and goes"));
+  EXPECT_THAT(event_texts("gpu01"), testing::SizeIs(100)) << "it is known all the same";
 }
 
 TEST_F(LeaderNodes, NodesAreCountedByState) {

@@ -319,6 +319,32 @@ TEST_P(SeriesContract, AnAnswerThatWouldBeTooLargeIsRefusedWithAHint) {
   EXPECT_FALSE(store_->latest({}).ok());
 }
 
+TEST_P(SeriesContract, SeriesAreListedInPages) {
+  limits_.max_answer_series = 3;
+  open();
+  for (const auto* name : {"a", "b", "c", "d", "e", "f", "g"}) intern(name);
+  EXPECT_FALSE(store_->list({}).ok()) << "too many for one answer";
+  const auto walk = [&](const SeriesSelector& selector, std::size_t limit) {
+    std::string names;
+    std::optional<SeriesId> after;
+    for (int pages = 0; pages < 100; ++pages) {
+      const auto page = store_->page(selector, after, limit);
+      EXPECT_LE(page.series.size(), limit);
+      for (const auto& series : page.series) names += series.key.name;
+      if (!page.next) return names;
+      after = page.next;
+    }
+    return names + " without end";
+  };
+  EXPECT_EQ(walk({}, 2), "abcdefg");
+  EXPECT_EQ(walk({}, 7), "abcdefg");
+  EXPECT_EQ(walk({.name = "c"}, 1), "c");
+  EXPECT_EQ(walk({.name = "nosuch"}, 2), "");
+  EXPECT_EQ(walk({.labels = {{.label = "nosuch", .value = "x"}}}, 2), "");
+  ASSERT_TRUE(store_->erase({.name = "b"}).ok());
+  EXPECT_EQ(walk({}, 1), "acdefg");
+}
+
 TEST_P(SeriesContract, RefusesQueriesThatMeanNothing) {
   EXPECT_FALSE(store_->query({.range = {10, 10}}).ok());
   EXPECT_FALSE(store_->query({.range = {10, 20}, .width_ns = -5}).ok());

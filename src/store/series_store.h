@@ -66,7 +66,13 @@ class SeriesStore {
   virtual Result<SeriesPoints> points(SeriesId series, TimeRange range, std::size_t limit) const = 0;
   /// The newest point of each selected series that has one, whatever its age.
   virtual Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const = 0;
+  /// `usage` if there are more than `max_answer_series`.
   virtual Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const = 0;
+  /// Any number of them in order of their ids, those after `after`: a bounded number is looked at each time, whatever
+  /// fits. Places are good as long as ids are.
+  virtual SeriesPage page(const SeriesSelector& selector, std::optional<SeriesId> after, std::size_t limit) const = 0;
+
+  static constexpr std::size_t kMostExamined = 50'000;  ///< of one page
 
   /// Damage that was found since it was opened, in words, each once; at most a hundred.
   virtual std::vector<std::string> problems() const = 0;

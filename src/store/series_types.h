@@ -85,6 +85,12 @@ struct SeriesInfo {
   std::string unit;
 };
 
+struct SeriesPage {
+  std::vector<SeriesInfo> series;
+  /// Go on after this one. There may be fewer series than the limit, even none, and still a place: so far was looked.
+  std::optional<SeriesId> next;
+};
+
 /// `problems`: what could not be read, in words; the rest of the answer is right.
 struct SeriesAnswer {
   struct Row {

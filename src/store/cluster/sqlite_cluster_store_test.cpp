@@ -34,9 +34,9 @@ class SqliteClusterStoreTest : public testing::Test {
     store_ = std::move(*opened);
   }
   /// Takes a database that an earlier version wrote.
-  void open_fixture() {
+  void open_fixture(const std::string& name = "cluster-1.db") {
     ASSERT_TRUE(make_folders(file().parent_path()).ok());
-    fs::copy_file(test::fixture_folder() / "cluster/cluster-1.db", file());
+    fs::copy_file(test::fixture_folder() / "cluster" / name, file());
     open();
   }
   fs::path file() const { return folder_.path() / "deep" / "cluster.db"; }
@@ -120,6 +120,22 @@ TEST_F(SqliteClusterStoreTest, EventsOfTheFirstFormatStay) {
   // They count towards what a node may have.
   ASSERT_TRUE(store_->events().forget({.most_per_node = 1}, 100).ok());
   EXPECT_EQ(store_->events().list({})->events.size(), 1U);
+}
+
+TEST_F(SqliteClusterStoreTest, WhatTheSecondFormatHasStays) {
+  open_fixture("cluster-2.db");
+  EXPECT_TRUE(store_->nodes().find("sim001")->row.draining);
+  const auto open_now = store_->alerts().open();
+  ASSERT_TRUE(open_now.ok());
+  ASSERT_EQ(open_now->size(), 1U);
+  EXPECT_EQ(open_now->front().row.note, "seen it");
+  EXPECT_EQ(store_->silences().list()->size(), 1U);
+  EXPECT_EQ(store_->events().list({})->events.size(), 7U);
+  EXPECT_TRUE(store_->refusals().list()->empty());
+  EXPECT_TRUE(store_->notices().list()->empty());
+  ASSERT_TRUE(store_->refusals().put(std::vector<RefusalRecord>{{.node = "sim001", .what = "samples"}}).ok());
+  open();
+  EXPECT_EQ(store_->refusals().list()->size(), 1U);
 }
 
 TEST_F(SqliteClusterStoreTest, WhatCouldNotBeReadBeforeIsLeftOut) {

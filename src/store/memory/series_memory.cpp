@@ -176,6 +176,23 @@ Result<std::vector<SeriesInfo>> SeriesMemory::list(const SeriesSelector& selecto
   return infos;
 }
 
+SeriesPage SeriesMemory::page(const SeriesSelector& selector, std::optional<SeriesId> after, std::size_t limit) const {
+  const std::lock_guard lock(mutex_);
+  SeriesPage page;
+  std::size_t examined = 0;
+  std::optional<SeriesId> last = after;
+  for (const auto& [id, series] : series_) {
+    if (after && id <= *after) continue;
+    if (page.series.size() == limit || examined++ == kMostExamined) {
+      page.next = last;
+      return page;
+    }
+    last = id;
+    if (is_selected(series.info, selector)) page.series.push_back(series.info);
+  }
+  return page;
+}
+
 void SeriesMemory::fail_writes(std::optional<Error> error) {
   const std::lock_guard lock(mutex_);
   failure_ = std::move(error);

@@ -34,6 +34,7 @@ class SeriesMemory final : public SeriesStore {
   Result<SeriesPoints> points(SeriesId series, TimeRange range, std::size_t limit) const override;
   Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const override;
   Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const override;
+  SeriesPage page(const SeriesSelector& selector, std::optional<SeriesId> after, std::size_t limit) const override;
 
   std::vector<std::string> problems() const override;
   SeriesStoreStats stats() const override;

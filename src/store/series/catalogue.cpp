@@ -144,15 +144,42 @@ bool SeriesCatalogue::fulfils(const Entry& entry, const Condition& condition) co
   return condition.match->fits(value);
 }
 
-std::vector<SeriesId> SeriesCatalogue::select(const SeriesSelector& selector) const {
+std::vector<SeriesCatalogue::Condition> SeriesCatalogue::conditions_of(const SeriesSelector& selector) const {
   std::vector<Condition> conditions;
   conditions.reserve(selector.labels.size());
   for (const auto& match : selector.labels) conditions.push_back({&match, find_symbol(match.label)});
+  return conditions;
+}
+
+bool SeriesCatalogue::fulfils_all(const Entry& entry, const std::vector<Condition>& conditions) const {
+  return std::all_of(conditions.begin(), conditions.end(),
+                     [&](const Condition& condition) { return fulfils(entry, condition); });
+}
+
+SeriesCatalogue::Page SeriesCatalogue::select_page(const SeriesSelector& selector, SeriesId first, std::size_t limit,
+                                                   std::size_t most) const {
+  const auto conditions = conditions_of(selector);
+  const auto name = find_symbol(selector.name);
+  Page page;
+  if (!selector.name.empty() && (!name || !by_name_.contains(*name))) return page;
+  std::size_t examined = 0;
+  for (SeriesId id = first; id < end(); ++id) {
+    if (page.ids.size() == limit || examined++ == most) {
+      page.last = id - 1;
+      return page;
+    }
+    const Entry& entry = entries_[id];
+    const bool is_named = selector.name.empty() || entry.name == *name;
+    if (entry.alive && is_named && fulfils_all(entry, conditions)) page.ids.push_back(id);
+  }
+  return page;
+}
+
+std::vector<SeriesId> SeriesCatalogue::select(const SeriesSelector& selector) const {
+  const auto conditions = conditions_of(selector);
   std::vector<SeriesId> selected;
   const auto consider = [&](SeriesId id) {
-    const bool all = std::all_of(conditions.begin(), conditions.end(),
-                                 [&](const Condition& condition) { return fulfils(entries_[id], condition); });
-    if (all) selected.push_back(id);
+    if (fulfils_all(entries_[id], conditions)) selected.push_back(id);
   };
   if (selector.name.empty()) {
     for (SeriesId id = 0; id < end(); ++id) {

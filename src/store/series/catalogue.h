@@ -33,6 +33,12 @@ class SeriesCatalogue {
   std::string_view unit(SeriesId id) const { return text(entries_[id].unit); }
   /// In order of id.
   std::vector<SeriesId> select(const SeriesSelector& selector) const;
+  struct Page {
+    std::vector<SeriesId> ids;
+    std::optional<SeriesId> last;  ///< up to which was looked; nothing: up to the end
+  };
+  /// From `first` on, `limit` of them, looking at `most` at most.
+  Page select_page(const SeriesSelector& selector, SeriesId first, std::size_t limit, std::size_t most) const;
   std::size_t size() const { return alive_; }
   SeriesHolding holding(std::string_view owner) const;
   /// One above every id that was ever added.
@@ -64,6 +70,8 @@ class SeriesCatalogue {
   std::optional<Symbol> find_symbol(std::string_view text) const;
   bool has_key(const Entry& entry, const SeriesKey& key) const;
   bool fulfils(const Entry& entry, const Condition& condition) const;
+  std::vector<Condition> conditions_of(const SeriesSelector& selector) const;
+  bool fulfils_all(const Entry& entry, const std::vector<Condition>& conditions) const;
 
   std::string owner_label_;
   std::deque<Text> symbols_;  ///< a deque: the views in the map stay valid

@@ -58,6 +58,7 @@ class SeriesEngine final : public SeriesStore {
   Result<SeriesPoints> points(SeriesId series, TimeRange range, std::size_t limit) const override;
   Result<std::vector<LatestValue>> latest(const SeriesSelector& selector) const override;
   Result<std::vector<SeriesInfo>> list(const SeriesSelector& selector) const override;
+  SeriesPage page(const SeriesSelector& selector, std::optional<SeriesId> after, std::size_t limit) const override;
   std::vector<std::string> problems() const override;
   SeriesStoreStats stats() const override;
   SeriesHolding holding(std::string_view owner) const override;
@@ -139,7 +140,10 @@ class SeriesEngine final : public SeriesStore {
   Result<void> take_late(std::span<const SeriesSample> samples, AppendOutcome& outcome);
   void log_names();
   void put_into_heads(std::span<const SeriesSample> samples);
-  void put_into_head(const SeriesSample& sample);
+  void put_all_into_heads(std::span<const SeriesSample> samples);
+  void put_into_head(Head& head, const SeriesSample& sample);
+  template <typename Change>
+  void change_head(SeriesId id, Head& head, Change change);
   Result<void> merge_late(std::uint64_t change, std::span<const SeriesSample> samples);
   static std::vector<LatePoints> by_series(std::span<const SeriesSample> samples);
   Result<void> store_late(std::span<const LatePoints> late, std::optional<std::uint64_t> change);

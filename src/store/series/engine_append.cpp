@@ -177,28 +177,49 @@ void SeriesEngine::log_names() {
 
 void SeriesEngine::put_into_heads(std::span<const SeriesSample> samples) {
   const std::lock_guard hold(state_);
-  for (const auto& sample : samples) put_into_head(sample);
+  put_all_into_heads(samples);
 }
 
-/// With `state_` held, or while nobody else knows the store.
-void SeriesEngine::put_into_head(const SeriesSample& sample) {
-  Head& head = heads_[sample.series];
+/// With `state_` held, or while nobody else knows the store. What is not newer than the rest of its head is put in
+/// together: one by one, a sender of old samples would have every head unpacked for each of them.
+void SeriesEngine::put_all_into_heads(std::span<const SeriesSample> samples) {
+  std::vector<SeriesSample> older;
+  for (const auto& sample : samples) {
+    Head& head = heads_[sample.series];
+    if (head.points.empty() || sample.time_ns > head.points.last_time()) {
+      put_into_head(head, sample);
+    } else {
+      older.push_back(sample);
+    }
+  }
+  for (const auto& [id, points] : by_series(older)) {
+    Head& head = heads_[id];
+    change_head(id, head, [&, &late = points] { head.points.merge(late); });
+  }
+}
+
+void SeriesEngine::put_into_head(Head& head, const SeriesSample& sample) {
   const auto file = replaying_ != 0 ? replaying_ : log_->file_number();
+  change_head(sample.series, head, [&] {
+    if (head.points.empty()) {
+      head.first_file = head.tail_file = file;
+    } else if (floor_to(sample.time_ns, kMinuteNs) > head.points.last_time()) {
+      head.tail_file = file;
+    }
+    head.points.append(sample.time_ns, sample.value);
+  });
+  newest_sample_ = std::max(newest_sample_, sample.time_ns);
+}
+
+/// Keeps count of what is in memory.
+template <typename Change>
+void SeriesEngine::change_head(SeriesId id, Head& head, Change change) {
   const auto points = head.points.size();
   const auto memory = head.points.memory();
-  if (head.points.empty()) {
-    head.first_file = head.tail_file = file;
-    head.points.append(sample.time_ns, sample.value);
-  } else if (sample.time_ns > head.points.last_time()) {
-    if (floor_to(sample.time_ns, kMinuteNs) > head.points.last_time()) head.tail_file = file;
-    head.points.append(sample.time_ns, sample.value);
-  } else {
-    head.points.insert(sample.time_ns, sample.value);
-  }
+  change();
   head_points_ += head.points.size() - points;
   head_bytes_ += head.points.memory() - memory;
-  if (head.points.size() >= head.target || head.points.bytes() >= kMostPackedBytes) due_.insert(sample.series);
-  newest_sample_ = std::max(newest_sample_, sample.time_ns);
+  if (head.points.size() >= head.target || head.points.bytes() >= kMostPackedBytes) due_.insert(id);
 }
 
 /// Puts samples among what is in chunks; the last one of equal times wins. They are in the log as change `change`.

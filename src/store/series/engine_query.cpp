@@ -161,4 +161,14 @@ Result<std::vector<SeriesInfo>> SeriesEngine::list(const SeriesSelector& selecto
   return all;
 }
 
+SeriesPage SeriesEngine::page(const SeriesSelector& selector, std::optional<SeriesId> after, std::size_t limit) const {
+  const std::lock_guard hold(state_);
+  const auto found = catalogue_.select_page(selector, after ? *after + 1 : 0, limit, kMostExamined);
+  SeriesPage page;
+  page.series.reserve(found.ids.size());
+  for (const auto id : found.ids) page.series.push_back(catalogue_.info(id));
+  page.next = found.last;
+  return page;
+}
+
 }  // namespace assay

@@ -80,6 +80,7 @@ class SeriesEngine::Replay final : public LogVisitor {
   /// Gives back those that belong among the chunks.
   std::vector<SeriesSample> put_into_heads(std::span<const SeriesSample> samples) {
     std::vector<SeriesSample> others;
+    std::vector<SeriesSample> fresh;
     for (const auto& sample : samples) {
       if (!engine_.catalogue_.contains(sample.series)) {
         unknown_.insert(sample.series);
@@ -88,9 +89,10 @@ class SeriesEngine::Replay final : public LogVisitor {
       } else if (sample.time_ns <= engine_.heads_[sample.series].progress.stored_until) {
         others.push_back(sample);
       } else {
-        engine_.put_into_head(sample);
+        fresh.push_back(sample);
       }
     }
+    engine_.put_all_into_heads(fresh);
     return others;
   }
 

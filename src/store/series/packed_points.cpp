@@ -30,17 +30,25 @@ void PackedPoints::append(std::int64_t time_ns, double value) {
   ++count_;
 }
 
-void PackedPoints::insert(std::int64_t time_ns, double value) {
-  if (empty() || time_ns > last_) return append(time_ns, value);
-  auto points = unpack();
-  const auto place = std::lower_bound(points.begin(), points.end(), time_ns,
-                                      [](const TimedValue& point, std::int64_t time) { return point.time_ns < time; });
-  if (place != points.end() && place->time_ns == time_ns) {
-    place->value = value;
-  } else {
-    points.insert(place, {time_ns, value});
+void PackedPoints::merge(std::span<const TimedValue> points) {
+  const auto old = unpack();
+  std::vector<TimedValue> all;
+  all.reserve(old.size() + points.size());
+  const auto take = [&](const TimedValue& point) {
+    if (!all.empty() && all.back().time_ns == point.time_ns) {
+      all.back() = point;
+    } else {
+      all.push_back(point);
+    }
+  };
+  auto before = old.begin();
+  for (const auto& point : points) {
+    // Those of the same time come first, and are replaced.
+    while (before != old.end() && before->time_ns <= point.time_ns) take(*before++);
+    take(point);
   }
-  assign(points);
+  while (before != old.end()) take(*before++);
+  assign(all);
 }
 
 void PackedPoints::assign(const std::vector<TimedValue>& points) {

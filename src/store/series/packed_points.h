@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,9 @@ class PackedPoints {
  public:
   /// `time_ns` is later than every time before; see `insert` for the rest.
   void append(std::int64_t time_ns, double value);
-  /// At any time; an equal one is replaced. Costs unpacking everything where it is not the newest.
-  void insert(std::int64_t time_ns, double value);
+  /// In order of time, of equal times the last one counts; equal ones that are there are replaced. Costs unpacking
+  /// everything where not all are newer, once.
+  void merge(std::span<const TimedValue> points);
   void assign(const std::vector<TimedValue>& points);
   /// In order of time.
   std::vector<TimedValue> unpack() const;

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <bit>
 #include <cmath>
@@ -53,10 +54,19 @@ TEST(PackedPoints, HoldsPointsInOrderWhateverTheOrderTheyCameIn) {
     std::int64_t time = static_cast<std::int64_t>(random() % kEndOfTime);
     for (int i = 0; i < 300; ++i) {
       time += kSecondNs;
-      const auto at = random() % 10 == 0 ? time - static_cast<std::int64_t>(random() % 20) * kSecondNs : time;
-      const double value = any_value(random);
-      packed.insert(at, value);
-      expected[at] = value;
+      if (random() % 10 != 0) {
+        expected[time] = any_value(random);
+        packed.append(time, expected[time]);
+        continue;
+      }
+      // Some together, of which two may have one time.
+      std::vector<TimedValue> older;
+      for (auto left = random() % 5; left > 0; --left) {
+        older.push_back({time - static_cast<std::int64_t>(random() % 20) * kSecondNs, any_value(random)});
+      }
+      std::stable_sort(older.begin(), older.end(), [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+      packed.merge(older);
+      for (const auto& point : older) expected[point.time_ns] = point.value;
     }
     const auto points = packed.unpack();
     ASSERT_EQ(points.size(), expected.size());
