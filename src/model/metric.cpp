@@ -105,6 +105,8 @@ constexpr std::array kMetrics = {
     MetricInfo{"tpot_max_seconds", "s", "Longest time per output token", lower},
     MetricInfo{"itl_p99_seconds", "s", "Time between two tokens that 99 % of the gaps keep", lower},
     MetricInfo{"delivered_samples_per_second", "samples/s", "Samples that were really sent per second", neither},
+    MetricInfo{"prefix_cache_share", "ratio", "Share of the prompts' tokens that the server had in its prefix cache",
+               neither},
     MetricInfo{"success_rate", "ratio", "Share of the samples that ended well", higher},
     MetricInfo{"input_tokens_per_second", "tok/s", "Tokens of prompts per second", higher},
     MetricInfo{"goodput_per_second", "samples/s", "Samples per second that ended well and within every limit", higher},

@@ -134,6 +134,9 @@ Result<void> write_logs(const ServeSettings& settings, const ServeRequests& requ
     ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_detail.txt",
                                       mlperf_detail(load.plan, load.rules, load.result, facts)));
   }
+  if (!load.target_facts.empty()) {
+    ASSAY_CHECK(write_file_atomically(place.artifacts / "target.json", pretty_json(load.target_facts)));
+  }
   if (settings.accuracy) {
     ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_accuracy.json", mlperf_accuracy(recorder)));
   }
@@ -155,6 +158,17 @@ void put_latencies(json::object& metrics, std::string_view name, const LatencySu
   put("p95", summary.p95);
   put("p97", summary.p97);
   put("p99_9", summary.p999);
+}
+
+/// Figures of the load and, where the target knows it, how much of the prompts a server had in its prefix cache.
+json::object all_metrics_of(const ServedLoad& load) {
+  json::object metrics = metrics_of(load.result);
+  const auto number = [&](std::string_view key) {
+    const auto* value = load.target_facts.if_contains(key);
+    return value && value->is_number() ? value->to_number<double>() : 0;
+  };
+  if (number("input_tokens") > 0) metrics["prefix_cache_share"] = number("cached_tokens") / number("input_tokens");
+  return metrics;
 }
 
 ProbeVerdict verdict_of(const ServedLoad& load) {
@@ -216,7 +230,7 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
     if (verdict == ProbeVerdict::kept || best.result.issued == 0) best = std::move(load);
   }
   const PeakFinding finding = search.finding();
-  json::object metrics = metrics_of(best.result);
+  json::object metrics = all_metrics_of(best);
   if (finding.rate) metrics["peak_requests_per_second"] = *finding.rate;
   if (finding.capacity) metrics["capacity_requests_per_second"] = *finding.capacity;
   if (const auto knee = find_knee(search.probes())) metrics["knee_requests_per_second"] = knee->rate;
@@ -299,8 +313,7 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   place.events.phase("load");
   ASSAY_TRY(const auto load, serve_load(settings, place, 0, stopping));
   if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the load was stopped"};
-  std::vector<Flag> flags = load.result.flags;
-  place.events.result(metrics_of(load.result), flags);
+  place.events.result(all_metrics_of(load), load.result.flags);
   return {};
 }
 
