@@ -106,6 +106,8 @@ constexpr std::array kMetrics = {
     MetricInfo{"itl_p99_seconds", "s", "Time between two tokens that 99 % of the gaps keep", lower},
     MetricInfo{"delivered_samples_per_second", "samples/s", "Samples that were really sent per second", neither},
     MetricInfo{"success_rate", "ratio", "Share of the samples that ended well", higher},
+    MetricInfo{"prefix_cache_hit_rate", "ratio", "Share of the prompts' tokens that the server's prefix cache had",
+               neither},
     MetricInfo{"input_tokens_per_second", "tok/s", "Tokens of prompts per second", higher},
     MetricInfo{"goodput_per_second", "samples/s", "Samples per second that ended well and within every limit", higher},
     MetricInfo{"goodput_tokens_per_second", "tok/s", "Output tokens per second of such samples", higher},

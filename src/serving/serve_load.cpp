@@ -10,6 +10,7 @@
 #include "loadgen/early_stopping.h"
 #include "loadgen/mlperf_log.h"
 #include "serving/live_figures.h"
+#include "serving/target_remarks.h"
 
 namespace assay {
 namespace {
@@ -181,6 +182,7 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
   }
   const PeakFinding finding = search.finding();
   json::object metrics = metrics_of(best.result);
+  put_target_metrics(best.target_facts, metrics);
   if (finding.rate) metrics["peak_requests_per_second"] = *finding.rate;
   if (finding.capacity) metrics["capacity_requests_per_second"] = *finding.capacity;
   if (const auto knee = find_knee(search.probes())) metrics["knee_requests_per_second"] = knee->rate;
@@ -262,6 +264,7 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   load.result = evaluate_load(load.plan, load.rules, recorder, *ending);
   load.target_facts = target->facts();
   ASSAY_CHECK(write_logs(settings, requests, place, load, recorder));
+  for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
   return load;
 }
 
@@ -274,7 +277,9 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   ASSAY_TRY(const auto load, serve_load(settings, place, 0, stopping));
   if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the load was stopped"};
   std::vector<Flag> flags = load.result.flags;
-  place.events.result(metrics_of(load.result), flags);
+  json::object metrics = metrics_of(load.result);
+  put_target_metrics(load.target_facts, metrics);
+  place.events.result(std::move(metrics), flags);
   return {};
 }
 
