@@ -166,12 +166,48 @@ ProbeVerdict verdict_of(const ServedLoad& load) {
   return load.result.limits_met && load.result.early_stopping_met ? ProbeVerdict::kept : ProbeVerdict::missed;
 }
 
+/// Where the search begins: half of what a server completes when it always has enough to do. A probe at a rate that is
+/// far too low would take as long as its thousand requests, and tell little.
+Result<double> first_rate(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping) {
+  constexpr std::uint32_t kEnoughToDo = 64;
+  constexpr Nanos kLong = std::chrono::seconds(2);
+  ServeSettings busy = settings;
+  busy.find_peak = false;
+  busy.limits.clear();
+  busy.scenario = Scenario::closed;
+  busy.concurrency = kEnoughToDo;
+  busy.rate = 0;
+  busy.samples = 2 * kEnoughToDo;
+  busy.min_duration = std::min(settings.min_duration, kLong);
+  busy.warmup = Nanos(0);
+  place.events.phase("capacity");
+  ASSAY_TRY(const auto load, serve_load(busy, place, 0, stopping));
+  return std::max(load.result.completed_per_second / 2, 0.01);
+}
+
+/// What a search found, as flags.
+void flag_finding(const PeakFinding& finding, std::vector<Flag>& flags) {
+  if (finding.client_limited) {
+    flags.push_back({"client_limited", "find_peak",
+                     finding.rate ? fmt::format("The client gave out before the server: the peak is at least {:.6g}/s.",
+                                                *finding.rate)
+                                  : "The client could not send requests in time at the first rate already."});
+  } else if (!finding.rate) {
+    flags.push_back({"no_peak", "find_peak", fmt::format("No rate kept the limits in {} probes.", finding.probes)});
+  } else if (!finding.precise) {
+    flags.push_back(
+        {"peak_imprecise", "find_peak",
+         fmt::format("After {} probes the peak is known to lie above {:.6g}/s only.", finding.probes, *finding.rate)});
+  }
+}
+
 Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping) {
-  PeakSearch search({.first = settings.rate > 0 ? settings.rate : 1});
+  ASSAY_TRY(const double first, first_rate(settings, place, stopping));
+  PeakSearch search({.first = first});
   ServedLoad best;
   while (const auto rate = search.next()) {
-    const auto number = static_cast<std::uint32_t>(search.probes().size());
-    place.events.phase(fmt::format("probe {}: {:.4g}/s", number + 1, *rate));
+    const auto number = static_cast<std::uint32_t>(search.probes().size() + 1);
+    place.events.phase(fmt::format("probe {}: {:.4g}/s", number, *rate));
     ServeSettings probe = settings;
     probe.rate = *rate;
     ASSAY_TRY(auto load, serve_load(probe, place, number, stopping));
@@ -189,17 +225,7 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
   metrics["peak_confidence"] = finding.confidence;
   metrics["peak_probes"] = finding.probes;
   std::vector<Flag> flags = best.result.flags;
-  if (!finding.rate) {
-    flags.push_back({"no_peak", "find_peak", fmt::format("No rate kept the limits in {} probes.", finding.probes)});
-  } else if (finding.client_limited) {
-    flags.push_back(
-        {"client_limited", "find_peak",
-         fmt::format("The client gave out before the server: the peak is at least {:.6g}/s.", *finding.rate)});
-  } else if (!finding.precise) {
-    flags.push_back(
-        {"peak_imprecise", "find_peak",
-         fmt::format("After {} probes the peak is known to lie above {:.6g}/s only.", finding.probes, *finding.rate)});
-  }
+  flag_finding(finding, flags);
   place.events.result(std::move(metrics), flags);
   return {};
 }
