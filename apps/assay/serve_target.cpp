@@ -3,32 +3,22 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <optional>
 
-#include "net/url.h"
 #include "target/null/null_target.h"
+#include "target/openai/openai_settings.h"
 #include "target/openai/openai_target.h"
 
 namespace assay {
 namespace {
 
-Result<std::string> token_in(const std::string& variable) {
-  if (variable.empty()) return std::string();
-  if (const char* token = std::getenv(variable.c_str()); token && *token) return std::string(token);
-  return Error{.kind = ErrorKind::bad_spec,
-               .message = fmt::format("the environment variable '{}' of 'target.token_env' is not set", variable),
-               .hint = "Set it where the load is started, or remove 'token_env'."};
+std::optional<std::string> variable_of_ours(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
 Result<std::unique_ptr<Target>> make_openai(const ServeSettings& settings, const ServeRequests& requests) {
-  ASSAY_TRY(auto url, parse_url(settings.url));
-  ASSAY_TRY(auto token, token_in(settings.token_env));
-  OpenAiOptions options;
-  options.endpoints.push_back({.url = std::move(url)});
-  options.api = settings.api == "completions" ? OpenAiOptions::Api::completions : OpenAiOptions::Api::chat;
-  options.model = settings.model;
-  options.token = std::move(token);
-  options.ca_file = settings.ca_file;
-  options.ignore_eos = settings.ignore_eos;
+  ASSAY_TRY(auto options, openai_options_of(settings.spec, variable_of_ours));
   return make_openai_target(std::move(options), requests.set);
 }
 

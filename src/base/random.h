@@ -30,7 +30,7 @@ class Random {
   std::uint64_t below(std::uint64_t bound);               ///< 0 … bound−1, without bias; bound > 0
   double exponential(double rate);                        ///< mean 1/rate; rate > 0
   double normal(double mean, double standard_deviation);  ///< always one `bits64`
-  double lognormal(double mu, double sigma);              ///< of the underlying normal. Waits for the load generator
+  double lognormal(double mu, double sigma);              ///< of the underlying normal
   double gamma(double shape, double scale);  ///< mean shape·scale; both > 0; a tiny shape may underflow to 0
 
   /// Fisher–Yates.

@@ -69,7 +69,18 @@ void SettingsReader::read_group(const Setting& group, const std::string& key, co
   }
   Change whole{key, json::object(), fmt::format("{}={}", key, label_of(entry.value)), entry.key_place,
                entry.value.place};
-  for (const Change& part : below) whole.value.get_object()[part.key.substr(key.size() + 1)] = part.value;
+  for (const Change& part : below) {
+    // An entry of a free map within the group has a dot of its own.
+    const std::string name = part.key.substr(key.size() + 1);
+    const auto dot = name.find('.');
+    json::value& value = whole.value.get_object()[name.substr(0, dot)];
+    if (dot == std::string::npos) {
+      value = part.value;
+      continue;
+    }
+    if (!value.is_object()) value.emplace_object();
+    value.get_object()[name.substr(dot + 1)] = part.value;
+  }
   whole.parts = std::move(below);
   add(out, std::move(whole));
 }

@@ -32,7 +32,6 @@ class Lengths {
   std::uint32_t draw(Random& random) const;
   /// Before what the bounds cut off.
   double mean() const;
-  std::uint32_t most() const { return bounds_.most; }
 
  private:
   enum class Shape { fixed, uniform, normal, lognormal, histogram };

@@ -10,6 +10,7 @@
 #include "loadgen/early_stopping.h"
 #include "loadgen/mlperf_log.h"
 #include "serving/live_figures.h"
+#include "serving/target_remarks.h"
 
 namespace assay {
 namespace {
@@ -160,17 +161,6 @@ void put_latencies(json::object& metrics, std::string_view name, const LatencySu
   put("p99_9", summary.p999);
 }
 
-/// Figures of the load and, where the target knows it, how much of the prompts a server had in its prefix cache.
-json::object all_metrics_of(const ServedLoad& load) {
-  json::object metrics = metrics_of(load.result);
-  const auto number = [&](std::string_view key) {
-    const auto* value = load.target_facts.if_contains(key);
-    return value && value->is_number() ? value->to_number<double>() : 0;
-  };
-  if (number("input_tokens") > 0) metrics["prefix_cache_share"] = number("cached_tokens") / number("input_tokens");
-  return metrics;
-}
-
 ProbeVerdict verdict_of(const ServedLoad& load) {
   for (const auto& flag : load.result.flags) {
     if (flag.kind == "client_late" || flag.kind == "load_not_delivered") return ProbeVerdict::client_limited;
@@ -230,7 +220,8 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
     if (verdict == ProbeVerdict::kept || best.result.issued == 0) best = std::move(load);
   }
   const PeakFinding finding = search.finding();
-  json::object metrics = all_metrics_of(best);
+  json::object metrics = metrics_of(best.result);
+  put_target_metrics(best.target_facts, metrics);
   if (finding.rate) metrics["peak_requests_per_second"] = *finding.rate;
   if (finding.capacity) metrics["capacity_requests_per_second"] = *finding.capacity;
   if (const auto knee = find_knee(search.probes())) metrics["knee_requests_per_second"] = knee->rate;
@@ -302,6 +293,7 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   load.result = evaluate_load(load.plan, load.rules, recorder, *ending);
   load.target_facts = target->facts();
   ASSAY_CHECK(write_logs(settings, requests, place, load, recorder));
+  for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
   return load;
 }
 
@@ -313,7 +305,10 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   place.events.phase("load");
   ASSAY_TRY(const auto load, serve_load(settings, place, 0, stopping));
   if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the load was stopped"};
-  place.events.result(all_metrics_of(load), load.result.flags);
+  std::vector<Flag> flags = load.result.flags;
+  json::object metrics = metrics_of(load.result);
+  put_target_metrics(load.target_facts, metrics);
+  place.events.result(std::move(metrics), flags);
   return {};
 }
 

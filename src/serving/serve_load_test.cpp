@@ -135,7 +135,7 @@ TEST_F(ServeTest, AccuracyAsksForEverySampleOnce) {
   const auto endless = serve_load(settings, place(), 0, {});
   ASSERT_FALSE(endless.ok());
   EXPECT_EQ(endless.error().kind, ErrorKind::bad_spec);
-  settings.request_file = folder / "prompts.jsonl";
+  settings.spec["requests"].as_object()["dataset"] = "file:" + (folder / "prompts.jsonl").string();
   const auto load = serve_load(settings, place(), 0, {});
   ASSERT_TRUE(load.ok()) << load.error().text();
   EXPECT_EQ(load->result.measured, 2u);

@@ -5,8 +5,7 @@
 #include <algorithm>
 
 #include "loadgen/early_stopping.h"
-#include "requests/generated_requests.h"
-#include "requests/request_file.h"
+#include "requests/request_settings.h"
 #include "spec/spec.h"
 
 namespace assay {
@@ -65,11 +64,6 @@ Result<std::vector<LatencyLimit>> read_limits(const json::object& names) {
 
 void read_target(const SettingsView& view, ServeSettings& into) {
   view.read("target.name", into.target);
-  view.read("target.openai", into.url);
-  view.read("target.token_env", into.token_env);
-  view.read("target.api", into.api);
-  view.read("target.ca_file", into.ca_file);
-  view.read("target.ignore_eos", into.ignore_eos);
   view.read("target.service_time", into.service_time);
   view.read("target.slots", into.slots);
   view.read("model.name", into.model);
@@ -102,19 +96,10 @@ void read_load(const SettingsView& view, ServeSettings& into) {
   view.read("token_times", into.token_times);
 }
 
-Result<std::shared_ptr<const RequestSet>> generated(const ServeSettings& settings, const RequestSeed& seed) {
-  GeneratedOptions options{.seed = seed, .shared_prefix = settings.shared_prefix};
-  if (const RequestShape* shape = find_shape(settings.request_shape)) {
-    options.instruction = shape->instruction;
-    options.instruction_tokens = shape->instruction_tokens;
-    options.input = shape->input;
-    options.output = shape->output;
-  } else {
-    options.input = Lengths::fixed(settings.input_tokens);
-    options.output = Lengths::fixed(settings.output_tokens);
-  }
-  ASSAY_TRY(auto set, generate_requests(std::move(options)));
-  return std::shared_ptr<const RequestSet>(std::move(set));
+/// The target that does nothing needs no prompts; how many samples there are it is told by a file.
+bool asks_a_file(const json::object& spec) {
+  const auto* dataset = find_setting(spec, "requests.dataset");
+  return dataset && dataset->is_string() && std::string_view(dataset->get_string()).starts_with("file:");
 }
 
 }  // namespace
@@ -122,11 +107,9 @@ Result<std::shared_ptr<const RequestSet>> generated(const ServeSettings& setting
 Result<ServeSettings> read_serve_settings(const json::object& settings) {
   const SettingsView view(settings);
   ServeSettings into;
+  into.spec = settings;
   read_target(view, into);
   read_load(view, into);
-  view.read("requests.shape", into.request_shape);
-  view.read("requests.file", into.request_file);
-  view.read("requests.shared_prefix", into.shared_prefix);
   view.read("requests.input_tokens", into.input_tokens);
   view.read("requests.output_tokens", into.output_tokens);
   if (const auto* limits = view.object("limits")) {
@@ -146,11 +129,9 @@ Result<ServeRequests> make_serve_requests(const ServeSettings& settings, const s
     ASSAY_TRY(auto trace, read_trace_file(settings.trace_file));
     for (const auto& entry : trace.entries) requests.times.push_back(entry.at);
     requests.set = requests_of_trace(std::move(trace), seed);
-  } else if (!settings.request_file.empty()) {
-    ASSAY_TRY(auto set, read_request_file(settings.request_file, settings.output_tokens));
-    requests.set = std::move(set);
-  } else if (settings.target != "null") {
-    ASSAY_TRY(requests.set, generated(settings, seed));
+  } else if (settings.target != "null" || asks_a_file(settings.spec)) {
+    const auto* group = find_setting(settings.spec, "requests");
+    ASSAY_TRY(requests.set, requests_of_settings(group ? group->as_object() : json::object(), seed));
   }
   if (requests.set && requests.set->size() > 0) {
     requests.samples = static_cast<std::uint32_t>(std::min<std::uint64_t>(requests.set->size(), 0xFFFFFFFFu));
@@ -159,7 +140,7 @@ Result<ServeRequests> make_serve_requests(const ServeSettings& settings, const s
   if (settings.accuracy && requests.endless) {
     return Error{.kind = ErrorKind::bad_spec,
                  .message = "'mode: accuracy' asks for every sample once, and generated prompts have no end",
-                 .hint = "Add 'requests: {file: prompts.jsonl}'."};
+                 .hint = "Add 'requests: {dataset: \"file:prompts.jsonl\"}'."};
   }
   return requests;
 }

@@ -19,13 +19,9 @@ namespace assay {
 
 /// A specification of `kind: serve`, as one run of it needs it.
 struct ServeSettings {
+  json::object spec;            ///< all of it, canonical: targets and requests read what is theirs
   std::string target = "null";  ///< "null" or "openai"
-  std::string url;              ///< of openai
-  std::string token_env;
-  std::string api = "chat";
-  std::string ca_file;
-  bool ignore_eos = false;
-  Nanos service_time{0};  ///< of null
+  Nanos service_time{0};        ///< of null
   std::uint32_t slots = 0;
   std::string model;
 
@@ -43,10 +39,7 @@ struct ServeSettings {
   std::vector<LatencyLimit> limits;
   bool find_peak = false;  ///< the highest rate that keeps `limits`; `rate` is then where the search begins
 
-  std::string request_shape = "plain";
-  std::string request_file;
-  double shared_prefix = 0;
-  std::uint32_t input_tokens = 128;
+  std::uint32_t input_tokens = 128;  ///< of null
   std::uint32_t output_tokens = 64;
 
   std::uint64_t samples = 100;

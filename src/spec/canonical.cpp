@@ -29,7 +29,9 @@ void put_setting(json::object& settings, SpecKind kind, std::string_view key, co
   ASSAY_ASSERT(setting);
   drop_rest_of_family(settings, kind, *setting);
   const auto dot = setting->key.find('.');
-  if (!name.empty()) {
+  if (!name.empty() && dot != std::string_view::npos) {
+    object_at(object_at(settings, setting->key.substr(0, dot)), setting->key.substr(dot + 1))[name] = value;
+  } else if (!name.empty()) {
     object_at(settings, setting->key)[name] = value;
   } else if (dot != std::string_view::npos) {
     object_at(settings, setting->key.substr(0, dot))[setting->key.substr(dot + 1)] = value;

@@ -74,6 +74,61 @@ void check_target(const json::object& settings, Broken& broken) {
                               did_you_mean(model, std::vector<std::string>(models.begin(), models.end())))});
 }
 
+/// What takes several servers, or a second look at one, to see.
+void check_servers(const json::object& settings, Broken& broken) {
+  std::size_t servers = 1;
+  if (const json::value* others = find_setting(settings, "target.endpoints")) {
+    for (const json::value& address : others->as_array()) {
+      ++servers;
+      const std::string_view text = address.as_string();
+      if (text.starts_with("http://") || text.starts_with("https://")) continue;
+      broken.push_back({.rule = "endpoints",
+                        .keys = {"target.endpoints"},
+                        .message = fmt::format("'{}' is no address. Write for example 'http://gpu02:8000/v1'.",
+                                               text.substr(0, 60))});
+    }
+  }
+  const json::value* weights = find_setting(settings, "target.weights");
+  if (weights && weights->as_array().size() != servers) {
+    broken.push_back({.rule = "weights",
+                      .keys = {"target.weights", "target.endpoints"},
+                      .message = fmt::format("'target.weights' must have one number for each server, that of 'openai' "
+                                             "first: {} in all.",
+                                             servers)});
+  }
+  if (find_setting(settings, "target.token_env") && find_setting(settings, "target.token_file")) {
+    broken.push_back({.rule = "two tokens",
+                      .keys = {"target.token_file", "target.token_env"},
+                      .message = "'token_env' and 'token_file' both name a token. Remove one of them."});
+  }
+  if (const json::value* fields = find_setting(settings, "target.headers")) {
+    for (const json::value& field : fields->as_array()) {
+      const std::string_view text = field.as_string();
+      if (const auto colon = text.find(':'); colon != 0 && colon != std::string_view::npos) continue;
+      broken.push_back({.rule = "headers",
+                        .keys = {"target.headers"},
+                        .message = fmt::format("'{}' is no header field. Write for example 'X-Tenant: bench'.",
+                                               text.substr(0, 60))});
+    }
+  }
+}
+
+/// Bounds of lengths that leave no room for their mean.
+void check_lengths(const json::object& settings, std::string_view which, Broken& broken) {
+  const std::string mean_key = fmt::format("requests.{}_tokens", which);
+  const auto mean = number_at(settings, mean_key);
+  if (!mean || find_setting(settings, "requests.lengths_from")) return;
+  for (const auto& [bound, above] : {std::pair{"min", false}, {"max", true}}) {
+    const std::string key = fmt::format("requests.{}_{}", which, bound);
+    const auto limit = number_at(settings, key);
+    if (!limit || (above ? *mean <= *limit : *mean >= *limit)) continue;
+    broken.push_back({.rule = key,
+                      .keys = {key, mean_key},
+                      .message = fmt::format("'{}: {}' is {} '{}: {}'. The mean must lie between the bounds.", mean_key,
+                                             *mean, above ? "above" : "below", key, *limit)});
+  }
+}
+
 void check_trace(const json::object& settings, Broken& broken) {
   if (text_at(settings, "scenario") != "trace" || find_setting(settings, "trace")) return;
   broken.push_back({.rule = "trace",
@@ -146,6 +201,9 @@ std::vector<BrokenRule> broken_rules(SpecKind kind, const json::object& settings
   check_strong_scaling(settings, broken);
   if (kind == SpecKind::serve) {
     check_target(settings, broken);
+    check_servers(settings, broken);
+    check_lengths(settings, "input", broken);
+    check_lengths(settings, "output", broken);
     check_trace(settings, broken);
   }
   if (kind == SpecKind::command) check_placeholders(settings, broken);

@@ -215,8 +215,9 @@ std::vector<SpecSetting> device_settings() {
   };
 }
 
-std::vector<SpecSetting> serve_settings() {
-  const std::vector<std::string_view> open_loop = {"server", "constant", "burst", "ramp"};
+std::vector<SpecSetting> target_settings() {
+  const Need server{"target.name", {"openai"}};
+  const Need nothing{"target.name", {"null"}};
   return {
       row("target", kServe, group, "",
           "What is put under load: `engine`, `null`, or a server that speaks OpenAI's API.",
@@ -227,18 +228,128 @@ std::vector<SpecSetting> serve_settings() {
           "\"http://host:8000/v1\"", {.otherwise = "not used"}),
       row("target.token_env", kServe, variable, "", "Environment variable that holds the server's token.", "API_KEY",
           {.otherwise = "no token is sent"}),
-      row("target.api", kServe, choice, "chat", "Which of the server's ways to ask is used.", "completions",
-          {.choices = {"chat", "completions"}, .needs = Need{"target.name", {"openai"}}}),
-      row("target.ignore_eos", kServe, boolean, "false",
-          "Asks for every token up to the limit, whatever the model says; some servers refuse it.", "true",
-          {.needs = Need{"target.name", {"openai"}}}),
-      row("target.ca_file", kServe, text, "", "Certificates that an https server is held against.", "ca.pem",
-          {.range = Range{1, 4096}, .needs = Need{"target.name", {"openai"}}, .otherwise = "those of the system"}),
       row("target.service_time", kServe, duration, "0s",
           "Time that the target `null` takes for an answer, once it has begun.", "20ms",
-          {.range = Range{0, kDay}, .needs = Need{"target.name", {"null"}}}),
+          {.range = Range{0, kDay}, .needs = nothing}),
       row("target.slots", kServe, whole, "0", "Answers that the target `null` can give at once; 0: any number.", "8",
-          {.range = Range{0, 1e6}, .needs = Need{"target.name", {"null"}}}),
+          {.range = Range{0, 1e6}, .needs = nothing}),
+      row("target.token_file", kServe, path, "", "File that holds the server's token.", "/etc/assay/api.token",
+          {.range = Range{1, 4096}, .needs = server, .otherwise = "no token is sent"}),
+      row("target.api", kServe, choice, "chat",
+          "Which of the server's ways to ask: `/chat/completions` or `/completions`.", "completions",
+          {.choices = {"chat", "completions"}, .needs = server}),
+      row("target.endpoints", kServe, texts, "", "Further servers that share the load.", "[\"http://gpu02:8000/v1\"]",
+          {.range = Range{1, 1000}, .needs = server, .items = "addresses", .otherwise = "one server"}),
+      row("target.weights", kServe, wholes, "",
+          "Shares of the servers, that of `openai` first, then those of `endpoints`.", "[1, 2]",
+          {.range = Range{1, 1000}, .needs = server, .otherwise = "equal"}),
+      row("target.balance", kServe, choice, "round_robin",
+          "Which server a request goes to: in turn, or the one that has the fewest under way.", "least_outstanding",
+          {.choices = {"round_robin", "least_outstanding"}, .needs = server}),
+      row("target.stream", kServe, boolean, "true", "Answers come token by token; without it no first token is seen.",
+          "false", {.needs = server}),
+      row("target.temperature", kServe, number, "0", "Sampling temperature that is asked for.", "0.7",
+          {.range = Range{0, 100}, .needs = server}),
+      row("target.ignore_eos", kServe, boolean, "false",
+          "Asks the server to go on to the last token wanted. vLLM, SGLang and others know it; some refuse it.", "true",
+          {.needs = server}),
+      row("target.extra_body", kServe, parameters, "{}", "Added to the body of every request.", "{top_p: 0.9}",
+          {.needs = server}),
+      row("target.headers", kServe, texts, "", "Header fields added to every request, `Name: value`.",
+          "[\"X-Tenant: bench\"]",
+          {.range = Range{1, 8192}, .needs = server, .items = "header fields", .otherwise = "none"}),
+      row("target.ca_file", kServe, path, "", "Authority (PEM) that an https server's certificate must come from.",
+          "/etc/assay/ca.pem", {.range = Range{1, 4096}, .needs = server, .otherwise = "the system's authorities"}),
+      row("target.retries", kServe, whole, "0",
+          "How often a request is sent again that the server was too busy for or that found no connection. Latency "
+          "still counts from the time it was due.",
+          "3", {.range = Range{0, 100}, .needs = server}),
+      row("target.connections", kServe, whole, "8192",
+          "Most connections at a time; requests beyond wait in the client.", "256",
+          {.range = Range{1, 1e6}, .needs = server}),
+      row("target.threads", kServe, whole, "1",
+          "Threads of the client; one is enough for tens of thousands of requests a second.", "4",
+          {.range = Range{1, 256}, .needs = server}),
+      row("target.check", kServe, boolean, "true",
+          "Asks the server for its models and for one token before the load starts.", "false", {.needs = server}),
+  };
+}
+
+/// How long prompts or answers are.
+std::vector<SpecSetting> length_settings() {
+  const Need generated{"requests.dataset", {"generated", "conversation"}};
+  const Need asked{"requests.dataset", {"generated", "conversation", "file:"}};
+  return {
+      row("requests.input_tokens", kServe, whole, "128",
+          "Tokens of each prompt, on average; of each question of a conversation. Generated words are about one token "
+          "each.",
+          "67", {.range = Range{1, 1e7}, .needs = generated}),
+      row("requests.input_distribution", kServe, choice, "fixed", "How the lengths of prompts are distributed.",
+          "lognormal", {.choices = {"fixed", "uniform", "normal", "lognormal"}, .needs = generated}),
+      row("requests.input_spread", kServe, number, "0",
+          "Standard deviation of the lengths of prompts in tokens; `uniform`: so many more or less.", "20",
+          {.range = Range{0, 1e7}, .needs = generated}),
+      row("requests.input_min", kServe, whole, "1", "No prompt is shorter.", "16",
+          {.range = Range{1, 1e7}, .needs = generated}),
+      row("requests.input_max", kServe, whole, "", "No prompt is longer.", "2048",
+          {.range = Range{1, 1e7}, .needs = generated, .otherwise = "not limited"}),
+      row("requests.output_tokens", kServe, whole, "64",
+          "Tokens asked for, on average; with `file:` where a line does not say it.", "32",
+          {.range = Range{1, 1e7}, .needs = asked}),
+      row("requests.output_distribution", kServe, choice, "fixed",
+          "How the numbers of tokens asked for are distributed.", "lognormal",
+          {.choices = {"fixed", "uniform", "normal", "lognormal"}, .needs = generated}),
+      row("requests.output_spread", kServe, number, "0",
+          "Standard deviation of the tokens asked for; `uniform`: so many more or less.", "10",
+          {.range = Range{0, 1e7}, .needs = generated}),
+      row("requests.output_min", kServe, whole, "1", "No request asks for fewer.", "16",
+          {.range = Range{1, 1e7}, .needs = generated}),
+      row("requests.output_max", kServe, whole, "", "No request asks for more.", "512",
+          {.range = Range{1, 1e7}, .needs = generated, .otherwise = "not limited"}),
+  };
+}
+
+std::vector<SpecSetting> request_settings() {
+  const Need generated{"requests.dataset", {"generated"}};
+  const Need shaped{"requests.dataset", {"generated", "summarisation", "news"}};
+  const Need conversation{"requests.dataset", {"conversation"}};
+  std::vector<SpecSetting> all = {
+      row("requests.dataset", kServe, dataset, "generated",
+          "What is asked: `generated` words; lengths like those of `summarisation` (66.8 tokens in, 31.3 out, at most "
+          "32) or "
+          "of `news` articles (780 in, 128 out); a `conversation` of several turns; a file of your own, one JSON "
+          "object "
+          "on each line: `prompt` or `messages`, `max_tokens`, `reference`. With `scenario: trace` the trace decides.",
+          "file:requests.jsonl", {.choices = {"generated", "summarisation", "news", "conversation", "file:"}}),
+  };
+  for (SpecSetting& setting : length_settings()) all.push_back(std::move(setting));
+  for (SpecSetting& setting : std::vector<SpecSetting>{
+           row("requests.lengths_from", kServe, path, "",
+               "Trace whose lengths are drawn from, at random, in place of the settings above.", "azure.csv",
+               {.range = Range{1, 4096}, .needs = generated, .otherwise = "the settings above"}),
+           row("requests.shared_prefix", kServe, number, "0",
+               "Share of each prompt, from its start, that it has in common with others: what a prefix cache can save. "
+               "Prompts of different runs have nothing in common.",
+               "0.5", {.range = Range{0, 1}, .needs = shaped}),
+           row("requests.prefixes", kServe, whole, "1", "Number of different shared prefixes.", "10",
+               {.range = Range{1, 1e6}, .needs = shaped}),
+           row("requests.turns", kServe, whole, "4", "Requests of one conversation, each with the history before it.",
+               "8", {.range = Range{1, 1000}, .needs = conversation}),
+           row("requests.conversations", kServe, whole, "16",
+               "Conversations that take turns: so many requests lie between two of one conversation.", "64",
+               {.range = Range{1, 1e6}, .needs = conversation}),
+           row("requests.system_tokens", kServe, whole, "32",
+               "Tokens of the system message that all conversations share; 0: none.", "500",
+               {.range = Range{0, 1e6}, .needs = conversation}),
+       }) {
+    all.push_back(std::move(setting));
+  }
+  return all;
+}
+
+std::vector<SpecSetting> serve_settings() {
+  const std::vector<std::string_view> open_loop = {"server", "constant", "burst", "ramp"};
+  return {
       row("layout", kServe, choice, "datacenter", "How several nodes share the load.", "coordinated",
           {.choices = {"datacenter", "coordinated", "distributed"}}),
       row("scenario", kServe, choice, "server", "When requests are sent.", "offline",
@@ -269,16 +380,6 @@ std::vector<SpecSetting> serve_settings() {
       row("limits", kServe, latency_limits, "",
           "Latencies that the run must keep, shown with 99 % confidence; without them it is valid at any.",
           "{ttft_p99: 2s, tpot_p99: 100ms}", {.range = kTimeSpan, .otherwise = "none, or those of `find_peak`"}),
-      row("requests.shape", kServe, choice, "plain",
-          "Lengths: as `input_tokens` and `output_tokens` say, or like those of a known data set.", "news",
-          {.choices = {"plain", "summarisation", "news"}}),
-      row("requests.file", kServe, text, "", "File with prompts or messages, JSON on each line.", "prompts.jsonl",
-          {.range = Range{1, 4096}, .otherwise = "prompts are generated"}),
-      row("requests.shared_prefix", kServe, number, "0",
-          "Share of each generated prompt that it has in common with the others, from its start.", "0.5",
-          {.range = Range{0, 1}}),
-      row("requests.input_tokens", kServe, whole, "128", "Tokens of each prompt.", "67", {.range = Range{1, 1e7}}),
-      row("requests.output_tokens", kServe, whole, "64", "Tokens asked for.", "32", {.range = Range{1, 1e7}}),
       row("samples", kServe, whole, "100", "Least number of requests.", "1000", {.range = Range{1, 1e9}}),
       row("min_duration", kServe, duration, "10s", "Least time under load.", "60s", {.range = Range{0, 30 * kDay}}),
       row("warmup", kServe, duration, "0s", "Time at the beginning whose requests count for nothing.", "10s",
@@ -355,8 +456,9 @@ std::vector<SpecSetting> plain_groups() {
 std::span<const SpecSetting> settings_table() {
   static const std::vector<SpecSetting> table = [] {
     std::vector<SpecSetting> all;
-    for (auto part : {common_settings, plain_groups, model_settings, data_settings, train_settings, serve_settings,
-                      device_settings, node_settings, command_settings, null_settings}) {
+    for (auto part :
+         {common_settings, plain_groups, model_settings, data_settings, train_settings, target_settings, serve_settings,
+          request_settings, device_settings, node_settings, command_settings, null_settings}) {
       for (SpecSetting& setting : part()) all.push_back(std::move(setting));
     }
     return all;

@@ -27,7 +27,7 @@ std::string specification_for(const SpecSetting& setting, SpecKind kind) {
   if (!setting.rule.needs || setting.type == SettingType::group) return text;
   const Need& need = *setting.rule.needs;
   const std::string value = std::string(need.values[0]) + (need.values[0].ends_with(':') ? "x" : "");
-  if (value == "openai") text += "target.openai: http://h/v1\n";
+  if (need.key == "target.name" && value == "openai") text += "target.openai: http://h/v1\n";
   if (value == "trace" && setting.key != "trace") text += "trace: t.jsonl\n";
   return text + std::string(need.key) + ": " + value + "\n";
 }
@@ -37,6 +37,7 @@ SpecReading read_with(const SpecSetting& setting, SpecKind kind, std::string_vie
   std::string text = specification_for(setting, kind);
   if (setting.key == "each_node") text += "nodes: [a]\n";
   if (setting.key == "target.token_env") text += "target.openai: http://h/v1\n";
+  if (setting.key == "target.weights") text += "target.endpoints: [http://h2/v1]\n";
   return read_spec(text + std::string(setting.key) + ": " + std::string(value) + "\n", "b.yaml");
 }
 

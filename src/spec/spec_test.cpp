@@ -54,6 +54,15 @@ TEST(Spec, DefaultsFollowTheOtherSettings) {
   EXPECT_EQ(at(settings("kind: serve\ntarget: {openai: \"http://h/v1\"}\n"), "target.name"), "openai");
 }
 
+TEST(Spec, AFreeMapMayStandInAGroup) {
+  const auto given = settings("kind: serve\ntarget: {openai: \"http://h/v1\", extra_body: {top_p: 0.9, seed: 5}}\n");
+  EXPECT_EQ(at(given, "target.extra_body.top_p"), 0.9);
+  EXPECT_EQ(at(given, "target.extra_body.seed"), 5);
+  EXPECT_EQ(at(settings("kind: serve\ntarget.openai: http://h/v1\ntarget.extra_body.top_p: 0.5\n"),
+               "target.extra_body.top_p"),
+            0.5);
+}
+
 TEST(Spec, TextStaysAsWritten) {
   EXPECT_EQ(at(settings("kind: command\ncommand: 'true'\nname: no\n"), "name"), "no");
   EXPECT_EQ(at(settings("kind: command\ncommand: 'true'\nname: null\n"), "name"), "null");
@@ -342,6 +351,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "2:9: the target needs an address: write 'target: {openai: \"http://host:8000/v1\"}'."},
         Mistake{"kind: serve\ntarget: {name: engine, openai: \"http://h/v1\"}",
                 "2:32: 'target' is both 'engine' and a server. Remove one of them."},
+        Mistake{"kind: serve\ntarget: {openai: \"http://h/v1\", weights: [1, 2]}",
+                "2:42: 'target.weights' must have one number for each server, that of 'openai' first: 1 in all."},
+        Mistake{"kind: serve\ntarget: {openai: \"http://h/v1\", endpoints: [h2]}",
+                "2:44: 'h2' is no address. Write for example 'http://gpu02:8000/v1'."},
+        Mistake{"kind: serve\ntarget: {openai: \"http://h/v1\", headers: [X-Tenant]}",
+                "2:42: 'X-Tenant' is no header field. Write for example 'X-Tenant: bench'."},
+        Mistake{"kind: serve\ntarget: {openai: \"http://h/v1\", token_env: A, token_file: b}",
+                "2:59: 'token_env' and 'token_file' both name a token. Remove one of them."},
+        Mistake{"kind: serve\nrequests: {input_tokens: 50, input_max: 20}",
+                "2:41: 'requests.input_tokens: 50' is above 'requests.input_max: 20'. The mean must lie between the "
+                "bounds."},
+        Mistake{"kind: serve\ntarget: {api: completions}",
+                "2:10: 'target.api' needs 'target.name: openai', but 'target.name' is 'engine' by default."},
         Mistake{"kind: command\ncommand: x {lrr}\nparams: {lr: 1}",
                 "2:10: '{lrr}' names no parameter. Did you mean 'lr'? Add 'lrr' to 'params', or write '{{lrr}}' for "
                 "the text "

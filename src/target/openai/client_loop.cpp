@@ -5,16 +5,14 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include <csignal>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 
 #include "base/hash.h"
-#include "base/text.h"
-#include "redact/redact.h"
-#include "target/openai/answer_reader.h"
+#include "target/openai/loop_connection.h"
 
 namespace assay {
 namespace {
@@ -25,29 +23,9 @@ constexpr std::size_t kRequestsPerRound = 256;
 constexpr std::size_t kMostQueued = std::size_t{1} << 22;
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
 constexpr int kReadsPerRound = 16;
-constexpr std::size_t kMostProblems = 8;
 constexpr Nanos kLongestPause = std::chrono::seconds(5);
 
-SteadyTime steady_now() { return std::chrono::time_point_cast<Nanos>(std::chrono::steady_clock::now()); }
-
 }  // namespace
-
-struct ClientLoop::Connection {
-  enum class State { closed, connecting, busy, idle };
-  Connection(bool token_times, bool texts) : answer(token_times, texts) {}
-
-  Link link;
-  AnswerReader answer;
-  State state = State::closed;
-  Pending pending;
-  bool reused = false;
-  bool watches_writing = false;
-  std::string out;
-  std::size_t out_at = 0;
-  std::uint32_t input_estimate = 0;
-  SteadyTime opened{};
-  SteadyTime sent{};
-};
 
 Result<std::unique_ptr<ClientLoop>> ClientLoop::start(LoopContext& context) {
   FileDescriptor poll(::epoll_create1(EPOLL_CLOEXEC));
@@ -329,8 +307,10 @@ void ClientLoop::answered(Connection& connection, bool extra_bytes) {
   LoopCounts::Endpoint& endpoint = counts_.endpoints[connection.pending.endpoint];
   ++endpoint.ok;
   ++(answer.counted() ? counts_.counted : counts_.estimated);
-  counts_.input_tokens += answer.input_tokens();
-  counts_.cached_tokens += answer.cached_tokens();
+  if (answer.cached_tokens()) {
+    counts_.cache_input_tokens += answer.input_tokens();
+    counts_.cached_tokens += *answer.cached_tokens();
+  }
   if (extra_bytes) ++counts_.unasked;
   report(connection, RequestOutcome::ok, RequestError::none);
   release(connection, answer.keep_alive() && !extra_bytes);
@@ -369,12 +349,13 @@ void ClientLoop::failed(Connection& connection, RequestError error, const std::s
   }
   if (may_retry && pending.attempts < context_.options.retries) {
     ++counts_.retried;
-    const Nanos pause =
+    const Nanos most =
         std::min<Nanos>(context_.options.retry_pause * (1LL << std::min(pending.attempts, 20U)), kLongestPause);
     // Between half and all of it, so that requests that failed together do not come back together.
     const double share = 0.5 + static_cast<double>(stable_hash(std::to_string(pending.request.id)) % 512) / 1024;
+    const Nanos own_pause(static_cast<std::int64_t>(static_cast<double>(most.count()) * share));
     ++pending.attempts;
-    delayed_.push({woke_ + Nanos(static_cast<std::int64_t>(static_cast<double>(pause.count()) * share)), pending});
+    delayed_.push({woke_ + std::max(own_pause, std::min(connection.answer.retry_after(), kLongestPause)), pending});
     close(connection);
     --busy_;
     return;
@@ -442,75 +423,6 @@ void ClientLoop::sweep(SteadyTime now) {
     } else {
       place_request(pending);
     }
-  }
-}
-
-void ClientLoop::cancel_all() {
-  for (const auto& owner : connections_) {
-    Connection& connection = *owner;
-    if (connection.state == Connection::State::busy || connection.state == Connection::State::connecting) {
-      report(connection, RequestOutcome::cancelled, RequestError::none);
-    }
-    connection.link.close();
-    connection.state = Connection::State::closed;
-  }
-  for (const auto& queue : waiting_) {
-    for (const Pending& pending : queue) report_unsent(pending, RequestOutcome::cancelled);
-  }
-  for (; !delayed_.empty(); delayed_.pop()) report_unsent(delayed_.top().pending, RequestOutcome::cancelled);
-  Request request;
-  while (queue_.pop(request)) {
-    send_report({.id = request.id, .done = steady_now(), .outcome = RequestOutcome::cancelled});
-  }
-}
-
-void ClientLoop::report(const Connection& connection, RequestOutcome outcome, RequestError error) {
-  const AnswerReader& answer = connection.answer;
-  const std::uint16_t endpoint = connection.pending.endpoint;
-  context_.outstanding[endpoint].fetch_sub(1, std::memory_order_relaxed);
-  Completion completion{.id = connection.pending.request.id,
-                        .sent = connection.sent,
-                        .first_token = answer.first_token(),
-                        .done = outcome == RequestOutcome::ok ? answer.done() : steady_now(),
-                        .input_tokens = answer.input_tokens() > 0 ? answer.input_tokens() : connection.input_estimate,
-                        .output_tokens = answer.output_tokens(),
-                        .endpoint = endpoint,
-                        .outcome = outcome,
-                        .error = error};
-  if (outcome == RequestOutcome::ok) {
-    completion.token_times = answer.token_times();
-    completion.text = answer.text();
-  }
-  send_report(completion);
-}
-
-void ClientLoop::report_unsent(const Pending& pending, RequestOutcome outcome) {
-  context_.outstanding[pending.endpoint].fetch_sub(1, std::memory_order_relaxed);
-  ++counts_.endpoints[pending.endpoint].failed;
-  send_report({.id = pending.request.id, .done = steady_now(), .endpoint = pending.endpoint, .outcome = outcome});
-}
-
-/// Those that lend memory are handed on at once, the others together at the end of the round.
-void ClientLoop::send_report(const Completion& completion) {
-  if (completion.token_times.empty() && completion.text.empty()) {
-    reports_.push_back(completion);
-  } else {
-    context_.sink->complete(completion);
-  }
-}
-
-void ClientLoop::flush() {
-  if (reports_.empty()) return;
-  context_.sink->complete(std::span<const Completion>(reports_));
-  reports_.clear();
-}
-
-void ClientLoop::note_problem(const std::string& problem) {
-  const auto found = counts_.problems.find(problem);
-  if (found != counts_.problems.end()) {
-    ++found->second;
-  } else if (counts_.problems.size() < kMostProblems) {
-    counts_.problems.emplace(problem, 1);
   }
 }
 
