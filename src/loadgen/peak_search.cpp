@@ -26,6 +26,7 @@ bool PeakSearch::narrow() const {
 
 std::optional<double> PeakSearch::next() const {
   if (confirmed_ || probes_.size() >= options_.most_probes) return std::nullopt;
+  if (again_) return again_;
   if (kept_.empty()) {
     if (!missed_) return client_limited_ ? std::nullopt : std::optional(options_.first);
     const double lower = std::min(*missed_ / 2, capacity_.value_or(*missed_) * kKeepsUp);
@@ -41,8 +42,13 @@ std::optional<double> PeakSearch::next() const {
 void PeakSearch::take(const LoadProbe& probe) {
   const bool confirming = !kept_.empty() && probe.rate == kept_.back();
   probes_.push_back(probe);
+  if (probe.verdict != ProbeVerdict::client_limited) again_.reset();
   switch (probe.verdict) {
-    case ProbeVerdict::client_limited: client_limited_ = true; return;
+    case ProbeVerdict::client_limited:
+      // Once may be a moment's disturbance.
+      client_limited_ = again_.has_value();
+      again_ = client_limited_ ? std::nullopt : std::optional(probe.rate);
+      return;
     case ProbeVerdict::kept:
       if (confirming) {
         confirmed_ = true;

@@ -63,6 +63,7 @@ class PeakSearch {
   std::vector<double> kept_;      ///< ascending
   std::optional<double> missed_;  ///< lowest
   std::optional<double> capacity_;
+  std::optional<double> again_;  ///< a rate that the client did not deliver, once so far
   bool confirmed_ = false;
   bool client_limited_ = false;
 };

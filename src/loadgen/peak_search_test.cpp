@@ -54,6 +54,18 @@ TEST(PeakSearch, SaysWhereTheClientGaveOut) {
   EXPECT_FALSE(finding.precise);
 }
 
+TEST(PeakSearch, AMomentsDisturbanceOfTheClientIsForgiven) {
+  const ModelServer server{.peak = 100, .capacity = 120};
+  PeakSearch searching({.first = 10});
+  for (int number = 0; const auto rate = searching.next(); ++number) {
+    auto probe = server.probe(*rate);
+    if (number == 2) probe.verdict = ProbeVerdict::client_limited;
+    searching.take(probe);
+  }
+  EXPECT_FALSE(searching.finding().client_limited);
+  EXPECT_TRUE(searching.finding().precise);
+}
+
 TEST(PeakSearch, SaysWhereNoRateKeepsTheLimits) {
   const auto finding = search({.peak = 0, .capacity = 100}, {.first = 10, .lowest = 0.1});
   EXPECT_EQ(finding.rate, std::nullopt);

@@ -10,6 +10,7 @@
 #include "loadgen/early_stopping.h"
 #include "loadgen/mlperf_log.h"
 #include "serving/live_figures.h"
+#include "serving/target_remarks.h"
 
 namespace assay {
 namespace {
@@ -47,7 +48,8 @@ std::unique_ptr<SampleOrder> order_of(const ServeSettings& settings, const LoadP
     return std::make_unique<MlperfSampleOrder>(MlperfOrderOptions{.scenario = settings.scenario,
                                                                   .performance_samples = requests.samples,
                                                                   .samples_per_query = plan.samples_per_query,
-                                                                  .min_queries = plan.min_queries});
+                                                                  .min_queries = plan.min_queries,
+                                                                  .equal_issue = settings.loadgen_equal_issue});
   }
   if (settings.scenario == Scenario::offline) return std::make_unique<RepeatedShuffle>(requests.samples, seed);
   return std::make_unique<ShuffledSamples>(requests.samples, seed);
@@ -134,6 +136,9 @@ Result<void> write_logs(const ServeSettings& settings, const ServeRequests& requ
     ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_detail.txt",
                                       mlperf_detail(load.plan, load.rules, load.result, facts)));
   }
+  if (!load.target_facts.empty()) {
+    ASSAY_CHECK(write_file_atomically(place.artifacts / "target.json", pretty_json(load.target_facts)));
+  }
   if (settings.accuracy) {
     ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_accuracy.json", mlperf_accuracy(recorder)));
   }
@@ -165,12 +170,48 @@ ProbeVerdict verdict_of(const ServedLoad& load) {
   return load.result.limits_met && load.result.early_stopping_met ? ProbeVerdict::kept : ProbeVerdict::missed;
 }
 
+/// Where the search begins: half of what a server completes when it always has enough to do. A probe at a rate that is
+/// far too low would take as long as its thousand requests, and tell little.
+Result<double> first_rate(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping) {
+  constexpr std::uint32_t kEnoughToDo = 64;
+  constexpr Nanos kLong = std::chrono::seconds(2);
+  ServeSettings busy = settings;
+  busy.find_peak = false;
+  busy.limits.clear();
+  busy.scenario = Scenario::closed;
+  busy.concurrency = kEnoughToDo;
+  busy.rate = 0;
+  busy.samples = 2 * kEnoughToDo;
+  busy.min_duration = std::min(settings.min_duration, kLong);
+  busy.warmup = Nanos(0);
+  place.events.phase("capacity");
+  ASSAY_TRY(const auto load, serve_load(busy, place, 0, stopping));
+  return std::max(load.result.completed_per_second / 2, 0.01);
+}
+
+/// What a search found, as flags.
+void flag_finding(const PeakFinding& finding, std::vector<Flag>& flags) {
+  if (finding.client_limited) {
+    flags.push_back({"client_limited", "find_peak",
+                     finding.rate ? fmt::format("The client gave out before the server: the peak is at least {:.6g}/s.",
+                                                *finding.rate)
+                                  : "The client could not send requests in time at the first rate already."});
+  } else if (!finding.rate) {
+    flags.push_back({"no_peak", "find_peak", fmt::format("No rate kept the limits in {} probes.", finding.probes)});
+  } else if (!finding.precise) {
+    flags.push_back(
+        {"peak_imprecise", "find_peak",
+         fmt::format("After {} probes the peak is known to lie above {:.6g}/s only.", finding.probes, *finding.rate)});
+  }
+}
+
 Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping) {
-  PeakSearch search({.first = settings.rate > 0 ? settings.rate : 1});
+  ASSAY_TRY(const double first, first_rate(settings, place, stopping));
+  PeakSearch search({.first = first});
   ServedLoad best;
   while (const auto rate = search.next()) {
-    const auto number = static_cast<std::uint32_t>(search.probes().size());
-    place.events.phase(fmt::format("probe {}: {:.4g}/s", number + 1, *rate));
+    const auto number = static_cast<std::uint32_t>(search.probes().size() + 1);
+    place.events.phase(fmt::format("probe {}: {:.4g}/s", number, *rate));
     ServeSettings probe = settings;
     probe.rate = *rate;
     ASSAY_TRY(auto load, serve_load(probe, place, number, stopping));
@@ -181,23 +222,14 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
   }
   const PeakFinding finding = search.finding();
   json::object metrics = metrics_of(best.result);
+  put_target_metrics(best.target_facts, metrics);
   if (finding.rate) metrics["peak_requests_per_second"] = *finding.rate;
   if (finding.capacity) metrics["capacity_requests_per_second"] = *finding.capacity;
   if (const auto knee = find_knee(search.probes())) metrics["knee_requests_per_second"] = knee->rate;
   metrics["peak_confidence"] = finding.confidence;
   metrics["peak_probes"] = finding.probes;
   std::vector<Flag> flags = best.result.flags;
-  if (!finding.rate) {
-    flags.push_back({"no_peak", "find_peak", fmt::format("No rate kept the limits in {} probes.", finding.probes)});
-  } else if (finding.client_limited) {
-    flags.push_back(
-        {"client_limited", "find_peak",
-         fmt::format("The client gave out before the server: the peak is at least {:.6g}/s.", *finding.rate)});
-  } else if (!finding.precise) {
-    flags.push_back(
-        {"peak_imprecise", "find_peak",
-         fmt::format("After {} probes the peak is known to lie above {:.6g}/s only.", finding.probes, *finding.rate)});
-  }
+  flag_finding(finding, flags);
   place.events.result(std::move(metrics), flags);
   return {};
 }
@@ -214,6 +246,7 @@ json::object metrics_of(const LoadResult& result) {
                        {"wall_seconds", result.window_seconds},
                        {"client_waited_share", result.client.waited_share},
                        {"client_stolen_share", result.client.stolen_share}};
+  if (has_mlperf_log(result.scenario)) metrics["mlperf_official"] = result.official ? 1 : 0;
   if (is_open_loop(result.scenario)) {
     metrics["scheduled_samples_per_second"] = result.scheduled_per_second;
     metrics["delivered_samples_per_second"] = result.delivered_per_second;
@@ -262,6 +295,7 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   load.result = evaluate_load(load.plan, load.rules, recorder, *ending);
   load.target_facts = target->facts();
   ASSAY_CHECK(write_logs(settings, requests, place, load, recorder));
+  for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
   return load;
 }
 
@@ -274,7 +308,9 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   ASSAY_TRY(const auto load, serve_load(settings, place, 0, stopping));
   if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the load was stopped"};
   std::vector<Flag> flags = load.result.flags;
-  place.events.result(metrics_of(load.result), flags);
+  json::object metrics = metrics_of(load.result);
+  put_target_metrics(load.target_facts, metrics);
+  place.events.result(std::move(metrics), flags);
   return {};
 }
 

@@ -26,7 +26,8 @@ void AnswerReader::begin() {
   mode_ = Mode::head;
   body_.clear();
   said_done_ = finished_ = counted_ = refused_ = false;
-  chunks_ = output_tokens_ = input_tokens_ = cached_tokens_ = 0;
+  chunks_ = output_tokens_ = input_tokens_ = 0;
+  cached_tokens_.reset();
   first_token_ = done_ = SteadyTime();
   arrivals_.clear();
   sizes_.clear();
@@ -129,7 +130,7 @@ void AnswerReader::note_usage(const AnswerPart& part) {
     counted_ = true;
   }
   if (part.input_tokens) input_tokens_ = *part.input_tokens;
-  if (part.cached_tokens) cached_tokens_ = *part.cached_tokens;
+  if (part.cached_tokens) cached_tokens_ = part.cached_tokens;
 }
 
 void AnswerReader::note_tokens(const AnswerPart& part, SteadyTime at) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,8 +47,9 @@ class AnswerReader {
   SteadyTime first_token() const { return first_token_; }
   SteadyTime done() const { return done_; }
   std::uint32_t output_tokens() const { return output_tokens_; }
-  std::uint32_t input_tokens() const { return input_tokens_; }    ///< 0: the server did not say
-  std::uint32_t cached_tokens() const { return cached_tokens_; }  ///< of the input, found in the server's prefix cache
+  std::uint32_t input_tokens() const { return input_tokens_; }  ///< 0: the server did not say
+  /// Of the input, found in the server's prefix cache; nothing: the server did not say.
+  std::optional<std::uint32_t> cached_tokens() const { return cached_tokens_; }
   bool counted() const { return counted_; }  ///< `output_tokens` is the server's number, not that of the chunks
   std::span<const TokenArrival> token_times() const { return arrivals_; }
   std::string_view text() const { return text_; }
@@ -79,7 +81,7 @@ class AnswerReader {
   std::uint32_t chunks_ = 0;
   std::uint32_t output_tokens_ = 0;
   std::uint32_t input_tokens_ = 0;
-  std::uint32_t cached_tokens_ = 0;
+  std::optional<std::uint32_t> cached_tokens_;
   SteadyTime first_token_{};
   SteadyTime done_{};
   std::vector<TokenArrival> arrivals_;

@@ -307,8 +307,10 @@ void ClientLoop::answered(Connection& connection, bool extra_bytes) {
   LoopCounts::Endpoint& endpoint = counts_.endpoints[connection.pending.endpoint];
   ++endpoint.ok;
   ++(answer.counted() ? counts_.counted : counts_.estimated);
-  counts_.input_tokens += answer.input_tokens();
-  counts_.cached_tokens += answer.cached_tokens();
+  if (answer.cached_tokens()) {
+    counts_.cache_input_tokens += answer.input_tokens();
+    counts_.cached_tokens += *answer.cached_tokens();
+  }
   if (extra_bytes) ++counts_.unasked;
   report(connection, RequestOutcome::ok, RequestError::none);
   release(connection, answer.keep_alive() && !extra_bytes);

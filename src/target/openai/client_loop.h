@@ -48,14 +48,14 @@ struct LoopCounts {
     std::uint64_t connections = 0;
   };
   std::vector<Endpoint> endpoints;
-  std::uint64_t resent = 0;     ///< on a new connection, since a kept one had been closed by the server
-  std::uint64_t retried = 0;    ///< by `retries`
-  std::uint64_t waited = 0;     ///< for a connection: more were wanted than may be open
-  std::uint64_t unasked = 0;    ///< connections on which bytes came that nobody had asked for
-  std::uint64_t counted = 0;    ///< answers whose tokens the server counted
-  std::uint64_t estimated = 0;  ///< answers whose tokens are the number of chunks
-  std::uint64_t input_tokens = 0;
-  std::uint64_t cached_tokens = 0;
+  std::uint64_t resent = 0;              ///< on a new connection, since a kept one had been closed by the server
+  std::uint64_t retried = 0;             ///< by `retries`
+  std::uint64_t waited = 0;              ///< for a connection: more were wanted than may be open
+  std::uint64_t unasked = 0;             ///< connections on which bytes came that nobody had asked for
+  std::uint64_t counted = 0;             ///< answers whose tokens the server counted
+  std::uint64_t estimated = 0;           ///< answers whose tokens are the number of chunks
+  std::uint64_t cache_input_tokens = 0;  ///< of the answers that say what the prefix cache had
+  std::uint64_t cached_tokens = 0;       ///< and what it had of them
   std::map<std::string, std::uint64_t> problems;  ///< what went wrong, in words, for the first few kinds
 };
 

@@ -125,7 +125,7 @@ void add_counts(const LoopCounts& part, LoopCounts& sum) {
   sum.unasked += part.unasked;
   sum.counted += part.counted;
   sum.estimated += part.estimated;
-  sum.input_tokens += part.input_tokens;
+  sum.cache_input_tokens += part.cache_input_tokens;
   sum.cached_tokens += part.cached_tokens;
   for (const auto& [problem, times] : part.problems) sum.problems[problem] += times;
 }
@@ -140,14 +140,15 @@ json::object OpenAiTarget::facts() const {
       {"streamed", context_.options.stream},
       {"endpoints", endpoint_facts(endpoints(), sum)},
       {"token_counts", {{"by_server", sum.counted}, {"estimated", sum.estimated}}},
-      {"input_tokens", sum.input_tokens},
-      {"cached_tokens", sum.cached_tokens},
       {"resent", sum.resent},
       {"retried", sum.retried},
       {"waited_for_connection", sum.waited},
       {"unasked_bytes", sum.unasked},
       {"not_queued", not_queued_},
   };
+  if (sum.cache_input_tokens > 0) {
+    facts["prefix_cache"] = {{"input_tokens", sum.cache_input_tokens}, {"cached_tokens", sum.cached_tokens}};
+  }
   json::object problems;
   for (const auto& [problem, times] : sum.problems) {
     problems[words_of_server(context_.options, problem)] = times;

@@ -54,7 +54,7 @@ TEST(AnswerReader, ReadsAStreamHoweverItIsCut) {
     EXPECT_EQ(reader.text(), "one two three four five");
     EXPECT_EQ(reader.output_tokens(), 5U);
     EXPECT_EQ(reader.input_tokens(), 7U);
-    EXPECT_EQ(reader.cached_tokens(), 4U);
+    EXPECT_EQ(reader.cached_tokens(), std::optional<std::uint32_t>(4));
     EXPECT_TRUE(reader.counted());
     EXPECT_TRUE(reader.keep_alive());
     std::uint32_t tokens = 0;

@@ -1,0 +1,63 @@
+#include "serving/target_remarks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "spec/spec.h"
+
+namespace assay {
+namespace {
+
+constexpr std::size_t kMostProblemsNamed = 3;
+
+double fact(const json::object& facts, std::string_view key) {
+  const json::value* value = find_setting(facts, key);
+  return value && value->is_number() ? value->to_number<double>() : 0;
+}
+
+/// The most frequent first.
+std::string problems_text(const json::object& problems) {
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [words, times] : problems) {
+    if (times.is_number()) sorted.emplace_back(times.to_number<double>(), std::string(words));
+  }
+  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  std::string text;
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMostProblemsNamed); ++i) {
+    text += fmt::format("{}{} ({} ×)", i > 0 ? "; " : "", sorted[i].second, sorted[i].first);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<Flag> flags_of_target(const json::object& facts) {
+  std::vector<Flag> flags;
+  const double estimated = fact(facts, "token_counts.estimated");
+  if (estimated > 0) {
+    flags.push_back(
+        {"tokens_estimated", "target",
+         fmt::format("The server did not count the tokens of {} answers; their chunks were counted.", estimated)});
+  }
+  const double waited = fact(facts, "waited_for_connection");
+  if (waited > 0) {
+    flags.push_back(
+        {"waited_for_connection", "target",
+         fmt::format("{} requests waited in the client for a connection: raise 'target.connections'.", waited)});
+  }
+  const json::value* problems = facts.if_contains("problems");
+  if (problems && problems->is_object() && !problems->get_object().empty()) {
+    flags.push_back({"target_problems", "target", problems_text(problems->get_object())});
+  }
+  return flags;
+}
+
+void put_target_metrics(const json::object& facts, json::object& metrics) {
+  const double input = fact(facts, "prefix_cache.input_tokens");
+  if (input > 0) metrics["prefix_cache_hit_rate"] = fact(facts, "prefix_cache.cached_tokens") / input;
+}
+
+}  // namespace assay

@@ -1,0 +1,36 @@
+#include "serving/target_remarks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+TEST(TargetRemarks, SayNothingOfATargetThatDidWell) {
+  EXPECT_THAT(flags_of_target({}), testing::IsEmpty());
+  EXPECT_THAT(flags_of_target({{"token_counts", {{"by_server", 5}, {"estimated", 0}}}, {"problems", json::object()}}),
+              testing::IsEmpty());
+  json::object metrics;
+  put_target_metrics({{"model", "m"}}, metrics);
+  EXPECT_TRUE(metrics.empty()) << "a server that does not say it has no hit rate of 0";
+}
+
+TEST(TargetRemarks, NameWhatAReaderMustKnow) {
+  const auto flags = flags_of_target({{"token_counts", {{"estimated", 7}}},
+                                      {"waited_for_connection", 3},
+                                      {"problems", {{"HTTP 404: no", 2}, {"HTTP 500: oh", 9}}}});
+  ASSERT_EQ(flags.size(), 3U);
+  EXPECT_EQ(flags[0].kind, "tokens_estimated");
+  EXPECT_THAT(flags[0].message, testing::HasSubstr("of 7 answers"));
+  EXPECT_EQ(flags[1].kind, "waited_for_connection");
+  EXPECT_EQ(flags[2].message, "HTTP 500: oh (9 ×); HTTP 404: no (2 ×)");
+}
+
+TEST(TargetRemarks, TellHowMuchThePrefixCacheHad) {
+  json::object metrics;
+  put_target_metrics({{"prefix_cache", {{"input_tokens", 200}, {"cached_tokens", 50}}}}, metrics);
+  EXPECT_EQ(metrics.at("prefix_cache_hit_rate"), 0.25);
+}
+
+}  // namespace
+}  // namespace assay
