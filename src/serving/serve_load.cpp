@@ -135,6 +135,9 @@ Result<void> write_logs(const ServeSettings& settings, const ServeRequests& requ
     ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_detail.txt",
                                       mlperf_detail(load.plan, load.rules, load.result, facts)));
   }
+  if (!load.target_facts.empty()) {
+    ASSAY_CHECK(write_file_atomically(place.artifacts / "target.json", pretty_json(load.target_facts)));
+  }
   if (settings.accuracy) {
     ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_accuracy.json", mlperf_accuracy(recorder)));
   }
