@@ -22,11 +22,13 @@ std::optional<std::string_view> InputLines::next() {
   return std::nullopt;
 }
 
-Error InputLines::error(std::string message, std::string hint) const {
-  return {.kind = ErrorKind::bad_file,
-          .message = std::move(message),
-          .hint = std::move(hint),
-          .at = fmt::format("{}:{}", name_, line_)};
+Error InputLines::error(std::string_view message, std::string hint) const {
+  return {
+      .kind = ErrorKind::bad_file, .message = fmt::format("{}:{}: {}", name_, line_, message), .hint = std::move(hint)};
+}
+
+Error InputLines::error_of_all(std::string_view message, std::string hint) const {
+  return {.kind = ErrorKind::bad_file, .message = fmt::format("{}: {}", name_, message), .hint = std::move(hint)};
 }
 
 }  // namespace assay

@@ -18,9 +18,11 @@ class InputLines {
 
   /// Nothing at the end.
   std::optional<std::string_view> next();
-  /// An error (`bad_file`) that names the line given last: `requests.jsonl:14: …`.
-  Error error(std::string message, std::string hint = {}) const;
-  const std::string& name() const { return name_; }
+  /// An error (`bad_file`) that names the line given last: `requests.jsonl:14: …`. In its message: it may be passed on
+  /// by a process that has room for no more.
+  Error error(std::string_view message, std::string hint = {}) const;
+  /// One that is not of a line: `requests.jsonl: …`.
+  Error error_of_all(std::string_view message, std::string hint = {}) const;
 
  private:
   std::string_view rest_;

@@ -78,14 +78,11 @@ Result<std::unique_ptr<RequestSet>> parse_request_lines(std::string_view text, s
     PromptRequest& request = requests.emplace_back();
     request.output_tokens = default_output_tokens;
     if (auto problem = read_line(value->get_object(), request); !problem.empty()) {
-      return lines.error(std::move(problem), std::string(kLineHint));
+      return lines.error(problem, std::string(kLineHint));
     }
   }
   if (requests.empty()) {
-    return Error{.kind = ErrorKind::bad_file,
-                 .message = "there is no request in the file",
-                 .hint = std::string(kLineHint),
-                 .at = lines.name()};
+    return lines.error_of_all("there is no request in the file", std::string(kLineHint));
   }
   return std::unique_ptr<RequestSet>(std::make_unique<RequestFile>(std::move(requests)));
 }

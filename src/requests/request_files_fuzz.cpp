@@ -18,7 +18,7 @@ void demand(bool holds) {
 }
 
 void check_error(const Error& error) {
-  demand(error.kind == ErrorKind::bad_file && !error.message.empty() && error.at.starts_with("file"));
+  demand(error.kind == ErrorKind::bad_file && error.message.starts_with("file:"));
 }
 
 }  // namespace

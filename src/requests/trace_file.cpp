@@ -175,7 +175,7 @@ Result<void> read_json_lines(std::string_view first, InputLines& lines, Trace& t
     if (!value) return lines.error("is not JSON: " + value.error().message, std::string(kTraceHint));
     if (!value->is_object()) return lines.error("is not a JSON object", std::string(kTraceHint));
     if (auto problem = read_mooncake_line(value->get_object(), trace); !problem.empty()) {
-      return lines.error(std::move(problem), std::string(kTraceHint));
+      return lines.error(problem, std::string(kTraceHint));
     }
   }
   return {};
@@ -243,10 +243,7 @@ Result<Trace> parse_trace(std::string_view text, std::string name) {
     }
   }
   if (trace.entries.empty()) {
-    return Error{.kind = ErrorKind::bad_file,
-                 .message = "there is no request in the trace",
-                 .hint = std::string(kTraceHint),
-                 .at = lines.name()};
+    return lines.error_of_all("there is no request in the trace", std::string(kTraceHint));
   }
   put_in_order(trace);
   return trace;
