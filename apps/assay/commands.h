@@ -47,6 +47,7 @@ Action add_backup(CLI::App& app, Context& context);
 Action add_restore(CLI::App& app, Context& context);
 Action add_repair(CLI::App& app, Context& context);
 Action add_fleet_sim(CLI::App& app, Context& context);
+Action add_simulate(CLI::App& app, Context& context);
 Action add_version(CLI::App& app, Context& context);
 Action add_agent(CLI::App& app, Context& context);
 Action add_completion(CLI::App& app, Context& context, const CLI::App& root);

@@ -20,8 +20,8 @@ namespace assay {
 namespace {
 
 /// Commands of the design whose part does not exist yet: told apart from typing mistakes.
-constexpr std::array<std::string_view, 8> kLaterCommands = {"simulate", "migrate",    "user",  "submit",
-                                                            "queue",    "node-bench", "login", "probe"};
+constexpr std::array<std::string_view, 7> kLaterCommands = {"migrate",    "user",  "submit", "queue",
+                                                            "node-bench", "login", "probe"};
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -125,6 +125,7 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["restore"] = add_restore(app, context);
   actions["repair"] = add_repair(app, context);
   actions["fleet-sim"] = add_fleet_sim(app, context);
+  actions["simulate"] = add_simulate(app, context);
   actions["version"] = add_version(app, context);
   actions["completion"] = add_completion(app, context, app);
 }

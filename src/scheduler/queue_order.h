@@ -41,13 +41,15 @@ class EstimateSpread {
 
 /// What decides over the order of jobs: the smaller key starts first. In seconds; by itself it never changes with time,
 /// so that waiting jobs need no work.
-///   submitted + ageing · s · d − priority · step
-/// where d is the shrunk estimate and s the spread of durations: short jobs overtake long ones for a time in proportion
-/// to the longer one's length, more of it where lengths differ much, since there is more to be gained, and less where
-/// estimates are poor. A deadline brings a job forward, so that it is first among newcomers at its latest start.
+///   submitted + min(ageing · s² · d, longest delay) − priority · step
+/// where d is the shrunk estimate and s² the variance of log durations: short jobs overtake long ones for a time in
+/// proportion to the longer one's length, more of it where lengths differ much, since there is more to be gained, and
+/// less where estimates are poor. A deadline brings a job forward, so that it is first among newcomers at its latest
+/// start.
 struct OrderRule {
   QueueOrder order = QueueOrder::aged_shortest;
-  double ageing = 15;  ///< the largest with which the 99th percentile beats round robin
+  double ageing = 24;                            ///< see docs/adr/015: the 99th percentile stays better than round robin's
+  Nanos longest_delay = std::chrono::hours(72);  ///< jobs that come later than this never overtake
   Nanos priority_step = std::chrono::hours(1);
 
   double key(const JobRequest& job, const EstimateSpread& spread) const;

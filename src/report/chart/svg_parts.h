@@ -76,6 +76,8 @@ struct SvgDrawing {
   double height = 0;
   std::string description;
 };
+/// A drawing as a file of its own, as `svg_file` of svg.h makes one of a chart.
+std::string svg_file(const std::string& title, const SvgDrawing& drawing);
 SvgDrawing draw_xy(const XyChart& chart);
 SvgDrawing draw_bars(const BarChart& chart);
 SvgDrawing draw_heat(const HeatChart& chart);
