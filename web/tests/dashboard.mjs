@@ -206,6 +206,22 @@ try {
     await page.getByLabel("Specification").fill("kind: null\nrepeat: 3\n");
     await page.getByText("A study of 3 runs").waitFor();
   });
+  await check("a benchmark is started from the form, its curve grows while it runs, and it is stopped", async () => {
+    cluster.start("agent", "agent", "--leader", base, "--token-file", join_, "--name", "here", "--allow", "run", ...(process.getuid() === 0 ? ["--run-as", "nobody"] : []));
+    await until("the agent", async () => (await api("/api/v1/nodes")).nodes.some((one) => one.name === "here" && one.allow.includes("run")));
+    await go(page, base, "/benchmark?node=here");
+    await page.reload();
+    const program = "import time\\nfor i in range(600): print('step %d loss=%.4f' % (i, 1 / (i + 1))); time.sleep(0.2)";
+    await page.getByLabel("Specification").fill(`kind: command\nname: from the browser\ncommand: [python3, -u, -c, "${program}"]\n`);
+    await page.getByText("One run of kind command").waitFor();
+    await page.getByLabel("Run on").selectOption("here");
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.getByRole("heading", { name: "from the browser" }).waitFor();
+    await page.getByRole("heading", { name: "loss", exact: true }).waitFor({ timeout: 60_000 });
+    await page.getByRole("button", { name: "Stop…" }).click();
+    await page.getByRole("button", { name: "Stop it" }).click();
+    await page.getByText("interrupted").first().waitFor({ timeout: 30_000 });
+  });
   await check("below a prefix of a proxy everything is the same", async () => {
     const proxy = await prefixProxy(base);
     const below = `http://127.0.0.1:${proxy.address().port}/some/prefix`;

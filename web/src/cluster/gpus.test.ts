@@ -1,11 +1,17 @@
 import { expect, test } from "vitest";
-import { countGpus, seriesLabel, standouts, type GpuView } from "./gpus";
+import { countGpus, countThrottled, seriesLabel, standouts, type GpuView } from "./gpus";
 
 const gpu = (node: string, index: string, values: Record<string, number | null>, online = true): GpuView => ({ node, uuid: `GPU-${node}-${index}`, index, name: "H200", values, online });
 
 test("GPUs are busy, idle or silent, and may be hot", () => {
   const all = [gpu("a", "0", { "gpu.util": 0.9, "gpu.temperature_c": 90 }), gpu("a", "1", { "gpu.util": 0 }), gpu("b", "0", { "gpu.util": 1 }, false), gpu("b", "1", {})];
   expect(countGpus(all)).toEqual({ all: 4, busy: 1, idle: 1, hot: 1, silent: 2 });
+});
+
+test("a GPU is slowed by heat or hardware, or just at its power limit", () => {
+  const of = (gpu: string, reason: string, last: number | null) => ({ labels: { gpu, reason }, last });
+  const all = [of("1", "sw_thermal", 1), of("1", "sw_power", 1), of("1", "hw_slowdown", 1), of("2", "sw_power", 1), of("3", "idle", 1), of("4", "hw_thermal", 0), of("5", "sw_power", null)];
+  expect(countThrottled(all)).toEqual({ slowed: 1, atPowerLimit: 1 });
 });
 
 test("what stands out is pointed out: heat, uneven load, memory without work", () => {

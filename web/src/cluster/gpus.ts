@@ -64,6 +64,29 @@ export function countGpus(gpus: GpuView[]): GpuCounts {
   return counts;
 }
 
+/** Clocks held down by these are a fault or heat; idle clocks and those that somebody set are not. */
+const kSlowing = ["hw_slowdown", "hw_thermal", "sw_thermal", "power_brake"];
+
+export interface Throttled {
+  /** By heat or the hardware */
+  slowed: number;
+  /** By nothing but the power limit: usual under full load */
+  atPowerLimit: number;
+}
+
+/** From the newest values of `gpu.throttle`, one series for each GPU and reason. */
+export function countThrottled(series: { labels: Record<string, string>; last: number | null | undefined }[]): Throttled {
+  const slowed = new Set<string>();
+  const limited = new Set<string>();
+  for (const { labels, last } of series) {
+    const { gpu, reason } = labels;
+    if (!gpu || !reason || !last) continue;
+    if (kSlowing.includes(reason)) slowed.add(gpu);
+    else if (reason === "sw_power") limited.add(gpu);
+  }
+  return { slowed: slowed.size, atPowerLimit: [...limited].filter((gpu) => !slowed.has(gpu)).length };
+}
+
 export interface Standout {
   kind: "hot" | "imbalance" | "underused";
   node: string;
