@@ -31,6 +31,10 @@ struct LeaderConfig {
   std::size_t events_per_node = 0;
   std::size_t series_per_node = 0;
   std::size_t workers = 0;
+  bool anonymous = false;
+  bool behind_proxy = false;
+  Nanos session_idle{};
+  Nanos session_length{};
 
   /// Whether other machines can reach it.
   bool is_reachable() const;
