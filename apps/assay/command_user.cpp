@@ -128,11 +128,17 @@ Action add_user(CLI::App& app, Context& context) {
     made->add_option("NAME", options->name, "What they sign in with")->required();
     return made;
   };
-  auto* add = named("add", "Make an account; prints a link that lets its user in once")->alias("create");
-  add->add_option("--role", options->role, "viewer (looks), user (runs what the catalog offers) or admin [user]")
-      ->type_name("ROLE");
-  add->add_option("--full-name", options->full_name, "What people call them")->type_name("TEXT");
-  add->add_flag("--password", options->password, "Ask for a password, or read it from a pipe, instead of the link");
+  const auto making = [&](const char* name) {
+    auto* made = named(name, "Make an account; prints a link that lets its user in once");
+    made->add_option("--role", options->role, "viewer (looks), user (runs what the catalog offers) or admin [user]")
+        ->type_name("ROLE");
+    made->add_option("--full-name", options->full_name, "What people call them")->type_name("TEXT");
+    made->add_flag("--password", options->password, "Ask for a password, or read it from a pipe, instead of the link");
+    return made;
+  };
+  auto* add = making("add");
+  // As tokens are made; help names one of the two.
+  auto* create = making("create")->group("");
   auto* list = command->add_subcommand("list", "Show accounts");
   auto* role = named("role", "Change what somebody may do");
   role->add_option("ROLE", options->role, "viewer, user or admin")->required();
@@ -149,11 +155,11 @@ Examples:
   assay user role ada viewer
   assay user disable ada
   assay user password ada          she forgot hers: hand her the link)");
-  return [&context, options, add, list, role, disable, password, remove] {
+  return [&context, options, add, create, list, role, disable, password, remove] {
     auto leader = connect_to_leader(context);
     if (!leader) return context.fail(leader.error());
     const std::string& name = options->name;
-    if (add->parsed()) return add_one(context, **leader, *options);
+    if (add->parsed() || create->parsed()) return add_one(context, **leader, *options);
     if (password->parsed()) return give_password(context, **leader, *options);
     if (list->parsed()) return list_users(context, **leader);
     if (role->parsed()) {
