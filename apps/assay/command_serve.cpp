@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "access/directory_roles.h"
+#include "access/ldap/ldap_directory.h"
 #include "access/secrets.h"
 #include "access/token_book.h"
 #include "agent/node_facts.h"
@@ -76,6 +78,16 @@ Result<LeaderOptions> leader_options(const LeaderConfig& config) {
   made.events_per_node = config.events_per_node;
   made.events_per_hour = config.events_per_hour;
   made.intake_threads = config.workers;
+  made.accounts.anonymous = config.anonymous;
+  made.accounts.behind_proxy = config.behind_proxy;
+  made.accounts.people.sessions = {.idle = config.session_idle, .length = config.session_length};
+  if (!config.ldap.url.empty()) {
+    ASSAY_TRY(auto directory, make_ldap_directory(config.ldap).within("the directory of people"));
+    made.accounts.people.directory = {.passwords = std::move(directory),
+                                      .role_of = [roles = config.ldap.roles](const std::vector<std::string>& groups) {
+                                        return role_of_groups(groups, roles);
+                                      }};
+  }
   return made;
 }
 
@@ -175,6 +187,22 @@ void say_where(const Context& context, const HttpServer& server, const Listening
   print_error(text);
 }
 
+/// Until somebody administers, each start prints a link that makes whoever opens it first the administrator.
+Result<void> invite_first(const Context& context, Leader& leader, const HttpServer& server,
+                          const Listening& listening) {
+  ASSAY_TRY(const auto invited, leader.accounts().people().invite_first());
+  if (!invited || context.quiet) return {};
+  ListenAddress address = server.addresses().front();
+  if (is_everywhere(address) && !short_host_name().empty()) address.host = short_host_name();
+  if (address.is_unix()) {
+    print_error(fmt::format("  first login  as {}: assay user password {}\n", invited->user, invited->user));
+    return {};
+  }
+  print_error(fmt::format("  first login  {}/#/login?once={}\n               (as {}, works once, for 24 hours)\n",
+                          url_of(address, listening.tls.has_value()), invited->secret, invited->user));
+  return {};
+}
+
 HttpLimits leader_limits() {
   const auto files = raise_file_limit();
   if (!files) log_warning("{}", files.error().text());
@@ -272,10 +300,10 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
             Leader::open(std::move(wanted), data.stores(), context.clock).within("opening the leader's data"));
   ASSAY_TRY(auto book, TokenBook::open(place.tokens(), context.clock).within("opening the tokens"));
   ASSAY_CHECK(keep_own_token(book, place.own_token()).within("making the owner's token"));
-  Gatekeeper gatekeeper(book);
+  const auto gatekeeper = make_gatekeeper(*leader, book);
   BackupDesk backups(data.backup_options(place), context.clock);
-  Router router = make_leader_router(
-      *leader, gatekeeper, [&backups] { return backups.begin(); }, embedded_dashboard());
+  Router router =
+      make_leader_router(*leader, *gatekeeper, [&backups] { return backups.begin(); }, embedded_dashboard());
   ASSAY_TRY(const auto server, HttpServer::start({.listen = config.listen,
                                                   .tls = listening.tls,
                                                   .limits = leader_limits(),
@@ -286,6 +314,7 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
   ASSAY_CHECK(write_endpoint(place, {.url = url_of(server->addresses().front(), listening.tls.has_value()),
                                      .fingerprint = listening.fingerprint}));
   say_where(context, *server, listening);
+  ASSAY_CHECK(invite_first(context, *leader, *server, listening).within("inviting the first administrator"));
 
   auto scheduled = keep_backups(config, backups, *leader);
   Serving serving{.place = place, .config = config, .leader = *leader, .server = *server, .listening = listening};
@@ -310,7 +339,7 @@ Action add_serve(CLI::App& app, Context& context) {
   auto flags = std::make_shared<ConfigFlags>(*command, leader_table());
   command->footer(R"(
 On loopback it speaks plain HTTP; anywhere else TLS, with a certificate that it makes itself unless one is given.
-Every request needs a token (`assay token`); the owner of the data folder has one already.
+Every request needs an account (`assay user`) or a token (`assay token`); the owner of the data folder has one already.
 Examples:
   assay serve                                 on this machine alone
   assay serve --listen :8470                  for a cluster

@@ -6,6 +6,7 @@
 #include "api/cluster_types.h"
 #include "base/text.h"
 #include "client/ask.h"
+#include "logins.h"
 #include "net/url.h"
 #include "report/text/style.h"
 
@@ -59,6 +60,21 @@ Result<LeaderEndpoint> read_endpoint(const LeaderPlace& place) {
   return endpoint;
 }
 
+Result<std::unique_ptr<Connection>> connect_as(const Context& context, const LeaderEndpoint& endpoint,
+                                               Headers headers) {
+  ASSAY_TRY(auto url, parse_url(endpoint.url));
+  ASSAY_CHECK(check_transport_of_token(url, context.leader));
+  ClientOptions client{.server = std::string(kServer)};
+  if (!endpoint.fingerprint.empty()) {
+    ASSAY_TRY(client.trust.fingerprint, parse_fingerprint(endpoint.fingerprint));
+  }
+  client.trust.ca_file = context.leader.ca_file;
+  client.response_bytes = std::size_t{512} << 20;
+  client.request_time = std::chrono::minutes(5);
+  return Connection::create(
+      {.url = std::move(url), .address = endpoint.url, .client = std::move(client), .headers = std::move(headers)});
+}
+
 Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context) {
   const LeaderChoice& options = context.leader;
   const LeaderPlace place(context.data_folder());
@@ -75,31 +91,25 @@ Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context) {
     if (!options.fingerprint.empty()) endpoint.fingerprint = options.fingerprint;
     if (token_file.empty()) token_file = place.own_token();
   } else if (token_file.empty()) {
-    return Error{.kind = ErrorKind::usage,
-                 .message = fmt::format("--leader {} needs a token", endpoint.url),
-                 .hint =
-                     "Give --token-file FILE or set ASSAY_TOKEN_FILE; `assay token create --role viewer` on the "
-                     "leader's machine makes one."};
+    ASSAY_TRY(const auto login, find_login(context, endpoint.url));
+    if (login) {
+      if (endpoint.fingerprint.empty() && options.ca_file.empty()) endpoint.fingerprint = login->fingerprint;
+      return connect_as(context, endpoint, {{"Authorization", "Bearer " + login->token}});
+    }
+    return Error{
+        .kind = ErrorKind::usage,
+        .message = fmt::format("--leader {} needs a token", endpoint.url),
+        .hint = fmt::format("Sign in once with `assay login {}`; or give --token-file FILE or set "
+                            "ASSAY_TOKEN_FILE: `assay token create --role viewer` on the leader's machine makes one.",
+                            endpoint.url)};
   }
-  ASSAY_TRY(auto url, parse_url(endpoint.url));
-  ASSAY_CHECK(check_transport_of_token(url, options));
   ASSAY_TRY(auto token, read_secret_file(token_file));
   if (parse_join_token(token)) {
     return Error{.kind = ErrorKind::usage,
                  .message = fmt::format("'{}' holds a join token, which lets agents in", token_file.string()),
                  .hint = "`assay token create --role viewer` (or user, admin) on the leader's machine makes yours."};
   }
-  ClientOptions client{.server = std::string(kServer)};
-  if (!endpoint.fingerprint.empty()) {
-    ASSAY_TRY(client.trust.fingerprint, parse_fingerprint(endpoint.fingerprint));
-  }
-  client.trust.ca_file = options.ca_file;
-  client.response_bytes = std::size_t{512} << 20;
-  client.request_time = std::chrono::minutes(5);
-  return Connection::create({.url = std::move(url),
-                             .address = endpoint.url,
-                             .client = std::move(client),
-                             .headers = {{"Authorization", "Bearer " + std::move(token)}}});
+  return connect_as(context, endpoint, {{"Authorization", "Bearer " + std::move(token)}});
 }
 
 int change_at_leader(const Context& context, Connection& leader, const std::string& method, const std::string& target,

@@ -38,8 +38,13 @@ Result<void> write_endpoint(const LeaderPlace& place, const LeaderEndpoint& endp
 /// `not_found` if no leader runs here, `denied` if that is not for this user to know.
 Result<LeaderEndpoint> read_endpoint(const LeaderPlace& place);
 
-/// The leader that the user means: --leader (with --token-file), or the one of the data folder. `unreachable` with what
-/// to do if there is none to be found; `usage` where the token would travel in the clear to another machine.
+/// A leader at a URL, as whoever `headers` say; --fingerprint and --ca-file count. `usage` where secrets would travel
+/// in the clear to another machine.
+Result<std::unique_ptr<Connection>> connect_as(const Context& context, const LeaderEndpoint& endpoint, Headers headers);
+
+/// The leader that the user means: --leader (with --token-file, or after `assay login`), or the one of the data folder.
+/// `unreachable` with what to do if there is none to be found; `usage` where the token would travel in the clear to
+/// another machine.
 Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context);
 
 /// Asks the leader for a change and answers the user: `done` is what happened. Returns the exit code.

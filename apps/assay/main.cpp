@@ -115,6 +115,10 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["agent"] = add_agent(app, context);
   actions["config"] = add_config(app, context);
   actions["token"] = add_token(app, context);
+  actions["user"] = add_user(app, context);
+  actions["audit"] = add_audit(app, context);
+  actions["login"] = add_login(app, context);
+  actions["logout"] = add_logout(app, context);
   actions["cancel"] = add_cancel(app, context);
   actions["nodes"] = add_nodes(app, context);
   actions["top"] = add_top(app, context);

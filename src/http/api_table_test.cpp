@@ -47,8 +47,8 @@ TEST(ApiTable, TheDocumentSaysWhatARouteTakesAndNeeds) {
   const auto& post = path.at("post").as_object();
   EXPECT_EQ(post.at("summary").as_string(), "Change a thing");
   EXPECT_THAT(std::string(post.at("description").as_string()),
-              HasSubstr("Needs the scope alerts: a token of role user or admin."));
-  EXPECT_EQ(json::serialize(post.at("security")), R"([{"token":["alerts"]}])");
+              HasSubstr("Needs the scope alerts: a token or an account of role user or admin."));
+  EXPECT_EQ(json::serialize(post.at("security")), R"([{"token":["alerts"]},{"session":["alerts"]}])");
   const auto& parameters = post.at("parameters").as_array();
   ASSERT_EQ(parameters.size(), 2u);
   EXPECT_EQ(parameters[0].at("in").as_string(), "path");

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "access/secrets.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "http/client_address.h"
@@ -20,6 +21,24 @@ std::string_view bearer_of(const HttpRequest& request) {
     return {};
   }
   return trim(field->substr(kScheme.size()));
+}
+
+/// What a request is about: what its path names, else what its body calls by name. Never more of a body: it may hold
+/// secrets.
+std::string about_of(const HttpRequest& request) {
+  constexpr std::size_t kLongest = 200;
+  std::vector<std::string> about;
+  for (const auto& [name, value] : request.captured) about.push_back(printable(value).substr(0, kLongest));
+  if (!about.empty() || request.body.empty() || request.body.size() > (std::size_t{1} << 20)) {
+    return assay::join(about, " ");
+  }
+  const auto body = parse_json_strictly(request.body);
+  if (!body || !body->is_object()) return "";
+  for (const char* key : {"name", "user", "node"}) {
+    const auto* value = body->get_object().if_contains(key);
+    if (value && value->is_string()) return printable(std::string(value->get_string())).substr(0, kLongest);
+  }
+  return "";
 }
 
 }  // namespace
@@ -116,13 +135,10 @@ std::variant<TokenBook::Joined, TurnedAway> Gatekeeper::join(const HttpRequest& 
 void Gatekeeper::note_change(const HttpRequest& request, const Principal& caller, std::string what, int status,
                              std::string detail) const {
   if (!options_.audit) return;
-  std::vector<std::string> about;
-  for (const auto& [name, value] : request.captured) about.push_back(printable(value).substr(0, 200));
-  options_.audit({.time = SystemClock().wall(),
-                  .who = caller.owner(),
+  options_.audit({.who = caller.owner(),
                   .from = client_address(request, options_.behind_proxy),
                   .what = std::move(what),
-                  .about = assay::join(about, " "),
+                  .about = about_of(request),
                   .status = status,
                   .detail = std::move(detail)});
 }

@@ -27,8 +27,8 @@ struct TurnedAway {
 
 struct GatekeeperOptions {
   bool behind_proxy = false;  ///< a proxy on this machine says where requests come from
-  /// Is told who changed what, or tried to: any thread, may wait for a disk.
-  std::function<void(const AuditRecord& record)> audit = {};
+  /// Is told who changed what, or tried to, and adds the time: any thread, may wait for a disk.
+  std::function<void(AuditRecord record)> audit = {};
 };
 
 /// Decides who may speak, and has it written down who changed something. Refusals are logged, never the secret. Any

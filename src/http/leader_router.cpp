@@ -47,7 +47,7 @@ ApiTable make_leader_api(Leader& leader, BeginBackup backup) {
   add_session_endpoints(table, leader);
   add_account_endpoints(table, leader);
   add_offer_endpoints(table, leader);
-  hold_to_owners(table, leader.accounts(), leader.runs());
+  hold_to_owners(table, leader);
   return table;
 }
 
@@ -57,7 +57,8 @@ std::unique_ptr<Gatekeeper> make_gatekeeper(Leader& leader, TokenBook& book) {
     return found ? found->study : std::string();
   };
   GatekeeperOptions options{.behind_proxy = leader.accounts().options().behind_proxy};
-  options.audit = [&leader](const AuditRecord& record) {
+  options.audit = [&leader](AuditRecord record) {
+    record.time = leader.clock().wall();
     leader.note_problem("writing the audit log", leader.accounts().audit().append(record));
   };
   return std::make_unique<Gatekeeper>(book, account_authenticators(leader.accounts(), study_of), std::move(options));

@@ -74,13 +74,13 @@ void check_before(ApiEndpoint& endpoint, Accounts& accounts, RunStore& runs) {
   };
 }
 
-void note_what_is_made(ApiEndpoint& endpoint, Accounts& accounts) {
-  endpoint.handle.call = [&accounts, path = endpoint.path, call = std::move(endpoint.handle.call)](
+void note_what_is_made(ApiEndpoint& endpoint, Leader& leader) {
+  endpoint.handle.call = [&leader, path = endpoint.path, call = std::move(endpoint.handle.call)](
                              const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
     ASSAY_TRY(auto response, call(request, caller));
     ASSAY_TRY(const auto made, made_by(path, response));
     for (const auto& owned : made) {
-      ASSAY_CHECK(accounts.owners().note(owned, caller.owner(), SystemClock().wall()));
+      ASSAY_CHECK(leader.accounts().owners().note(owned, caller.owner(), leader.clock().wall()));
     }
     return response;
   };
@@ -100,15 +100,15 @@ Result<std::string> owner_of_study(Accounts& accounts, RunStore& runs, std::stri
   return accounts.owners().find({.kind = Kind::study, .id = found.id});
 }
 
-void hold_to_owners(ApiTable& table, Accounts& accounts, RunStore& runs) {
+void hold_to_owners(ApiTable& table, Leader& leader) {
   table.change_each([&](ApiEndpoint& endpoint) {
     if (endpoint.method == "GET" || endpoint.scope != Scope::run) return;
     const bool names =
         endpoint.path.find("{run}") != std::string::npos || endpoint.path.find("{study}") != std::string::npos;
     if (names && !has_lease(endpoint.path)) {
-      check_before(endpoint, accounts, runs);
+      check_before(endpoint, leader.accounts(), leader.runs());
     } else if (endpoint.path == kRecordedRuns || endpoint.path == kOrderedRuns || endpoint.path == kNewStudies) {
-      note_what_is_made(endpoint, accounts);
+      note_what_is_made(endpoint, leader);
     }
   });
 }

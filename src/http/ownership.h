@@ -2,14 +2,15 @@
 
 #include "accounts/accounts.h"
 #include "http/api_table.h"
+#include "leader/leader.h"
 #include "store/run_store.h"
 
 namespace assay {
 
 /// Makes endpoints that change a run or a study refuse whose it is not, and remember whose a new one is. A run of a
 /// study is its study's owner's; what nobody owns is for those who manage the cluster, who may change everything. Nodes
-/// are held to their own runs elsewhere. Accounts and runs must outlive the table.
-void hold_to_owners(ApiTable& table, Accounts& accounts, RunStore& runs);
+/// are held to their own runs elsewhere. The leader must outlive the table.
+void hold_to_owners(ApiTable& table, Leader& leader);
 
 /// Whose a run or study is: `user ada`; empty: nobody's. `not_found`.
 Result<std::string> owner_of_run(Accounts& accounts, RunStore& runs, std::string_view run);

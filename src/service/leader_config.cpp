@@ -291,6 +291,36 @@ void add_backups(ConfigTable<LeaderConfig>& table) {
             &LeaderConfig::backup_keep);
 }
 
+void add_people(ConfigTable<LeaderConfig>& table) {
+  table.add({.key = "anonymous",
+             .type = SettingType::boolean,
+             .default_value = "false",
+             .description = "Whoever reaches the leader may look at everything, without an account or a token.",
+             .example = "true"},
+            &LeaderConfig::anonymous);
+  table.add({.key = "behind_proxy",
+             .type = SettingType::boolean,
+             .default_value = "false",
+             .description = "A proxy on this machine stands before the leader: what it says of where a request comes "
+                            "from, and whether by TLS, is believed.",
+             .example = "true"},
+            &LeaderConfig::behind_proxy);
+  table.group(
+      {.key = "session", .description = "How long people stay signed in.", .example = "{idle: 1h, length: 24h}"});
+  const auto time = [&](std::string_view key, std::string_view standard, std::string_view description,
+                        Nanos LeaderConfig::* member) {
+    table.add({.key = key,
+               .type = SettingType::duration,
+               .default_value = standard,
+               .description = description,
+               .example = standard,
+               .rule = {.range = Range{60, 366 * kDay}}},
+              member);
+  };
+  time("session.idle", "12h", "Signed out after so long without a request.", &LeaderConfig::session_idle);
+  time("session.length", "7d", "Signed out after so long in any case.", &LeaderConfig::session_length);
+}
+
 void check_certificate(const LeaderConfig& config, CrossCheck& cross) {
   if (config.certificate.empty() != config.key.empty()) {
     cross.refuse({"certificate", "key"}, "'certificate' and 'key' belong together. Give both, or neither.");
@@ -336,6 +366,7 @@ const ConfigTable<LeaderConfig>& leader_table() {
     add_directory_log_in(made);
     add_directory_search(made);
     add_backups(made);
+    add_people(made);
     made.check(check_certificate);
     made.check(check_keeping);
     made.check(check_directory);

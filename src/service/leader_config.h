@@ -37,6 +37,10 @@ struct LeaderConfig {
   fs::path backup_to;  ///< empty: no scheduled backups
   Nanos backup_every{};
   std::size_t backup_keep = 0;
+  bool anonymous = false;
+  bool behind_proxy = false;
+  Nanos session_idle{};
+  Nanos session_length{};
 
   /// Whether other machines can reach it.
   bool is_reachable() const;

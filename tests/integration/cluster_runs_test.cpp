@@ -117,11 +117,13 @@ TEST_F(ClusterRuns, CanBeLookedAtWithNothingButTheLeader) {
   EXPECT_EQ(with_leader({"export", id}).exit_code, 0);
   const auto refused = with_leader({"tag", id, "best"});
   EXPECT_NE(refused.exit_code, 0) << "a viewer changes nothing";
-  EXPECT_EQ(
-      cli()
-          .run({"tag", id, "best", "--leader", leader_.url(), "--token-file", leader_.token_file("user").string()})
-          .exit_code,
-      0);
+  const auto tag_as = [&](const std::string& role) {
+    return cli()
+        .run({"tag", id, "best", "--leader", leader_.url(), "--token-file", leader_.token_file(role).string()})
+        .exit_code;
+  };
+  EXPECT_EQ(tag_as("user"), 3) << "it is somebody else's";
+  EXPECT_EQ(tag_as("admin"), 0);
   EXPECT_THAT(with_leader({"runs", "tag=best"}).out, HasSubstr(id));
 }
 
@@ -188,7 +190,7 @@ class ClusterStudies : public ClusterRuns {
 TEST_F(ClusterStudies, GoOnWithoutWhoeverAskedAndAreFollowedByWhoeverResumesThem) {
   ask_and_die();
   const auto followed = cli().run(
-      {"run", "--resume", "@last", "--leader", leader_.url(), "--token-file", leader_.token_file("user").string()});
+      {"run", "--resume", "@last", "--leader", leader_.url(), "--token-file", leader_.token_file("admin").string()});
   EXPECT_EQ(followed.exit_code, 0) << followed.out << followed.error;
   EXPECT_THAT(followed.out, HasSubstr("3 of 3 runs valid"));
   EXPECT_EQ(leader_.get("/api/v1/runs").at("total").to_number<int>(), 3) << "something was done twice";
@@ -249,7 +251,7 @@ TEST_F(ClusterRuns, SurviveTheirLeader) {
 TEST_F(ClusterRuns, AreWaitedForWhileTheirLeaderIsStartedAnew) {
   start();
   auto waiting = leader_.start_command("waiting", {"run", counting(30), "--leader", leader_.url(), "--token-file",
-                                                   leader_.token_file("user").string(), "--node", "n1"});
+                                                   leader_.token_file("admin").string(), "--node", "n1"});
   ASSERT_TRUE(eventually([&] { return !processes_with(mark_).empty(); })) << "the run does not start";
   leader_.process().kill_now();
   EXPECT_TRUE(eventually([&] { return waiting.said().find("does not answer") != std::string::npos; }));
