@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "base/ids.h"
@@ -72,6 +73,7 @@ class TableSalvage {
     ASSAY_TRY(auto columns, fresh_.prepare(fmt::format("PRAGMA table_info({})", sql_name(name_))));
     std::string places;
     std::string first_key_type;
+    std::map<std::int64_t, std::string> by_rank;
     for (;;) {
       ASSAY_TRY(const bool row, columns.step());
       if (!row) break;
@@ -82,8 +84,9 @@ class TableSalvage {
         key_ = sql_name(columns.text(1));
         first_key_type = columns.text(2);
       }
-      if (rank > 0) order_.push_back(sql_name(columns.text(1)));
+      if (rank > 0) by_rank[rank] = sql_name(columns.text(1));
     }
+    for (const auto& [rank, column] : by_rank) order_.push_back(column);
     if (fresh_.prepare(fmt::format("SELECT rowid FROM {}", sql_name(name_))).ok()) {
       key_ = "rowid";
       order_ = {"rowid"};
