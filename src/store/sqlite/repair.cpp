@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -41,7 +42,9 @@ Result<std::vector<std::string>> problems_of(const fs::path& file) {
     for (;;) {
       ASSAY_TRY(const bool row, check.step());
       if (!row) return {};
-      if (const auto text = check.text(0); text != "ok") problems.push_back(text);
+      auto text = check.text(0);
+      std::replace(text.begin(), text.end(), '\n', ' ');
+      if (text != "ok") problems.push_back(std::move(text));
     }
   };
   if (const auto looked = look(); !looked) {
