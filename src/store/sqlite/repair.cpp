@@ -4,10 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "base/ids.h"
@@ -40,7 +42,9 @@ Result<std::vector<std::string>> problems_of(const fs::path& file) {
     for (;;) {
       ASSAY_TRY(const bool row, check.step());
       if (!row) return {};
-      if (const auto text = check.text(0); text != "ok") problems.push_back(text);
+      auto text = check.text(0);
+      std::replace(text.begin(), text.end(), '\n', ' ');
+      if (text != "ok") problems.push_back(std::move(text));
     }
   };
   if (const auto looked = look(); !looked) {
@@ -72,6 +76,7 @@ class TableSalvage {
     ASSAY_TRY(auto columns, fresh_.prepare(fmt::format("PRAGMA table_info({})", sql_name(name_))));
     std::string places;
     std::string first_key_type;
+    std::map<std::int64_t, std::string> by_rank;
     for (;;) {
       ASSAY_TRY(const bool row, columns.step());
       if (!row) break;
@@ -82,8 +87,9 @@ class TableSalvage {
         key_ = sql_name(columns.text(1));
         first_key_type = columns.text(2);
       }
-      if (rank > 0) order_.push_back(sql_name(columns.text(1)));
+      if (rank > 0) by_rank[rank] = sql_name(columns.text(1));
     }
+    for (const auto& [rank, column] : by_rank) order_.push_back(column);
     if (fresh_.prepare(fmt::format("SELECT rowid FROM {}", sql_name(name_))).ok()) {
       key_ = "rowid";
       order_ = {"rowid"};
