@@ -23,6 +23,10 @@ constexpr int kStatesPerLook = 10;      // rules are looked at every five second
 constexpr int kStatesPerSave = 60;      // when nodes were last heard of, every half minute
 constexpr int kStatesPerForget = 1200;  // every ten minutes
 constexpr std::size_t kForgetSlice = 2000;
+/// Looks, twice a second, at which no thread was free: from the first number on nobody is called silent, and for as
+/// many more after it was over as there were, up to the second.
+constexpr int kBusyLooks = 2;
+constexpr int kMostBusyLooks = 6;
 /// Of more nodes that change at once, their number is logged; events have them all.
 constexpr std::size_t kMostStateLines = 20;
 /// What many slow clients or long answers took goes back to the system within half a minute.
@@ -155,20 +159,21 @@ void Leader::keep_store(const std::stop_token& stop) {
   }
 }
 
-/// A disk that hangs takes all threads with it, one after the other; then nodes are not heard, and are not silent.
+/// A disk that hangs takes all threads with it, one after the other, and so does more work than there are threads for;
+/// then nodes are not heard, and are not silent.
 void Leader::look_at_intake() {
-  std::size_t stuck = 0;
-  for (const auto& node : nodes_->all()) {
-    if (node->in_hand_for(clock_.now()) > kHeartbeat) ++stuck;
-  }
-  const bool all = stuck >= options_.intake_threads;
-  const Error hangs{.kind = ErrorKind::busy,
-                    .message = fmt::format("{} requests of nodes have been in hand for more than {} each, and no node "
-                                           "can be heard",
-                                           stuck, format_duration(kHeartbeat)),
-                    .hint = "Is the disk slow, or does it hang?"};
-  note_problem("taking in what nodes send", all ? Result<void>(hangs) : Result<void>());
-  if (all) excuse_nodes();
+  const auto nodes = nodes_->all();
+  const auto in_hand = static_cast<std::size_t>(
+      std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node->is_in_hand(); }));
+  const bool all_busy = in_hand >= options_.intake_threads;
+  busy_looks_ = all_busy ? std::min(busy_looks_ + 1, kMostBusyLooks) : std::max(busy_looks_ - 1, 0);
+  const bool is_deaf = busy_looks_ >= kBusyLooks;
+  const Error deaf{.kind = ErrorKind::busy,
+                   .message = fmt::format("all {} threads that do it are busy, and nodes cannot be heard in time",
+                                          options_.intake_threads),
+                   .hint = "Is the disk slow, or does it hang? 'workers' sets how many threads there are."};
+  note_problem("taking in what nodes send", is_deaf ? Result<void>(deaf) : Result<void>(), ProblemKind::limit);
+  if (is_deaf) excuse_nodes();
 }
 
 void Leader::excuse_nodes() { nodes_->excuse(); }

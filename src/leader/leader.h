@@ -189,7 +189,8 @@ class Leader {
   std::mutex unwritten_mutex_;
   std::vector<ClusterEvent> unwritten_;
   std::atomic<bool> ending_ = false;
-  LineLimit state_lines_;  ///< of the thread that looks at states
+  LineLimit state_lines_;  ///< of the thread that looks at states; so with the next
+  int busy_looks_ = 0;
   mutable std::mutex problems_mutex_;
   std::map<std::string, WallTime> damage_;         ///< in words: when it was found
   std::map<std::string, LeaderProblem> problems_;  ///< by what was tried

@@ -85,7 +85,7 @@ Node::Intake::Intake(Node& node, const Clock& clock)
   if (!held_) return;
   processor_time_ = thread_processor_time();
   const std::lock_guard lock(node_.mutex_);
-  node_.in_hand_since_ = clock_.now();
+  node_.in_hand_ = true;
   if (std::exchange(node_.ask_again_, false)) node_.forget_series_locked();
 }
 
@@ -93,7 +93,7 @@ Node::Intake::~Intake() {
   if (!held_) return;
   {
     const std::lock_guard lock(node_.mutex_);
-    node_.in_hand_since_.reset();
+    node_.in_hand_ = false;
     // Until now the node waited for us, and could not be heard.
     if (node_.last_heard_) node_.last_heard_->at = std::max(node_.last_heard_->at, clock_.now());
     node_.intake_.processor_time += thread_processor_time() - processor_time_;
@@ -233,9 +233,9 @@ void Node::correct_times(Batch& batch, WallTime now) const {
   }
 }
 
-Nanos Node::in_hand_for(SteadyTime now) const {
+bool Node::is_in_hand() const {
   const std::lock_guard lock(mutex_);
-  return in_hand_since_ ? std::max(now - *in_hand_since_, Nanos{}) : Nanos{};
+  return in_hand_;
 }
 
 void Node::excuse(SteadyTime now) {
@@ -411,7 +411,7 @@ NodeState Node::state(SteadyTime now) const {
 
 NodeState Node::state_locked(SteadyTime now) const {
   if (!last_heard_) return NodeState::offline;
-  if (in_hand_since_) return record_.draining ? NodeState::draining : NodeState::online;
+  if (in_hand_) return record_.draining ? NodeState::draining : NodeState::online;
   if (now - last_heard_->at >= kMissedHeartbeats * kHeartbeat) return NodeState::offline;
   if (now - last_heard_->at >= kHeartbeat + kHeartbeat / 2) return NodeState::late;
   return record_.draining ? NodeState::draining : NodeState::online;

@@ -162,8 +162,8 @@ class Node {
   void doubt_our_clock(bool doubtful);
   /// Puts the times of samples and events right where its clock is steadily wrong.
   void correct_times(Batch& batch, WallTime now) const;
-  /// For how long a request of it has been in hand; zero: none is.
-  Nanos in_hand_for(SteadyTime now) const;
+  /// Whether a request of it is taken in now.
+  bool is_in_hand() const;
   /// Nobody could hear it until now, though it may have spoken: if it was there, it still is.
   void excuse(SteadyTime now);
 
@@ -208,8 +208,8 @@ class Node {
 
   std::mutex intake_mutex_;  ///< taken before the other one
   mutable std::mutex mutex_;
-  std::optional<SteadyTime> in_hand_since_;  ///< a request of it is taken in
-  bool ask_again_ = false;                   ///< for all series, when the next one is
+  bool in_hand_ = false;    ///< a request of it is taken in
+  bool ask_again_ = false;  ///< for all series, when the next one is
   NodeRecord record_;
   std::optional<Heartbeat> last_heard_;
   NodeClock clock_;

@@ -218,6 +218,7 @@ class SeriesEngine final : public SeriesStore {
   std::vector<SeriesId> unsavable_;  ///< their page of the database is damaged: their names stay in the log
   std::vector<SeriesSample> fresh_;
   std::vector<SeriesSample> late_;
+  std::size_t late_minutes_ = 32;  ///< that are made again in one go, as long as nobody waits too long for that
   SteadyTime synced_{};
   SteadyTime checkpointed_{};
   bool written_since_checkpoint_ = false;  ///< since the last that moved everything

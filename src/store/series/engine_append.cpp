@@ -17,6 +17,9 @@ constexpr std::size_t kMostPackedBytes = 4096;
 /// that enter heads, minutes made again for late ones (with their chunk and hour, half a millisecond each), new names.
 constexpr std::size_t kSlice = 8192;
 constexpr std::size_t kMinutesRewritten = 128;
+constexpr std::size_t kFewestRewritten = 4;
+/// Where the disk or the processor is slower than that, fewer minutes are made again in one go.
+constexpr Nanos kLateSliceTime = std::chrono::milliseconds(50);
 constexpr std::size_t kNamesAtOnce = 1024;
 constexpr std::size_t kSeriesAtOnce = 256;
 
@@ -29,7 +32,7 @@ struct LateSlice {
   std::size_t samples = 0;
   std::size_t minutes = 0;
 };
-LateSlice late_slice(std::span<const SeriesSample> late) {
+LateSlice late_slice(std::span<const SeriesSample> late, std::size_t most_minutes) {
   LateSlice slice;
   for (; slice.samples < std::min(late.size(), kSlice); ++slice.samples) {
     const auto& next = late[slice.samples];
@@ -37,7 +40,7 @@ LateSlice late_slice(std::span<const SeriesSample> late) {
     const bool same_minute = before && before->series == next.series &&
                              floor_to(before->time_ns, kMinuteNs) == floor_to(next.time_ns, kMinuteNs);
     if (same_minute) continue;
-    if (slice.minutes == kMinutesRewritten) break;
+    if (slice.minutes == most_minutes) break;
     ++slice.minutes;
   }
   return slice;
@@ -97,9 +100,13 @@ Result<AppendOutcome> SeriesEngine::append(std::span<const SeriesSample> samples
   // In order, so that a chunk is met in one slice or two; of equal times the last one stays the last.
   std::stable_sort(late.begin(), late.end(), by_series_and_time);
   for (std::span<const SeriesSample> rest = late; !rest.empty();) {
-    const auto slice = late_slice(rest);
     const std::lock_guard writing(writer_);
+    const auto slice = late_slice(rest, late_minutes_);
+    const SteadyTime begun = std::chrono::steady_clock::now();
     ASSAY_CHECK(take_late(rest.first(slice.samples), outcome).within("storing late telemetry"));
+    const auto took = std::max<Nanos>(std::chrono::steady_clock::now() - begun, Nanos(1));
+    const double fitting = static_cast<double>(slice.minutes) * seconds_of(kLateSliceTime) / seconds_of(took);
+    late_minutes_ = static_cast<std::size_t>(std::clamp<double>(fitting, kFewestRewritten, kMinutesRewritten));
     outcome.rewritten += slice.minutes;
     rest = rest.subspan(slice.samples);
     if (rest.empty()) ASSAY_CHECK(sync_if_due());
