@@ -105,6 +105,8 @@ constexpr std::array kMetrics = {
     MetricInfo{"tpot_max_seconds", "s", "Longest time per output token", lower},
     MetricInfo{"itl_p99_seconds", "s", "Time between two tokens that 99 % of the gaps keep", lower},
     MetricInfo{"delivered_samples_per_second", "samples/s", "Samples that were really sent per second", neither},
+    MetricInfo{"mlperf_official", "", "1 if the load was as long and as large as MLPerf asks for, else 0: unofficial",
+               neither},
     MetricInfo{"success_rate", "ratio", "Share of the samples that ended well", higher},
     MetricInfo{"prefix_cache_hit_rate", "ratio", "Share of the prompts' tokens that the server's prefix cache had",
                neither},

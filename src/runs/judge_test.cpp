@@ -34,6 +34,14 @@ TEST(Judge, ACleanRunIsValid) {
   EXPECT_EQ(exit_code_of(run), 0);
 }
 
+TEST(Judge, ALoadWhoseClientWasLateIsInvalidOneWithFailedRequestsFlagged) {
+  RunFacts facts;
+  facts.flags = {{"failed_requests", "target", "1 of 100 requests did not end well: 1 timeout."}};
+  EXPECT_EQ(judged(facts, finished()).verdict, Verdict::flagged);
+  facts.flags.push_back({"client_late", "client", "The client sent requests late."});
+  EXPECT_EQ(judged(facts, finished()).verdict, Verdict::invalid);
+}
+
 TEST(Judge, AnExitCodeIsAFailureWithTheLastWords) {
   RunFacts facts;
   facts.last_error_line = "ModuleNotFoundError: No module named 'torch'";

@@ -16,7 +16,6 @@ void put_median(json::object& metrics, std::string_view name, std::vector<std::i
 }  // namespace
 
 void LiveFigures::take(const QueryRecord& record) {
-  ++ended_;
   ++(record.ok() ? ok_ : failed_);
   tokens_ += record.ok() ? record.output_tokens : 0;
   if (const auto value = measured(record, LatencyMeasure::end_to_end)) latency_.push_back(*value);

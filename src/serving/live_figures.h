@@ -21,7 +21,6 @@ class LiveFigures {
   json::object since_last(Nanos now);
   /// Requests that ended beyond one of the limits, or not well, so far.
   std::uint64_t over() const { return over_; }
-  std::uint64_t ended() const { return ended_; }
 
  private:
   void take(const QueryRecord& record);
@@ -33,7 +32,6 @@ class LiveFigures {
   std::uint64_t oldest_open_ = 0;  ///< everything before it has ended and was seen
   std::vector<bool> seen_;         ///< from `oldest_open_` on
   std::uint64_t over_ = 0;
-  std::uint64_t ended_ = 0;
   // Of the moment.
   std::uint64_t ok_ = 0;
   std::uint64_t failed_ = 0;

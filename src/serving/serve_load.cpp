@@ -48,7 +48,8 @@ std::unique_ptr<SampleOrder> order_of(const ServeSettings& settings, const LoadP
     return std::make_unique<MlperfSampleOrder>(MlperfOrderOptions{.scenario = settings.scenario,
                                                                   .performance_samples = requests.samples,
                                                                   .samples_per_query = plan.samples_per_query,
-                                                                  .min_queries = plan.min_queries});
+                                                                  .min_queries = plan.min_queries,
+                                                                  .equal_issue = settings.loadgen_equal_issue});
   }
   if (settings.scenario == Scenario::offline) return std::make_unique<RepeatedShuffle>(requests.samples, seed);
   return std::make_unique<ShuffledSamples>(requests.samples, seed);
@@ -245,6 +246,7 @@ json::object metrics_of(const LoadResult& result) {
                        {"wall_seconds", result.window_seconds},
                        {"client_waited_share", result.client.waited_share},
                        {"client_stolen_share", result.client.stolen_share}};
+  if (has_mlperf_log(result.scenario)) metrics["mlperf_official"] = result.official ? 1 : 0;
   if (is_open_loop(result.scenario)) {
     metrics["scheduled_samples_per_second"] = result.scheduled_per_second;
     metrics["delivered_samples_per_second"] = result.delivered_per_second;

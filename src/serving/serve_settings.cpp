@@ -87,7 +87,8 @@ void read_load(const SettingsView& view, ServeSettings& into) {
   into.accuracy = mode == "accuracy";
   std::string randomness;
   view.read("randomness", randomness);
-  into.loadgen_randomness = randomness == "loadgen";
+  into.loadgen_randomness = randomness.starts_with("loadgen");
+  into.loadgen_equal_issue = randomness == "loadgen_equal_issue";
   view.read_large("seed", into.seed);
   view.read_large("samples", into.samples);
   view.read("min_duration", into.min_duration);

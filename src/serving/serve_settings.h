@@ -34,6 +34,7 @@ struct ServeSettings {
   double speed_up = 1;
   bool accuracy = false;
   bool loadgen_randomness = false;
+  bool loadgen_equal_issue = false;  ///< every sample equally often
   std::uint64_t seed = 0;
 
   std::vector<LatencyLimit> limits;

@@ -392,11 +392,10 @@ std::vector<SpecSetting> serve_settings() {
           "`accuracy` asks for every sample once and keeps the answers beside the results.", "accuracy",
           {.choices = {"performance", "accuracy"}}),
       row("randomness", kServe, choice, "assay",
-          "Order of samples and times of arrival: assay's own by `seed`, or those of MLPerf's LoadGen with the seeds "
-          "of "
-          "v5.1.",
+          "Order of samples and arrivals: assay's own by `seed`, or LoadGen's with the seeds of v5.1, drawn at random "
+          "or every sample equally often.",
           "loadgen",
-          {.choices = {"assay", "loadgen"},
+          {.choices = {"assay", "loadgen", "loadgen_equal_issue"},
            .needs = Need{"scenario", {"server", "single_stream", "multi_stream", "offline"}}}),
   };
 }
