@@ -72,6 +72,8 @@ class Places {
 
   /// Nodes where all of the job fits now; empty: none. All or nothing.
   std::vector<NodeNumber> find(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
+  /// How long a job may take, on a node of speed 1, to fill a gap on a node that others wait for; 0: there is none.
+  Nanos longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const;
   /// Whether the job fits on this one, were it not reserved.
   bool fits_on(NodeNumber number, const JobNeeds& needs, std::span<const KindFit> fits) const;
 

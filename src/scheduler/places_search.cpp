@@ -8,6 +8,8 @@ namespace {
 
 /// How many nodes with the job's data, or to choose the best racks or the soonest drained of, are looked at.
 constexpr std::size_t kLooks = 64;
+/// How many nodes that others wait for.
+constexpr std::size_t kGapLooks = 128;
 
 }  // namespace
 
@@ -42,11 +44,30 @@ std::optional<NodeNumber> Places::find_one(const JobNeeds& needs, std::span<cons
     }
   }
   for (const KindFit& fit : fits) {
+    std::size_t looks = 0;
     for (const NodeNumber number : kinds_[fit.kind].restricted) {
+      if (++looks > kGapLooks) break;
       if (has_room(nodes_[number], needs, fit) && open_for(nodes_[number], wish)) return number;
     }
   }
   return std::nullopt;
+}
+
+Nanos Places::longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const {
+  Nanos longest{};
+  for (const KindFit& fit : fits) {
+    std::size_t looks = 0;
+    for (const NodeNumber number : kinds_[fit.kind].restricted) {
+      if (++looks > kGapLooks) break;
+      const Node& node = nodes_[number];
+      if (!has_room(node, needs, fit)) continue;
+      WallTime until = node.reserved.value_or(WallTime::max());
+      if (node.offer.maintenance) until = std::min(until, node.offer.maintenance->first);
+      const double gap = static_cast<double>((until - now).count()) * node.offer.speed;
+      longest = std::max(longest, Nanos(static_cast<std::int64_t>(std::min(gap, 9e18))));
+    }
+  }
+  return longest;
 }
 
 std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,

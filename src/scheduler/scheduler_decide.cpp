@@ -158,12 +158,20 @@ void Scheduler::start_set_aside(WallTime now, SchedulerDecision& decision) {
 bool Scheduler::start_from(WaitingLines::Line& line, WallTime now, SchedulerDecision& decision) {
   const std::vector<KindFit> fits = line.fits;
   const bool all_alike = aside_.empty() && maintenance_ends_.empty();
+  const bool one_node = line.needs.nodes == 1 && line.needs.on.empty();
+  std::optional<Nanos> gap;
   for (const WaitingLines::Head& head : lines_.first(line, all_alike ? 1 : kBackfillLooks)) {
     const JobNumber number = head.entry.job;
     const Job& job = jobs_[number];
-    if (over_quota(job)) continue;
-    const std::vector<NodeNumber> nodes = places_.find(line.needs, fits, wish_of(job, now));
-    if (nodes.empty()) continue;
+    const PlaceWish wish = wish_of(job, now);
+    if (over_quota(job) || (gap && wish.at_most > *gap)) continue;
+    const std::vector<NodeNumber> nodes = places_.find(line.needs, fits, wish);
+    if (nodes.empty()) {
+      // Gaps alone are left.
+      if (!gap && one_node) gap = places_.longest_gap(line.needs, fits, now);
+      if (gap && *gap <= Nanos(0)) return false;
+      continue;
+    }
     leave_line(number);
     start(number, nodes, fits, now, decision);
     return true;
