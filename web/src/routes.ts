@@ -21,6 +21,7 @@ export const pages: PageRoute[] = [
   { path: "/runs", title: "Runs", menu: "Runs", load: () => import("./pages/runs/RunsPage.svelte") },
   { path: "/runs/:run", title: "Run", load: () => import("./pages/run/RunPage.svelte") },
   { path: "/compare", title: "Compare", menu: "Compare", load: () => import("./pages/compare/ComparePage.svelte") },
+  { path: "/panels", title: "Panels", menu: "Panels", load: () => import("./pages/panels/PanelsPage.svelte") },
   { path: "/studies", title: "Studies", menu: "Studies", load: () => import("./pages/studies/StudiesPage.svelte") },
   { path: "/studies/:study", title: "Study", load: () => import("./pages/study/StudyPage.svelte") },
   { path: "/benchmark", title: "Benchmark", menu: "Benchmark", load: () => import("./pages/benchmark/BenchmarkPage.svelte") },
