@@ -71,6 +71,40 @@ export interface Artifact {
   bytes: number;
 }
 
+/** Somebody has changed something, or tried to. */
+export interface AuditEntry {
+  /** In the order of events */
+  id: number;
+  /** When */
+  time: string;
+  /** `user ada`, `token ci`; empty: nobody knows */
+  who: string;
+  /** The address they came from */
+  from: string;
+  /** The request: POST /api/v1/nodes/{node}/drain */
+  what: string;
+  /** What it was done to; may be empty */
+  about: string;
+  /** Of the answer: below 400 it was done */
+  status: number;
+  /** Why it was not; may be empty */
+  detail: string;
+}
+
+/** Who changed what. */
+export interface AuditList {
+  /** Newest first */
+  entries: Array<AuditEntry>;
+  /** For `before`: there may be more; 0: that is all */
+  next: number;
+}
+
+/** What users may start. */
+export interface CatalogList {
+  /** By name; none: everything but commands */
+  offers: Array<Offer>;
+}
+
 /** Commands to agents. */
 export interface CommandList {
   /** Newest first */
@@ -240,6 +274,14 @@ export interface GpuUse {
   memory_bytes: number | null;
 }
 
+/** An account, and what lets its user in. */
+export interface Invitation {
+  /** The account */
+  user: UserView;
+  /** For /#/login?once=…: works once, shown once; empty: a password was given */
+  once: string;
+}
+
 /** A further process of a job. */
 export interface JoiningRank {
   /** What its journal is called: rank-3 */
@@ -291,6 +333,8 @@ export interface KnownMetric {
 export interface KnownMetrics {
   /** In the order in which tables show them */
   metrics: Array<KnownMetric>;
+}
+
 /** Something that is wrong with the leader itself. */
 export interface LeaderProblem {
   /** What it is about */
@@ -425,6 +469,22 @@ export interface LogLine {
   text: string;
 }
 
+/** A new link. */
+export interface MadeLink {
+  /** What is kept of it */
+  link: ShareLink;
+  /** For /#/share/…, and as a bearer token; shown once */
+  secret: string;
+}
+
+/** A new token. */
+export interface MadeToken {
+  /** What is kept of it */
+  token: PersonalToken;
+  /** For `Authorization: Bearer …`; shown once */
+  secret: string;
+}
+
 /** Which artifact it is about. */
 export interface NamedArtifact {
   /** What it is called */
@@ -443,12 +503,48 @@ export interface NamedStudy {
   study: string;
 }
 
+/** A token to be made. */
+export interface NewPersonalToken {
+  /** What it is called */
+  name: string;
+  /** read, run, alerts, manage, admin: no more than its owner may */
+  scopes: Array<string>;
+  /** How long it is good: 12h, 30d; without it until it is revoked */
+  for?: string;
+}
+
 /** A run that its caller records itself. */
 export interface NewRun {
   /** The run */
   run: Run;
   /** Of its lease; without: it waits in line */
   terms?: LeaseTerms;
+}
+
+/** A link to be made. */
+export interface NewShareLink {
+  /** run, study, report or compare */
+  kind: string;
+  /** The runs that it shows */
+  runs?: Array<string>;
+  /** Or the study, with its runs */
+  study?: string;
+  /** What it is for */
+  note?: string;
+  /** How long it is good: 12h, 30d; without it until it is revoked */
+  for?: string;
+}
+
+/** An account to be made. */
+export interface NewUser {
+  /** What they will sign in with */
+  name: string;
+  /** What people call them */
+  full_name?: string;
+  /** viewer, user or admin */
+  role: string;
+  /** Without one, a link lets them in once */
+  password?: string;
 }
 
 /** How many nodes are in each state. */
@@ -532,6 +628,22 @@ export interface NodeView {
   values?: NodeValues;
 }
 
+/** Runs that users may start. */
+export interface Offer {
+  /** What it is known by */
+  name: string;
+  /** For people */
+  description?: string;
+  /** train, serve, node, command or null */
+  kind: string;
+  /** Patterns of names; none: any */
+  models?: Array<string>;
+  /** The same of data sets */
+  datasets?: Array<string>;
+  /** The same of whole command lines */
+  commands?: Array<string>;
+}
+
 /** What came of an order. */
 export interface OrderedRun {
   /** The id of the run; of a study, of its first */
@@ -548,6 +660,48 @@ export interface OwnedRunRewrite {
   run: Run;
   /** The hash of the run that was changed: nothing is done if it is another */
   before: string;
+}
+
+/** Whose something is. */
+export interface OwnerAnswer {
+  /** `user ada`, `token ci`; empty: nobody's, so the administrators' */
+  owner: string;
+}
+
+/** A new password of one's own. */
+export interface PasswordChange {
+  /** The present one, for who has one */
+  old?: string;
+  /** The new one */
+  password: string;
+}
+
+/** A password that an administrator gives somebody, or a link instead. */
+export interface PasswordReset {
+  /** Without one, a link lets them in once, and the password is good no longer */
+  password?: string;
+}
+
+/** A token that somebody made for their own programs. */
+export interface PersonalToken {
+  /** What it is revoked by */
+  id: string;
+  /** Whose it is */
+  user: string;
+  /** What it is called */
+  name: string;
+  /** What it may at most: read, run, alerts, manage, admin */
+  scopes: Array<string>;
+  /** When it was made */
+  created: string;
+  /** Null: when it is revoked */
+  expires: string | null;
+}
+
+/** Tokens of people. */
+export interface PersonalTokenList {
+  /** Those that are good */
+  tokens: Array<PersonalToken>;
 }
 
 /** Where a run is to be done, or was. */
@@ -627,6 +781,34 @@ export interface Provenance {
   job?: Record<string, string>;
   /** Seeds of random numbers, by purpose */
   seeds?: Record<string, number>;
+}
+
+/** How much somebody may use; what is null has no limit. */
+export interface Quota {
+  /** Empty: everybody who has none of their own */
+  user?: string;
+  /** Runs that wait or go on */
+  runs_at_once?: number;
+  /** Runs of one study */
+  runs_per_order?: number;
+  /** Within the last 24 hours */
+  gpu_hours_per_day?: number | null;
+}
+
+/** How much people may use. */
+export interface QuotaList {
+  /** The one for everybody, then by user */
+  quotas: Array<Quota>;
+}
+
+/** What the caller may use, and uses. */
+export interface QuotaUse {
+  /** What holds for them */
+  quota: Quota;
+  /** Runs of theirs that wait or go on */
+  runs: number;
+  /** Within the last 24 hours */
+  gpu_hours: number | null;
 }
 
 /** What the list of runs was made from. */
@@ -926,6 +1108,8 @@ export interface SeriesEntry {
 export interface SeriesList {
   /** That fit */
   series: Array<SeriesEntry>;
+  /** For `after`: there may be more; empty: that is all */
+  next: string;
 }
 
 /** One series of numbers of a run, summed up. */
@@ -954,6 +1138,70 @@ export interface SeriesSummary {
 
 /** What an answer was made from. */
 export type SeriesTier = "raw" | "minute" | "hour";
+
+/** Who is asking, and what they may. */
+export interface SessionInfo {
+  /** Of the account or token; `anonymous` for who has none */
+  user: string;
+  /** What people call them; may be empty */
+  name: string;
+  /** viewer, user or admin; empty: a link */
+  role: string;
+  /** What they may: read, run, alerts, manage, admin */
+  scopes: Array<string>;
+  /** session, token, link or anonymous */
+  via: string;
+  /** For the header `X-Assay-Csrf` of requests that change something; empty where there is no session */
+  csrf: string;
+  /** When the session ends unless it is used; null: there is none */
+  expires: string | null;
+  /** Whether the account has no password yet, and should get one now */
+  needs_password: boolean;
+  /** What the link shows; null: it is none */
+  shows: SharedView | null;
+}
+
+/** A link that shows one thing to whoever has it. */
+export interface ShareLink {
+  /** What it is revoked by */
+  id: string;
+  /** Who made it */
+  user: string;
+  /** What it shows */
+  shows: SharedView;
+  /** What it is for; may be empty */
+  note: string;
+  /** When it was made */
+  created: string;
+  /** Null: when it is revoked */
+  expires: string | null;
+}
+
+/** Links that are good. */
+export interface ShareLinkList {
+  /** One's own, or all of them */
+  links: Array<ShareLink>;
+}
+
+/** What a link shows. */
+export interface SharedView {
+  /** run, study, report or compare */
+  kind: string;
+  /** The runs that it names */
+  runs: Array<string>;
+  /** The study that it names, with its runs; may be empty */
+  study: string;
+}
+
+/** Who wants in: a user and a password, or the secret of a link that lets somebody in once. */
+export interface SignIn {
+  /** What they sign in with */
+  user?: string;
+  /** Their password */
+  password?: string;
+  /** Instead of both: what stands behind `once=` in the link */
+  once?: string;
+}
 
 /** Alerts that nobody is told about for a while. */
 export interface Silence {
@@ -1115,6 +1363,42 @@ export interface TrendWeek {
   throttled_minutes: number | null;
 }
 
+/** What is to be different about an account. */
+export interface UserChange {
+  /** What people call them */
+  full_name?: string;
+  /** viewer, user or admin */
+  role?: string;
+  /** true: they have to stay out */
+  disabled?: boolean;
+}
+
+/** Accounts. */
+export interface UserList {
+  /** By name */
+  users: Array<UserView>;
+}
+
+/** Somebody who may sign in. */
+export interface UserView {
+  /** What they sign in with */
+  name: string;
+  /** What people call them; may be empty */
+  full_name: string;
+  /** viewer, user or admin */
+  role: string;
+  /** Whether they have to stay out */
+  disabled: boolean;
+  /** Whether somebody else keeps their password */
+  directory: boolean;
+  /** Whether they can sign in without a link */
+  has_password: boolean;
+  /** When the account was made */
+  created: string;
+  /** Null: never */
+  last_login: string | null;
+}
+
 /** What the figures of a run are worth; none until it has ended. */
 export type Verdict = "none" | "valid" | "flagged" | "invalid" | "failed" | "interrupted";
 
@@ -1218,10 +1502,10 @@ export interface Routes {
     body: undefined;
     answer: CommandView;
   };
-  /** Which series there are */
+  /** Which series there are. Each answer looks at a bounded number of them: where there is a 'next', there may be more */
   "GET /api/v1/series": {
     path: Record<string, never>;
-    query: { q?: string };
+    query: { q?: string; after?: string; limit?: number };
     body: undefined;
     answer: SeriesList;
   };
@@ -1540,6 +1824,174 @@ export interface Routes {
     body: undefined;
     answer: Blob;
   };
+  /** Sign in: with a password, or with a link that works once; sets a cookie */
+  "POST /api/v1/session": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: SignIn | undefined;
+    answer: SessionInfo;
+  };
+  /** Who is asking, and what they may */
+  "GET /api/v1/session": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: SessionInfo;
+  };
+  /** Sign out */
+  "DELETE /api/v1/session": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Change one's own password; every other session of the account ends */
+  "POST /api/v1/session/password": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: PasswordChange;
+    answer: Done;
+  };
+  /** Accounts, by name */
+  "GET /api/v1/users": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: UserList;
+  };
+  /** A new account, with a password or a link that lets its user in once */
+  "POST /api/v1/users": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: NewUser;
+    answer: Invitation;
+  };
+  /** Change an account's role or name, or whether its user has to stay out */
+  "PUT /api/v1/users/{user}": {
+    path: { user: string };
+    query: Record<string, never>;
+    body: UserChange | undefined;
+    answer: UserView;
+  };
+  /** Remove an account with its sessions, tokens and links; its runs stay */
+  "DELETE /api/v1/users/{user}": {
+    path: { user: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Give an account a password, or a link that lets its user in once; its sessions end */
+  "POST /api/v1/users/{user}/password": {
+    path: { user: string };
+    query: Record<string, never>;
+    body: PasswordReset | undefined;
+    answer: Invitation;
+  };
+  /** The caller's own tokens */
+  "GET /api/v1/tokens": {
+    path: Record<string, never>;
+    query: { all?: boolean };
+    body: undefined;
+    answer: PersonalTokenList;
+  };
+  /** A token for the caller's own programs */
+  "POST /api/v1/tokens": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: NewPersonalToken;
+    answer: MadeToken;
+  };
+  /** Revoke a token of the caller's; administrators, anybody's */
+  "DELETE /api/v1/tokens/{token}": {
+    path: { token: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Links that the caller shares */
+  "GET /api/v1/links": {
+    path: Record<string, never>;
+    query: { all?: boolean };
+    body: undefined;
+    answer: ShareLinkList;
+  };
+  /** A link that shows one run, study, report or comparison to whoever has it, read-only */
+  "POST /api/v1/links": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: NewShareLink;
+    answer: MadeLink;
+  };
+  /** Revoke a link of the caller's; administrators, anybody's */
+  "DELETE /api/v1/links/{link}": {
+    path: { link: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Who changed what, when and from where, and whether it was done */
+  "GET /api/v1/audit": {
+    path: Record<string, never>;
+    query: { who?: string; from?: string; before?: number; limit?: number };
+    body: undefined;
+    answer: AuditList;
+  };
+  /** What users may start; administrators may start anything */
+  "GET /api/v1/catalog": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: CatalogList;
+  };
+  /** Offer something to users, or change the offer of that name */
+  "PUT /api/v1/catalog": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: Offer;
+    answer: Offer;
+  };
+  /** Offer it no longer */
+  "DELETE /api/v1/catalog/{offer}": {
+    path: { offer: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** How much people may use */
+  "GET /api/v1/quotas": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: QuotaList;
+  };
+  /** Limit what a user, or everybody, may use */
+  "PUT /api/v1/quotas": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: Quota | undefined;
+    answer: Quota;
+  };
+  /** Take a limit away */
+  "DELETE /api/v1/quotas/{user}": {
+    path: { user: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** What the caller may use, and uses */
+  "GET /api/v1/quota": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: QuotaUse;
+  };
+  /** Whose a run is: who may change it besides administrators */
+  "GET /api/v1/runs/{run}/owner": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: OwnerAnswer;
+  };
 }
 
 export type RouteName = keyof Routes;
@@ -1606,4 +2058,28 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/runs/{run}/log": { method: "GET", path: "/api/v1/runs/{run}/log", scope: "read", media: "application/json" },
   "GET /api/v1/reports": { method: "GET", path: "/api/v1/reports", scope: "read", media: "application/json" },
   "GET /api/v1/reports/file": { method: "GET", path: "/api/v1/reports/file", scope: "read", media: "application/octet-stream" },
+  "POST /api/v1/session": { method: "POST", path: "/api/v1/session", scope: "", media: "application/json" },
+  "GET /api/v1/session": { method: "GET", path: "/api/v1/session", scope: "read", media: "application/json" },
+  "DELETE /api/v1/session": { method: "DELETE", path: "/api/v1/session", scope: "read", media: "application/json" },
+  "POST /api/v1/session/password": { method: "POST", path: "/api/v1/session/password", scope: "read", media: "application/json" },
+  "GET /api/v1/users": { method: "GET", path: "/api/v1/users", scope: "admin", media: "application/json" },
+  "POST /api/v1/users": { method: "POST", path: "/api/v1/users", scope: "admin", media: "application/json" },
+  "PUT /api/v1/users/{user}": { method: "PUT", path: "/api/v1/users/{user}", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/users/{user}": { method: "DELETE", path: "/api/v1/users/{user}", scope: "admin", media: "application/json" },
+  "POST /api/v1/users/{user}/password": { method: "POST", path: "/api/v1/users/{user}/password", scope: "admin", media: "application/json" },
+  "GET /api/v1/tokens": { method: "GET", path: "/api/v1/tokens", scope: "read", media: "application/json" },
+  "POST /api/v1/tokens": { method: "POST", path: "/api/v1/tokens", scope: "read", media: "application/json" },
+  "DELETE /api/v1/tokens/{token}": { method: "DELETE", path: "/api/v1/tokens/{token}", scope: "read", media: "application/json" },
+  "GET /api/v1/links": { method: "GET", path: "/api/v1/links", scope: "run", media: "application/json" },
+  "POST /api/v1/links": { method: "POST", path: "/api/v1/links", scope: "run", media: "application/json" },
+  "DELETE /api/v1/links/{link}": { method: "DELETE", path: "/api/v1/links/{link}", scope: "run", media: "application/json" },
+  "GET /api/v1/audit": { method: "GET", path: "/api/v1/audit", scope: "admin", media: "application/json" },
+  "GET /api/v1/catalog": { method: "GET", path: "/api/v1/catalog", scope: "read", media: "application/json" },
+  "PUT /api/v1/catalog": { method: "PUT", path: "/api/v1/catalog", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/catalog/{offer}": { method: "DELETE", path: "/api/v1/catalog/{offer}", scope: "admin", media: "application/json" },
+  "GET /api/v1/quotas": { method: "GET", path: "/api/v1/quotas", scope: "admin", media: "application/json" },
+  "PUT /api/v1/quotas": { method: "PUT", path: "/api/v1/quotas", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/quotas/{user}": { method: "DELETE", path: "/api/v1/quotas/{user}", scope: "admin", media: "application/json" },
+  "GET /api/v1/quota": { method: "GET", path: "/api/v1/quota", scope: "read", media: "application/json" },
+  "GET /api/v1/runs/{run}/owner": { method: "GET", path: "/api/v1/runs/{run}/owner", scope: "read", media: "application/json" },
 };
