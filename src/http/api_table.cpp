@@ -107,7 +107,9 @@ Result<HttpResponse> answer_of(const ApiEndpoint& endpoint, const HttpRequest& r
   if (caller.may_see) {
     ASSAY_CHECK(caller.may_see({.endpoint = endpoint.path,
                                 .run = std::string(request.capture("run")),
-                                .study = std::string(request.capture("study"))}));
+                                .study = std::string(request.capture("study")),
+                                .of = std::string(request.query_value("of").value_or("")),
+                                .filter = std::string(request.query_value("filter").value_or(""))}));
   }
   ASSAY_CHECK(check_request(endpoint, request, ignores_unknown));
   return endpoint.handle.call(request, caller);
