@@ -359,6 +359,27 @@ TEST_F(AccountApi, WhatIsChangedIsWrittenDown) {
             2U);
 }
 
+TEST_F(AccountApi, WhoIsRefusedForTheirRoleIsWrittenDown) {
+  serve();
+  const auto vera = browser("vera").headers();
+  EXPECT_EQ(status("PUT", "/api/v1/users/vera", vera, R"({"role": "admin"})"), 403);
+  EXPECT_EQ(status("GET", "/api/v1/users", vera), 403);
+  EXPECT_EQ(status("PUT", "/api/v1/users/vera", {}, R"({"role": "admin"})"), 401);
+  const auto ada = browser("ada").headers();
+  const auto link = good("POST", "/api/v1/links", ada,
+                         json::serialize(json::object{{"kind", "run"}, {"runs", json::array{recorded(ada)}}}));
+  EXPECT_EQ(status("POST", "/api/v1/nodes/gpu01/drain", bearing(link)), 403);
+  const auto entries =
+      parsed(send("GET", "/api/v1/audit?who=user%20vera", bearer(Role::admin)).body).at("entries").as_array();
+  ASSERT_EQ(entries.size(), 2U) << "with her sign-in, without what only looks";
+  EXPECT_EQ(entries[0].at("what").as_string(), "PUT /api/v1/users/{user}");
+  EXPECT_EQ(entries[0].at("about").as_string(), "vera");
+  EXPECT_EQ(entries[0].at("status").as_int64(), 403);
+  EXPECT_THAT(std::string(entries[0].at("detail").as_string()), HasSubstr("scope 'admin'"));
+  EXPECT_THAT(send("GET", "/api/v1/audit", bearer(Role::admin)).body, Not(HasSubstr("drain")))
+      << "whoever has a link must not be able to fill the log";
+}
+
 TEST_F(AccountApi, UsersStartWhatTheCatalogOffersWithinTheirQuota) {
   allow_runs();
   serve();
