@@ -7,5 +7,7 @@ add_test(NAME web_units COMMAND ${ASSAY_NODE} node_modules/vitest/vitest.mjs run
 add_test(NAME web_size COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/web/scripts/size.py ${ASSAY_WEB_STAGE}/dist)
 add_test(NAME web_dashboard
   COMMAND ${ASSAY_NODE} tests/dashboard.mjs $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/build/web-screenshots)
+add_test(NAME web_accounts
+  COMMAND ${ASSAY_NODE} tests/accounts.mjs $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/build/web-screenshots)
 set_tests_properties(web_types web_units web_size PROPERTIES WORKING_DIRECTORY ${ASSAY_WEB_STAGE} LABELS integration TIMEOUT 300)
-set_tests_properties(web_dashboard PROPERTIES WORKING_DIRECTORY ${ASSAY_WEB_STAGE} LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
+set_tests_properties(web_dashboard web_accounts PROPERTIES WORKING_DIRECTORY ${ASSAY_WEB_STAGE} LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)

@@ -22,6 +22,8 @@ struct Asked {
   std::string endpoint;  ///< "/api/v1/runs/{run}"
   std::string run = {};  ///< that its path names; empty: none
   std::string study = {};
+  std::string of = {};      ///< what a report is to be on: "a,study:b"; empty: none
+  std::string filter = {};  ///< of a list
 };
 
 /// Somebody who is known.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "access/secrets.h"
 #include "base/text.h"
@@ -13,8 +14,10 @@ namespace {
 constexpr std::size_t kLinkDigits = 16;
 constexpr std::string_view kOneRun = "/api/v1/runs/{run}";
 constexpr std::string_view kOneStudy = "/api/v1/studies/{study}";
-/// What a link is for, told to whoever opens it.
-constexpr std::string_view kWhoAmI = "/api/v1/session";
+constexpr std::string_view kReport = "/api/v1/reports";
+constexpr std::string_view kRuns = "/api/v1/runs";
+/// What a link is for, told to whoever opens it; and units and meanings, which are the same on every cluster.
+constexpr std::array<std::string_view, 2> kForEverybody = {"/api/v1/session", "/api/v1/metrics/known"};
 
 Error bad_link(std::string message, std::string hint = "") {
   return {.kind = ErrorKind::usage, .message = std::move(message), .hint = std::move(hint)};
@@ -26,13 +29,31 @@ Result<void> check_target(const LinkRecord& link) {
   if (link.kind == "run" && (runs != 1 || study)) return bad_link("a link to a run names one run");
   if (link.kind == "study" && (runs != 0 || !study)) return bad_link("a link to a study names one study");
   if (link.kind == "report" && (runs > 0) == study) return bad_link("a link to a report names runs, or a study");
-  if (link.kind == "compare" && (runs < 2 || study)) return bad_link("a link to a comparison names two runs or more");
+  if (link.kind == "compare" && (study ? runs != 0 : runs < 2)) {
+    return bad_link("a link to a comparison names two runs or more, or a study");
+  }
   if (link.kind != "run" && link.kind != "study" && link.kind != "report" && link.kind != "compare") {
     return bad_link(fmt::format("'{}' is nothing that a link can show", printable(link.kind)),
                     "run, study, report or compare.");
   }
   if (runs > ShareLinks::kMostRuns) return bad_link(fmt::format("a link names {} runs at most", ShareLinks::kMostRuns));
   return {};
+}
+
+bool shows_run(const LinkRecord& link, std::string_view run, const StudyOfRun& study_of) {
+  if (run.empty()) return false;
+  if (std::find(link.runs.begin(), link.runs.end(), run) != link.runs.end()) return true;
+  return !link.study.empty() && study_of(run) == link.study;
+}
+
+/// By whole ids alone: a name, a tag or `@last` may stand for something else tomorrow.
+bool shows_report_on(const LinkRecord& link, std::string_view of, const StudyOfRun& study_of) {
+  const auto references = split(of, ',');
+  return std::all_of(references.begin(), references.end(), [&](std::string_view reference) {
+    constexpr std::string_view kStudy = "study:";
+    if (!reference.starts_with(kStudy)) return shows_run(link, reference, study_of);
+    return !link.study.empty() && reference.substr(kStudy.size()) == link.study;
+  });
 }
 
 bool is_at_or_below(std::string_view endpoint, std::string_view path) {
@@ -86,12 +107,12 @@ Result<void> ShareLinks::tidy() {
 }
 
 Result<void> check_link(const LinkRecord& link, const Asked& asked, const StudyOfRun& study_of) {
-  if (asked.endpoint == kWhoAmI) return {};
+  if (std::find(kForEverybody.begin(), kForEverybody.end(), asked.endpoint) != kForEverybody.end()) return {};
   if (is_at_or_below(asked.endpoint, kOneStudy) && !asked.study.empty() && asked.study == link.study) return {};
-  if (is_at_or_below(asked.endpoint, kOneRun) && !asked.run.empty()) {
-    if (std::find(link.runs.begin(), link.runs.end(), asked.run) != link.runs.end()) return {};
-    if (!link.study.empty() && study_of(asked.run) == link.study) return {};
-  }
+  if (is_at_or_below(asked.endpoint, kOneRun) && shows_run(link, asked.run, study_of)) return {};
+  if (is_at_or_below(asked.endpoint, kReport) && shows_report_on(link, asked.of, study_of)) return {};
+  // The runs of its study, asked for in these words and no others: a filter may say much.
+  if (asked.endpoint == kRuns && !link.study.empty() && asked.filter == "study=" + link.study) return {};
   return Error{.kind = ErrorKind::denied,
                .message = fmt::format("this link shows one {} and nothing else",
                                       link.kind == "compare" ? "comparison" : link.kind)};

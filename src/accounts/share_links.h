@@ -23,7 +23,7 @@ class ShareLinks {
     std::string secret;  ///< seen here and never again
   };
   /// `wanted` without id, hash and times. `usage`: of no kind that is known, naming nothing or what its kind does not
-  /// show (a run: one; a study: one; a comparison: two or more runs), too many links.
+  /// show (a run: one; a study: one; a comparison: two or more runs, or a study), too many links.
   Result<Made> create(LinkRecord wanted, std::optional<Nanos> lifetime);
   std::vector<LinkRecord> of(std::string_view user) const;
   std::vector<LinkRecord> all() const { return links_.all(); }
@@ -47,8 +47,9 @@ class ShareLinks {
 /// The study of a run; empty: it has none, or there is no such run. Any thread.
 using StudyOfRun = std::function<std::string(std::string_view run)>;
 
-/// Whether a link shows what was asked for: a run or study that it names, or a run of the study that it names, and
-/// nothing below any other path. `denied` otherwise, in words that do not say whether the thing exists.
+/// Whether a link shows what was asked for: a run or study that it names, a run of the study that it names, the list of
+/// these (`study=ID`), a report on them by their ids; and what metrics mean. Nothing below any other path. `denied`
+/// otherwise, in words that do not say whether the thing exists.
 Result<void> check_link(const LinkRecord& link, const Asked& asked, const StudyOfRun& study_of);
 
 }  // namespace assay

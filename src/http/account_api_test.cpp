@@ -3,6 +3,7 @@
 #include "http/client_address.h"
 #include "http/http_fixture.h"
 #include "model/run.h"
+#include "model/study.h"
 
 namespace assay {
 namespace {
@@ -286,6 +287,53 @@ TEST_F(AccountApi, ALinkShowsOneThingUntilItIsRevokedOrExpires) {
   EXPECT_EQ(status("GET", "/api/v1/runs/" + shown, late), 401) << "expired";
 }
 
+TEST_F(AccountApi, ALinkShowsWhatThePagesOfItsThingNeedAndNoOther) {
+  serve();
+  const auto ada = browser("ada").headers();
+  Study study;
+  study.name = "s";
+  const std::string id(good("POST", "/api/v1/studies", ada, json::serialize(to_json(study))).at("id").as_string());
+  const std::string other(good("POST", "/api/v1/studies", ada, json::serialize(to_json(study))).at("id").as_string());
+  Run inside;
+  inside.kind = "null";
+  inside.study = id;
+  ASSERT_TRUE(runs_->add_run(inside).ok());
+  const auto one = recorded(ada);
+  const auto two = recorded(ada);
+  const auto hidden = recorded(ada);
+  const auto link = [&](const json::object& wanted) {
+    return bearing(good("POST", "/api/v1/links", ada, json::serialize(wanted)));
+  };
+  const Headers of_study = link({{"kind", "study"}, {"study", id}});
+  for (const std::string& target :
+       {"/api/v1/studies/" + id, "/api/v1/studies/" + id + "/jobs", "/api/v1/runs?filter=study%3D" + id + "&limit=10",
+        "/api/v1/reports?of=study:" + id, "/api/v1/runs/" + inside.id + "/log",
+        "/api/v1/reports/file?format=csv&of=" + inside.id, std::string("/api/v1/metrics/known")}) {
+    const int answered = status("GET", target, of_study);
+    EXPECT_TRUE(answered != 401 && answered != 403 && answered < 500) << target << ": " << answered;
+  }
+  for (const std::string& target :
+       {"/api/v1/studies/" + other, "/api/v1/runs?filter=study%3D" + other, std::string("/api/v1/runs"),
+        "/api/v1/runs?filter=study%3D" + id + "%20or%20kind%3Dnull", std::string("/api/v1/runs?filter=study%3D"),
+        "/api/v1/reports?of=study:" + other, "/api/v1/reports?of=study:" + id + "," + hidden,
+        "/api/v1/reports?of=" + hidden, std::string("/api/v1/reports?of=@last"),
+        std::string("/api/v1/reports?of=study:"), std::string("/api/v1/reports?of=study:s"),
+        std::string("/api/v1/reports?of=tag:x"), "/api/v1/reports/file?format=csv&of=" + hidden,
+        std::string("/api/v1/reports"), std::string("/api/v1/spec/schema")}) {
+    EXPECT_EQ(status("GET", target, of_study), 403) << target;
+  }
+  const Headers of_two = link({{"kind", "compare"}, {"runs", json::array{one, two}}});
+  EXPECT_NE(status("GET", "/api/v1/reports?compare=true&of=" + one + "," + two, of_two), 403);
+  EXPECT_EQ(status("GET", "/api/v1/reports?compare=true&of=" + one + "," + hidden, of_two), 403);
+  EXPECT_EQ(status("GET", "/api/v1/reports?of=" + one + ",", of_two), 403) << "an empty part is none of its runs";
+  EXPECT_EQ(status("GET", "/api/v1/runs?filter=study%3D", of_two), 403);
+  EXPECT_NE(status("GET", "/api/v1/reports?compare=true&of=study:" + id, link({{"kind", "compare"}, {"study", id}})),
+            403);
+  EXPECT_EQ(status("POST", "/api/v1/links", ada,
+                   json::serialize(json::object{{"kind", "compare"}, {"study", id}, {"runs", json::array{one}}})),
+            400);
+}
+
 TEST_F(AccountApi, WhatIsChangedIsWrittenDown) {
   serve();
   const auto root = browser("root").headers();
@@ -309,6 +357,27 @@ TEST_F(AccountApi, WhatIsChangedIsWrittenDown) {
   EXPECT_EQ(entries[3].at("what").as_string(), "POST /api/v1/session");
   EXPECT_EQ(good("GET", "/api/v1/audit?who=user%20root&limit=2", bearer(Role::admin)).at("entries").as_array().size(),
             2U);
+}
+
+TEST_F(AccountApi, WhoIsRefusedForTheirRoleIsWrittenDown) {
+  serve();
+  const auto vera = browser("vera").headers();
+  EXPECT_EQ(status("PUT", "/api/v1/users/vera", vera, R"({"role": "admin"})"), 403);
+  EXPECT_EQ(status("GET", "/api/v1/users", vera), 403);
+  EXPECT_EQ(status("PUT", "/api/v1/users/vera", {}, R"({"role": "admin"})"), 401);
+  const auto ada = browser("ada").headers();
+  const auto link = good("POST", "/api/v1/links", ada,
+                         json::serialize(json::object{{"kind", "run"}, {"runs", json::array{recorded(ada)}}}));
+  EXPECT_EQ(status("POST", "/api/v1/nodes/gpu01/drain", bearing(link)), 403);
+  const auto entries =
+      parsed(send("GET", "/api/v1/audit?who=user%20vera", bearer(Role::admin)).body).at("entries").as_array();
+  ASSERT_EQ(entries.size(), 2U) << "with her sign-in, without what only looks";
+  EXPECT_EQ(entries[0].at("what").as_string(), "PUT /api/v1/users/{user}");
+  EXPECT_EQ(entries[0].at("about").as_string(), "vera");
+  EXPECT_EQ(entries[0].at("status").as_int64(), 403);
+  EXPECT_THAT(std::string(entries[0].at("detail").as_string()), HasSubstr("scope 'admin'"));
+  EXPECT_THAT(send("GET", "/api/v1/audit", bearer(Role::admin)).body, Not(HasSubstr("drain")))
+      << "whoever has a link must not be able to fill the log";
 }
 
 TEST_F(AccountApi, UsersStartWhatTheCatalogOffersWithinTheirQuota) {

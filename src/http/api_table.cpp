@@ -102,12 +102,20 @@ bool is_noted(const ApiEndpoint& endpoint, const Principal& caller) {
   return endpoint.method != "GET" && *endpoint.scope != Scope::read;
 }
 
+void note(const Gatekeeper& gatekeeper, const ApiEndpoint& endpoint, const HttpRequest& request,
+          const Principal& caller, int status, const std::string& detail) {
+  gatekeeper.note_change(request, caller, endpoint.method + " " + endpoint.path, status,
+                         detail.substr(0, kLongestDetail));
+}
+
 Result<HttpResponse> answer_of(const ApiEndpoint& endpoint, const HttpRequest& request, const Principal& caller,
                                bool ignores_unknown) {
   if (caller.may_see) {
     ASSAY_CHECK(caller.may_see({.endpoint = endpoint.path,
                                 .run = std::string(request.capture("run")),
-                                .study = std::string(request.capture("study"))}));
+                                .study = std::string(request.capture("study")),
+                                .of = std::string(request.query_value("of").value_or("")),
+                                .filter = std::string(request.query_value("filter").value_or(""))}));
   }
   ASSAY_CHECK(check_request(endpoint, request, ignores_unknown));
   return endpoint.handle.call(request, caller);
@@ -185,14 +193,19 @@ void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
           if (const auto scope = endpoint.scope) {
             const bool as_node = endpoint.nodes_too && request.headers.find(kNodeHeader);
             auto admitted = gatekeeper.admit(request, as_node ? Scope::node : *scope);
-            if (const auto* away = std::get_if<TurnedAway>(&admitted)) return refuse(away->status, away->error);
+            if (const auto* away = std::get_if<TurnedAway>(&admitted)) {
+              // Of people with an account: guests and strangers must not be able to fill the log.
+              if (away->known && !away->known->account.empty() && is_noted(endpoint, *away->known)) {
+                note(gatekeeper, endpoint, request, *away->known, away->status, away->error.text());
+              }
+              return refuse(away->status, away->error);
+            }
             caller = std::get<Principal>(std::move(admitted));
           }
           auto response = answer_of(endpoint, request, caller, ignores_unknown);
           if (is_noted(endpoint, caller)) {
-            gatekeeper.note_change(request, caller, endpoint.method + " " + endpoint.path,
-                                   response ? response->status : status_of(response.error().kind),
-                                   response ? "" : response.error().text().substr(0, kLongestDetail));
+            note(gatekeeper, endpoint, request, caller, response ? response->status : status_of(response.error().kind),
+                 response ? "" : response.error().text());
           }
           return kept_private(response ? std::move(*response)
                                        : refuse(status_of(response.error().kind), response.error()));

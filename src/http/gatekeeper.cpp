@@ -101,9 +101,11 @@ std::variant<Principal, TurnedAway> Gatekeeper::admit(const Question& question, 
   if (!principal || principal->scopes.has(scope)) return known;
   std::vector<std::string> roles;
   for (const Role role : roles_with(scope)) roles.emplace_back(name_of(role));
-  return refuse(question, 403,
-                fmt::format("{} may not: this needs the scope '{}' (role {})", principal->title, name_of(scope),
-                            assay::join(roles, " or ")));
+  TurnedAway away = refuse(question, 403,
+                           fmt::format("{} may not: this needs the scope '{}' (role {})", principal->title,
+                                       name_of(scope), assay::join(roles, " or ")));
+  away.known = *principal;
+  return away;
 }
 
 std::variant<TokenBook::Joined, TurnedAway> Gatekeeper::join(const HttpRequest& request, const std::string& node,

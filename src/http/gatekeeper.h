@@ -23,6 +23,7 @@ namespace assay {
 struct TurnedAway {
   int status = 401;
   Error error;
+  std::optional<Principal> known = {};  ///< who lacks the scope; nothing: somebody unknown, or another reason
 };
 
 struct GatekeeperOptions {

@@ -1,4 +1,5 @@
 import type { Component } from "svelte";
+import type { RouteName } from "./api/types";
 
 export interface PageRoute {
   /** `:name` stands for one part and is handed to the page in `params` */
@@ -6,6 +7,8 @@ export interface PageRoute {
   title: string;
   /** What the menu calls it; without: it is not there */
   menu?: string;
+  /** For who may ask this; without: for everybody */
+  needs?: RouteName;
   // Pages without `params` in their path take no properties; the others take `params`.
   load: () => Promise<{ default: Component<any> }>;
 }
@@ -24,7 +27,8 @@ export const pages: PageRoute[] = [
   { path: "/panels", title: "Panels", menu: "Panels", load: () => import("./pages/panels/PanelsPage.svelte") },
   { path: "/studies", title: "Studies", menu: "Studies", load: () => import("./pages/studies/StudiesPage.svelte") },
   { path: "/studies/:study", title: "Study", load: () => import("./pages/study/StudyPage.svelte") },
-  { path: "/benchmark", title: "Benchmark", menu: "Benchmark", load: () => import("./pages/benchmark/BenchmarkPage.svelte") },
+  { path: "/benchmark", title: "Benchmark", menu: "Benchmark", needs: "POST /api/v1/runs", load: () => import("./pages/benchmark/BenchmarkPage.svelte") },
   { path: "/reports", title: "Reports", menu: "Reports", load: () => import("./pages/reports/ReportsPage.svelte") },
-  { path: "/admin", title: "Admin", menu: "Admin", load: () => import("./pages/admin/AdminPage.svelte") },
+  { path: "/account", title: "Your account", load: () => import("./pages/account/AccountPage.svelte") },
+  { path: "/admin", title: "Admin", menu: "Admin", needs: "GET /api/v1/users", load: () => import("./pages/admin/AdminPage.svelte") },
 ];

@@ -1,12 +1,11 @@
 // Looks at the dashboard as people do: a real leader, simulated nodes, real runs, a real browser.
 //   node tests/dashboard.mjs ASSAY REPOSITORY SCREENSHOTS
 import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
+import { Checks, kScreens } from "./checks.mjs";
 import { Cluster, kHostile, openBrowser, prefixProxy, sleep, until } from "./stage.mjs";
 
 const [assay, root, pictures] = process.argv.slice(2);
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const browser = await openBrowser();
 if (!browser) {
   console.log("skipped: there is no Chromium here");
@@ -15,42 +14,8 @@ if (!browser) {
 mkdirSync(pictures, { recursive: true });
 
 const cluster = new Cluster(assay, root);
-let passed = 0;
-const failures = [];
-async function check(name, body) {
-  try {
-    await body();
-    ++passed;
-    console.log(`ok    ${name}`);
-  } catch (error) {
-    failures.push(name);
-    console.log(`FAIL  ${name}: ${error.message}`);
-  }
-}
-function expect(good, message) {
-  if (!good) throw new Error(message);
-}
-
-/** A page that notes whatever must not happen. */
-async function look(options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1360, height: 900 }, ...options });
-  await context.addInitScript({ content: axe });
-  const page = await context.newPage();
-  page.wrong = [];
-  page.hosts = new Set();
-  page.on("pageerror", (error) => page.wrong.push(`error: ${error.message}`));
-  page.on("console", (message) => {
-    // A request that is refused is told by the page itself.
-    if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.wrong.push(message.text());
-  });
-  page.on("request", (request) => page.hosts.add(new URL(request.url()).host));
-  return page;
-}
-const go = async (page, base, path) => {
-  await page.goto(`${base}/#${path}`);
-  await page.waitForSelector("main#content h1");
-  await until(`${path} to be loaded`, async () => (await page.locator(".notice.loading").count()) === 0);
-};
+const checks = new Checks(browser, pictures);
+const { check, expect, look, go } = checks;
 
 try {
   const base = await cluster.lead();
@@ -69,6 +34,7 @@ try {
   const page = await look();
   await check("a token that is none is refused with a reason", async () => {
     await page.goto(base + "/");
+    await page.getByText("With a token instead").click();
     await page.getByLabel("Token", { exact: false }).first().fill("nonsense");
     await page.getByRole("button", { name: "Use this token" }).click();
     await page.getByRole("alert").waitFor();
@@ -91,27 +57,17 @@ try {
       page.wrong.length = 0;
       await go(page, base, path);
       await sleep(500);
-      await page.screenshot({ path: join(pictures, `${name}.png`), fullPage: true });
-      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-      const grave = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
-      expect(grave.length === 0, grave.map((one) => `${one.id}: ${one.nodes[0].html.slice(0, 160)} (${one.nodes.length})`).join("; "));
-      expect(page.wrong.length === 0, page.wrong.join("; "));
-      expect([...page.hosts].every((host) => host === new URL(base).host), [...page.hosts].join(", "));
+      await checks.examine(page, name);
     });
   }
-  for (const [name, options] of [["dark", { colorScheme: "dark" }], ["phone", { viewport: { width: 390, height: 800 } }], ["phone-dark", { viewport: { width: 390, height: 800 }, colorScheme: "dark" }]]) {
+  for (const [name, options] of kScreens) {
     await check(`${name}: every page fits and is readable`, async () => {
       const other = await look(options);
       await other.goto(`${base}/#/login?token=${admin}`);
       await other.getByRole("heading", { name: "Overview" }).waitFor();
       for (const [one, path] of Object.entries(pages)) {
         await go(other, base, path);
-        await sleep(200);
-        await other.screenshot({ path: join(pictures, `${one}-${name}.png`), fullPage: true });
-        const width = await other.evaluate(() => document.documentElement.scrollWidth);
-        expect(width <= (options.viewport?.width ?? 1360), `${one} is ${width} wide`);
-        const found = await other.evaluate(() => globalThis.axe.run(document, { runOnly: ["color-contrast"] }));
-        expect(found.violations.length === 0, `${one}: ${found.violations[0]?.nodes[0]?.html.slice(0, 160)} ${found.violations[0]?.nodes[0]?.any[0]?.message}`);
+        await checks.fits(other, `${one}-${name}`, options);
       }
       expect(other.wrong.length === 0, other.wrong.join("; "));
       await other.context().close();
@@ -248,5 +204,4 @@ try {
   await browser.close();
   await cluster.end();
 }
-console.log(`${passed} passed, ${failures.length} failed`);
-process.exit(failures.length === 0 ? 0 : 1);
+checks.conclude();

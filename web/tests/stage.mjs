@@ -1,6 +1,6 @@
 // A real leader with nodes and runs, a browser to look at it, and what checks share.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { createServer, request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,9 +36,15 @@ export class Cluster {
     this.children = new Map();
   }
   start(name, ...args) {
-    const child = spawn(this.assay, args, { env: this.env, stdio: "ignore" });
+    const output = openSync(join(this.folder, `${name}.log`), "a");
+    const child = spawn(this.assay, args, { env: this.env, stdio: ["ignore", output, output] });
+    closeSync(output);
     this.children.set(name, child);
     return child;
+  }
+  /** What a program that was started has printed. */
+  said(name) {
+    return readFileSync(join(this.folder, `${name}.log`), "utf8");
   }
   async stop(name) {
     const child = this.children.get(name);

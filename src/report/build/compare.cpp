@@ -261,6 +261,14 @@ std::string effect_text(const ArmComparison& comparison) {
   return join(parts, ", ");
 }
 
+/// "1.058× long in loss"; of what is nothing there is no multiple: "loss 0.25 against 0 of long".
+std::string against_base(const Outcome& outcome, std::size_t side, const std::string& base) {
+  const double ratio = outcome.against[side].ratio;
+  if (std::isfinite(ratio)) return fmt::format("{}× {} in {}", ratio_text(ratio), base, outcome.metric);
+  return fmt::format("{} {:.4g} against {:.4g} of {}", outcome.metric, mean(outcome.values[side]),
+                     mean(outcome.values.front()), base);
+}
+
 /// One sentence for each side and headline, with the ratio that the table has.
 std::vector<std::string> answers_for(const std::vector<Side>& sides, const std::vector<Outcome>& outcomes) {
   std::vector<std::string> sentences;
@@ -276,7 +284,7 @@ std::vector<std::string> answers_for(const std::vector<Side>& sides, const std::
         sentences.push_back(fmt::format("{} has no usable {}.", name, outcome.metric));
         continue;
       }
-      const std::string figure = fmt::format("{}× {} in {}", ratio_text(comparison.ratio), base, outcome.metric);
+      const std::string figure = against_base(outcome, i, base);
       if (!was_tested(comparison.verdict)) {
         sentences.push_back(fmt::format("{}: {}, but {}.", name, figure, name_of(comparison.verdict)));
       } else {

@@ -194,6 +194,15 @@ TEST(Compare, TheRatioOfTheSummaryIsThatOfTheTable) {
   EXPECT_THAT(render_markdown(document), HasSubstr(ratios.front() + "× side0 in loss, better"));
 }
 
+TEST(Compare, NothingHasNoMultiple) {
+  const auto sides = drawn_sides(
+      2, {"loss"}, [n = 0](std::size_t side, const auto&) mutable { return side == 0 ? 0.0 : 0.5 + 0.01 * (n++ % 3); });
+  const std::string text = render_markdown(comparison_of(sides));
+  EXPECT_THAT(text, testing::Not(HasSubstr("inf")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("nan")));
+  EXPECT_THAT(text, HasSubstr("side1: loss 0.508 against 0 of side0, worse"));
+}
+
 TEST(Compare, FiveTimesTheSameNumberIsNothingToTest) {
   const auto sides =
       drawn_sides(2, {"val_accuracy"}, [](std::size_t side, const auto&) { return 0.745 + 0.02 * double(side); });

@@ -1,112 +1,130 @@
-import { AskError, credentials, send } from "../api/ask";
+import { ask, AskError, credentials } from "../api/ask";
+import { routes, type RouteName, type SessionInfo } from "../api/types";
 
 const kToken = "assay-token";
-
-export interface Account {
-  user: string;
-  role: string;
-  csrf: string;
-  expires: string | null;
-  /** session, token, link or anonymous; an older leader does not say */
-  via?: string;
-}
 
 /** A token that is to be forgotten with the tab is kept in sessionStorage, one that stays in localStorage. */
 function storedToken(): string {
   return sessionStorage.getItem(kToken) ?? localStorage.getItem(kToken) ?? "";
 }
 
+const isRefusal = (error: unknown) => error instanceof AskError && (error.status === 401 || error.status === 403);
+const textOf = (error: unknown) => (error instanceof AskError ? [error.message, error.view.hint].filter(Boolean).join(" ") : String(error));
+
 /**
- * Who uses the dashboard: somebody with a token, or somebody who logged in (then a cookie that scripts cannot read
- * carries it). A leader without accounts answers 404 to `/api/v1/session`: there, tokens are all there is.
+ * Who uses the dashboard: somebody who signed in (a cookie that scripts cannot read carries it), somebody with a token,
+ * somebody with a link that shows one thing, or, where the leader allows it, anybody.
  */
 class Session {
-  state: "asking" | "in" | "out" = $state("asking");
-  /** Whether the leader has accounts with passwords */
-  accounts = $state(false);
-  who: Account | null = $state(null);
+  /** "ended": a link that is not good any more */
+  state: "asking" | "in" | "out" | "ended" = $state("asking");
+  who: SessionInfo | null = $state(null);
   /** Why the last try was refused */
   refusal = $state("");
+  /** The secret of the link that this tab was opened with */
+  private shared = "";
 
   constructor() {
     credentials.refused = () => {
-      if (this.state === "in") this.forget("The leader does not know this session any more. Log in again.");
+      if (this.state !== "in") return;
+      if (this.shared) this.state = "ended";
+      else this.forget("Your session is over. Log in again, and you are back here.");
     };
   }
 
-  /** Finds out, once at the start. A leader that is away leaves it open. */
-  async begin() {
-    credentials.token = storedToken();
-    await this.askWho();
-    if (this.state === "in") return;
-    if (credentials.token) await this.tryToken(credentials.token, null);
-    else this.state = "out";
-  }
-
-  private async askWho() {
-    try {
-      const response = await send("GET", "/api/v1/session");
-      this.take((await response.json()) as Account);
-      this.accounts = true;
-    } catch (error) {
-      // 404: no accounts here. 401: accounts, but nobody is logged in.
-      if (error instanceof AskError) this.accounts = error.status === 401 || error.status === 403;
+  /** Finds out, at the start and whenever the link in the address is another; `shared`: its secret. */
+  async begin(shared: string) {
+    this.shared = shared;
+    this.state = "asking";
+    // Whoever opens a link sees what it shows, also where they are signed in besides.
+    credentials.token = shared || storedToken();
+    credentials.csrf = "";
+    for (;;) {
+      try {
+        this.take(await ask("GET /api/v1/session"));
+        return;
+      } catch (error) {
+        if (shared !== this.shared) return;
+        if (isRefusal(error)) {
+          if (shared) this.state = "ended";
+          else this.forget("");
+          return;
+        }
+      }
+      await new Promise((done) => setTimeout(done, 2000));
     }
   }
 
-  private take(account: Account) {
-    this.who = account;
-    credentials.csrf = account.csrf ?? "";
+  private take(who: SessionInfo) {
+    this.who = who;
+    credentials.csrf = who.csrf;
     this.refusal = "";
     this.state = "in";
   }
 
-  /** `keep`: true for always, false for this tab, null as it is */
-  async tryToken(token: string, keep: boolean | null): Promise<boolean> {
+  /** Whether the leader would let them; it decides again when it is asked. */
+  may(route: RouteName): boolean {
+    const { scope } = routes[route];
+    return scope === "" || (this.who?.scopes.includes(scope) ?? false);
+  }
+  /** Whether something is theirs to change: `owner` as the leader says it. */
+  owns(owner: string | undefined): boolean {
+    if (this.may("GET /api/v1/users")) return true;
+    return owner === `user ${this.who?.user}` || owner === `token ${this.who?.user}`;
+  }
+  /** Whether this tab shows one thing and leads nowhere else. */
+  get isGuest(): boolean {
+    return this.who?.via === "link";
+  }
+
+  /** `keep`: for always, or for this tab */
+  async tryToken(token: string, keep: boolean): Promise<boolean> {
     credentials.token = token.trim();
     try {
-      await send("GET", "/api/v1/status");
+      this.take(await ask("GET /api/v1/session"));
     } catch (error) {
-      if (error instanceof AskError && (error.status === 401 || error.status === 403)) {
-        this.forget("The leader does not know this token.");
-        return false;
-      }
-      if (!(error instanceof AskError && error.away)) throw error;
+      this.forget(isRefusal(error) ? "The leader does not know this token." : textOf(error));
+      return false;
     }
-    if (keep !== null) {
-      sessionStorage.removeItem(kToken);
-      localStorage.removeItem(kToken);
-      (keep ? localStorage : sessionStorage).setItem(kToken, credentials.token);
-    }
-    this.refusal = "";
-    this.state = "in";
+    sessionStorage.removeItem(kToken);
+    localStorage.removeItem(kToken);
+    (keep ? localStorage : sessionStorage).setItem(kToken, credentials.token);
     return true;
   }
 
   /** With a name and password, or with a word that is good once. */
   async login(body: { user: string; password: string } | { once: string }): Promise<boolean> {
+    // A token that was tried before would speak instead of the cookie.
+    this.forgetToken();
     try {
-      const response = await send("POST", "/api/v1/session", { body });
-      credentials.token = "";
-      this.accounts = true;
-      this.take((await response.json()) as Account);
+      this.take(await ask("POST /api/v1/session", { body }));
       return true;
     } catch (error) {
-      this.refusal = error instanceof AskError ? error.message : String(error);
+      this.refusal = "once" in body && isRefusal(error) ? "This link was used already, or is too old. Whoever runs the cluster can make another." : textOf(error);
+      this.state = "out";
       return false;
     }
   }
 
+  /** Throws AskError: too short, or the old one is wrong. */
+  async setPassword(old: string, password: string) {
+    await ask("POST /api/v1/session/password", { body: { ...(old ? { old } : {}), password } });
+    if (this.who) this.who = { ...this.who, needs_password: false };
+  }
+
   async logout() {
-    if (this.who) await send("DELETE", "/api/v1/session").catch(() => undefined);
+    if (this.who?.via === "session") await ask("DELETE /api/v1/session").catch(() => undefined);
     this.forget("");
   }
 
-  private forget(why: string) {
+  private forgetToken() {
     sessionStorage.removeItem(kToken);
     localStorage.removeItem(kToken);
     credentials.token = "";
     credentials.csrf = "";
+  }
+  private forget(why: string) {
+    this.forgetToken();
     this.who = null;
     this.refusal = why;
     this.state = "out";

@@ -1,0 +1,363 @@
+// People in the dashboard: the first administrator, users and what they may, links for guests; in a real browser.
+//   node tests/accounts.mjs ASSAY REPOSITORY SCREENSHOTS
+import { mkdirSync, readFileSync } from "node:fs";
+import { Checks, kScreens } from "./checks.mjs";
+import { Cluster, kHostile, openBrowser, sleep, until } from "./stage.mjs";
+
+const [assay, root, pictures] = process.argv.slice(2);
+const browser = await openBrowser();
+if (!browser) {
+  console.log("skipped: there is no Chromium here");
+  process.exit(77);
+}
+mkdirSync(pictures, { recursive: true });
+const checks = new Checks(browser, pictures);
+const { check, expect } = checks;
+const cluster = new Cluster(assay, root);
+const kPassword = "correct horse battery";
+
+/** Logs in with name and password, as people do. */
+async function logIn(page, base, user, password = kPassword) {
+  await page.goto(`${base}/#/`);
+  await page.getByLabel("Name", { exact: true }).fill(user);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Log in", exact: true }).click();
+}
+/** What a dialog shows once. */
+async function shownOnce(page) {
+  const field = page.locator("dialog input[readonly]");
+  await field.waitFor();
+  const value = await field.inputValue();
+  await page.locator("dialog").getByRole("button", { name: "Close" }).click();
+  return value;
+}
+/** An account made on the Admin page; the link that lets its user in once. */
+async function invite(page, base, name, role, fullName = "") {
+  await checks.go(page, base, "/admin?tab=users");
+  await page.getByRole("button", { name: "New user…" }).click();
+  await page.getByLabel("Name to log in with").fill(name);
+  await page.getByLabel("Full name, if you want").fill(fullName);
+  await page.locator("dialog").getByLabel("Role").selectOption(role);
+  await page.getByRole("button", { name: "Make the account" }).click();
+  return shownOnce(page);
+}
+async function choosePassword(page, address) {
+  await page.goto(address);
+  await page.getByRole("heading", { name: "Welcome" }).waitFor();
+  expect(!page.url().includes("once="), "the word that is good once is still in the address");
+  await page.getByLabel("New password", { exact: false }).fill(kPassword);
+  await page.getByLabel("Once more").fill(kPassword);
+  await page.getByRole("button", { name: "Set the password" }).click();
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+}
+async function share(page, length = "7d") {
+  await page.getByRole("button", { name: "Share…" }).click();
+  await page.getByLabel("Good for").selectOption(length);
+  await page.getByRole("button", { name: "Make the link" }).click();
+  return shownOnce(page);
+}
+/** A page as somebody sees it who is logged in nowhere. */
+async function guest(address, options = {}) {
+  const page = await checks.look(options);
+  await page.goto(address);
+  return page;
+}
+async function open(page) {
+  await page.waitForSelector("main#content h1");
+  await until("everything to be loaded", async () => (await page.locator(".notice.loading").count()) === 0);
+}
+
+try {
+  const base = await cluster.lead();
+  const once = await until("the link for the first administrator", () => /http\S+once=\S+/.exec(cluster.said("leader"))?.[0]);
+  const join_ = cluster.token("agent").file;
+  cluster.start("fleet", "fleet-sim", "3", "--gpus", "4", "--leader", base, "--token-file", join_, "--duration", "600s", "--quiet");
+  cluster.start("agent", "agent", "--leader", base, "--token-file", join_, "--name", "here", "--allow", "run", ...(process.getuid() === 0 ? ["--run-as", "nobody"] : []));
+  cluster.run("run", "examples/command-sweep.yaml", "--tag", "demo");
+  cluster.run("exec", "--quiet", "--name", kHostile, "--", "python3", "-c", "for i in range(60): print('step %d loss=%.4f' % (i, 1/(i+1)))");
+  const runs = JSON.parse(cluster.run("runs", "--json")).result.runs;
+  const hostile = runs.find((run) => run.name === kHostile).id;
+  const sweep = runs.filter((run) => run.study);
+  const study = sweep[0].study;
+  const two = `${sweep[0].id},${sweep[3].id}`;
+
+  const admin = await checks.look();
+  const ask = (page, method, path, body) =>
+    page.evaluate(
+      async ([method, path, body]) => {
+        const { csrf } = await (await fetch("./api/v1/session")).json();
+        const answer = await fetch("." + path, { method, headers: { "x-assay-csrf": csrf ?? "", "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
+        return { status: answer.status, body: await answer.json().catch(() => null) };
+      },
+      [method, path, body],
+    );
+
+  await check("the first administrator comes by the link that `assay serve` prints, and chooses a password", async () => {
+    await admin.goto(once);
+    await admin.getByRole("heading", { name: "Welcome" }).waitFor();
+    await checks.examine(admin, "accounts-welcome");
+    await admin.getByLabel("New password", { exact: false }).fill("short");
+    await admin.getByLabel("Once more").fill("short");
+    await admin.getByRole("button", { name: "Set the password" }).click();
+    expect(await admin.getByRole("heading", { name: "Welcome" }).isVisible(), "five characters were good enough");
+    await choosePassword(admin, admin.url());
+    await admin.getByText("admin · admin").waitFor();
+  });
+  await check("that link works once", async () => {
+    const other = await guest(once);
+    await other.getByRole("alert").waitFor();
+    expect(/used already/.test(await other.getByRole("alert").textContent()), "no reason");
+    await other.context().close();
+  });
+  await check("out, refused with a wrong password, and in again", async () => {
+    await admin.getByRole("button", { name: "Log out" }).click();
+    await admin.getByLabel("Name", { exact: true }).waitFor();
+    await checks.examine(admin, "accounts-login");
+    await logIn(admin, base, "admin", "wrong password");
+    await admin.getByRole("alert").waitFor();
+    await logIn(admin, base, "admin");
+    await admin.getByRole("heading", { name: "Overview" }).waitFor();
+    await admin.reload();
+    await admin.getByRole("heading", { name: "Overview" }).waitFor();
+  });
+  await check("nodes are seen", async () => {
+    await checks.go(admin, base, "/nodes");
+    await admin.getByText("sim001").waitFor();
+  });
+  await check("a training is started on a node and ends", async () => {
+    await until("the agent", async () => (await ask(admin, "GET", "/api/v1/nodes")).body.nodes.some((one) => one.name === "here" && one.allow.includes("run")));
+    await checks.go(admin, base, "/benchmark?node=here");
+    await admin.getByLabel("Specification").fill('kind: command\nname: from the browser\ncommand: [python3, -u, -c, "for i in range(20): print(\'step %d loss=%.4f\' % (i, 1 / (i + 1)))"]\n');
+    await admin.getByText("One run of kind command").waitFor();
+    await admin.getByLabel("Run on").selectOption("here");
+    await admin.getByRole("button", { name: "Start" }).click();
+    await admin.getByRole("heading", { name: "from the browser" }).waitFor();
+    await admin.locator("h1 + .badge", { hasText: /(^|\s)(valid|flagged)$/ }).waitFor({ timeout: 60_000 });
+  });
+
+  let [vera, ada] = [null, null];
+  await check("users are made with a link, by name and role; what they are called is text", async () => {
+    vera = await checks.look();
+    ada = await checks.look();
+    const toVera = await invite(admin, base, "vera", "viewer", kHostile);
+    const toAda = await invite(admin, base, "ada", "user", "Ada Lovelace");
+    await admin.getByText(kHostile).waitFor();
+    await checks.examine(admin, "admin-users");
+    await choosePassword(vera, toVera);
+    await choosePassword(ada, toAda);
+    await vera.getByText("vera · viewer").waitFor();
+    await checks.go(vera, base, "/account");
+    await vera.getByRole("heading", { name: kHostile }).waitFor();
+    for (const page of [admin, vera]) {
+      expect((await page.evaluate(() => window.pwned)) === undefined, "it ran");
+      expect((await page.locator("main img").count()) === 0, "there is a picture");
+    }
+  });
+  await check("a viewer is offered nothing that they may not, and is refused it", async () => {
+    await checks.go(vera, base, "/runs");
+    for (const name of ["Admin", "Benchmark"]) expect((await vera.getByRole("link", { name, exact: true }).count()) === 0, `${name} is offered`);
+    await checks.go(vera, base, `/runs/${hostile}`);
+    for (const name of ["Share…", "Delete…", "Stop…"]) expect((await vera.getByRole("button", { name }).count()) === 0, `${name} is offered`);
+    expect((await vera.getByRole("link", { name: "Clone…" }).count()) === 0, "cloning is offered");
+    await checks.go(vera, base, "/nodes/sim001");
+    expect((await vera.getByRole("button", { name: "Drain…" }).count()) === 0, "draining is offered");
+    await checks.go(vera, base, "/admin");
+    await vera.getByText("This is not for the role viewer").waitFor();
+    await checks.examine(vera, "accounts-not-for-viewers");
+    for (const [method, path, body] of [
+      ["GET", "/api/v1/users"], ["GET", "/api/v1/audit"], ["POST", "/api/v1/links", { kind: "run", runs: [hostile] }], ["DELETE", `/api/v1/runs/${hostile}`],
+      ["POST", "/api/v1/nodes/sim001/drain", {}], ["POST", "/api/v1/users", { name: "eve", role: "admin" }], ["PUT", "/api/v1/users/vera", { role: "admin" }],
+    ]) {
+      const { status } = await ask(vera, method, path, body);
+      expect(status === 403, `${method} ${path}: ${status}`);
+    }
+  });
+  await check("a user shares, and changes no run of others", async () => {
+    await checks.go(ada, base, `/runs/${hostile}`);
+    await ada.getByRole("button", { name: "Share…" }).waitFor();
+    expect((await ada.getByRole("button", { name: "Delete…" }).count()) === 0, "deleting is offered");
+    expect((await ask(ada, "DELETE", `/api/v1/runs/${hostile}`)).status === 403, "it is not refused");
+  });
+  await check("a session that is over leads to the login and back to the same view", async () => {
+    await checks.go(vera, base, "/nodes?sort=-name");
+    await vera.context().clearCookies();
+    await vera.getByText("Your session is over").waitFor();
+    await vera.getByLabel("Name", { exact: true }).fill("vera");
+    await vera.getByLabel("Password", { exact: true }).fill(kPassword);
+    await vera.getByRole("button", { name: "Log in", exact: true }).click();
+    await vera.getByRole("heading", { name: "Nodes" }).waitFor();
+    expect(vera.url().endsWith("/nodes?sort=-name"), vera.url());
+  });
+  await check("a token of one's own is shown once, works, and is revoked", async () => {
+    await checks.go(ada, base, "/account");
+    await ada.getByRole("button", { name: "New token…" }).click();
+    await ada.locator("dialog").getByLabel("Name").fill("ci");
+    expect((await ada.locator("dialog").getByLabel("admin", { exact: false }).count()) === 0, "more than a user may is offered");
+    await ada.getByRole("button", { name: "Make the token" }).click();
+    const secret = await shownOnce(ada);
+    const asked = () => fetch(`${base}/api/v1/nodes`, { headers: { Authorization: `Bearer ${secret}` } });
+    expect((await asked()).status === 200, "it does not work");
+    await checks.examine(ada, "account");
+    expect(!(await ada.content()).includes(secret), "it is still there");
+    await ada.getByRole("row", { name: /ci/ }).getByRole("button", { name: "Revoke…" }).click();
+    await ada.locator("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+    await until("the end of it", async () => (await asked()).status === 401);
+  });
+
+  const addresses = {};
+  await check("runs, studies, comparisons and reports are shared", async () => {
+    for (const [name, path] of [["run", `/runs/${hostile}`], ["study", `/studies/${study}`], ["compare", `/compare?of=${two}`], ["report", `/reports?of=study:${study}`]]) {
+      await checks.go(ada, base, path);
+      addresses[name] = await share(ada);
+      expect(addresses[name].startsWith(`${base}/#/shared/`), addresses[name]);
+    }
+  });
+  for (const name of ["run", "study", "compare", "report"]) {
+    await check(`a shared ${name} is seen logged out, and leads nowhere else`, async () => {
+      const page = await guest(addresses[name]);
+      const refused = [];
+      page.on("response", (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`));
+      await open(page);
+      await sleep(600);
+      await checks.examine(page, `shared-${name}`);
+      const links = await page.locator("a[href]").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+      expect(links.length === 0, `it leads to ${links.join(", ")}`);
+      for (const forbidden of ["Share…", "Delete…", "Stop", "Clone…", "Log out"]) expect((await page.getByText(forbidden, { exact: true }).count()) === 0, `${forbidden} is offered`);
+      expect(refused.length === 0, refused.join(", "));
+      await page.context().close();
+    });
+  }
+  await check("every part of a shared run and study can be read", async () => {
+    for (const [name, tabs] of [["run", ["System", "Settings", "Provenance", "Log", "Files"]], ["study", ["Plan and progress", "Settings and results", "Specification"]]]) {
+      const page = await guest(addresses[name]);
+      const refused = [];
+      page.on("response", (answer) => answer.status() >= 400 && refused.push(`${answer.status()} ${answer.url()}`));
+      await open(page);
+      for (const tab of tabs) {
+        await page.getByRole(name === "run" ? "tab" : "button", { name: tab }).click();
+        await open(page);
+        await sleep(200);
+        expect((await page.locator(".notice.error").count()) === 0, `${tab} has an error`);
+        expect((await page.locator("a[href]").count()) === 0, `${tab} leads elsewhere`);
+      }
+      await page.reload();
+      await open(page);
+      expect(refused.length === 0, refused.join(", "));
+      await page.context().close();
+    }
+  });
+  await check("a guest saves what is shown as CSV", async () => {
+    const page = await guest(addresses.report);
+    await open(page);
+    const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "CSV", exact: true }).first().click()]);
+    expect(readFileSync(await file.path(), "utf8").split("\n").length > 3, "it is empty");
+    await page.context().close();
+  });
+  await check("what a guest may is what the link shows", async () => {
+    const secret = decodeURIComponent(addresses.run.split("/#/shared/")[1]);
+    for (const path of [`/api/v1/runs/${sweep[0].id}`, "/api/v1/runs", "/api/v1/nodes", `/api/v1/reports?of=${sweep[0].id}`, "/api/v1/users"]) {
+      const { status } = await fetch(base + path, { headers: { Authorization: `Bearer ${secret}` } });
+      expect(status === 403, `${path}: ${status}`);
+    }
+  });
+  await check("a link that is revoked, or was none, says so", async () => {
+    const open_ = await guest(addresses.run);
+    await open(open_);
+    await checks.go(ada, base, "/account");
+    await checks.examine(ada, "account-links");
+    await ada.getByRole("row", { name: `run ${hostile}` }).getByRole("button", { name: "Revoke…" }).click();
+    await ada.locator("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+    await open_.getByText("This link does not work any more").waitFor();
+    const again = await guest(addresses.run);
+    await again.getByText("This link does not work any more").waitFor();
+    await checks.examine(again, "shared-ended");
+    await open_.context().close();
+    await again.context().close();
+    const none = await guest(`${base}/#/shared/nonsense`);
+    await none.getByText("This link does not work any more").waitFor();
+    await none.context().close();
+  });
+
+  await check("an administrator edits the catalog and quotas, and a user has to keep to them", async () => {
+    await checks.go(admin, base, "/admin?tab=offers");
+    await admin.getByText("There is no catalog").waitFor();
+    await admin.getByRole("button", { name: "New offer…" }).click();
+    await admin.getByLabel("Name", { exact: true }).fill("smi");
+    await admin.locator("dialog").getByLabel("Kind").selectOption("command");
+    await admin.getByLabel("Command lines", { exact: false }).fill("nvidia-smi *");
+    await admin.getByRole("button", { name: "Save" }).click();
+    await admin.getByRole("row", { name: /smi/ }).waitFor();
+    await admin.getByRole("button", { name: "New quota…" }).click();
+    await admin.locator("dialog select").selectOption("ada");
+    await admin.getByLabel("Runs that wait", { exact: false }).fill("2");
+    await admin.getByRole("button", { name: "Save" }).click();
+    await admin.getByRole("row", { name: /ada/ }).waitFor();
+    await checks.examine(admin, "admin-offers");
+    expect((await ask(ada, "POST", "/api/v1/runs", { spec: "kind: null\n", node: "here" })).status === 403, "what is not offered is started");
+    expect((await ask(ada, "GET", "/api/v1/quota")).body.quota.runs_at_once === 2, "she has no quota");
+    await admin.getByRole("row", { name: /ada/ }).getByRole("button", { name: "Remove…" }).click();
+    await admin.locator("dialog").getByRole("button", { name: "Remove", exact: true }).click();
+    await admin.getByText("Nobody is limited").waitFor();
+  });
+  await check("the audit log says who did what, and is filtered and saved", async () => {
+    await checks.go(admin, base, "/admin?tab=audit");
+    await admin.getByText("POST /api/v1/links").first().waitFor();
+    await checks.examine(admin, "admin-audit");
+    await admin.getByLabel("Who").fill("user vera");
+    await admin.getByLabel("Who").press("Enter");
+    await until("hers alone", async () => (await admin.getByText("POST /api/v1/links").count()) === 1);
+    const [file] = await Promise.all([admin.waitForEvent("download"), admin.getByRole("button", { name: "CSV" }).click()]);
+    const text = readFileSync(await file.path(), "utf8");
+    expect(text.includes("user vera") && !text.includes("user ada"), text.slice(0, 300));
+  });
+  await check("links of everybody are listed; a leader without problems says so", async () => {
+    await checks.go(admin, base, "/admin?tab=links");
+    await admin.getByRole("row", { name: /ada/ }).first().waitFor();
+    await checks.examine(admin, "admin-links");
+    await checks.go(admin, base, "/admin");
+    await admin.getByText("assay backup FOLDER").first().waitFor();
+    await checks.examine(admin, "admin-leader");
+  });
+  await check("every new view fits phones and dark rooms", async () => {
+    for (const [name, options] of kScreens) {
+      const page = await checks.look(options);
+      await page.goto(`${base}/#/`);
+      await page.getByLabel("Name", { exact: true }).waitFor();
+      await checks.fits(page, `accounts-login-${name}`, options);
+      await logIn(page, base, "admin");
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      for (const [one, path] of [["users", "/admin?tab=users"], ["links", "/admin?tab=links"], ["offers", "/admin?tab=offers"], ["audit", "/admin?tab=audit"], ["leader", "/admin"], ["account", "/account"]]) {
+        await checks.go(page, base, path);
+        await checks.fits(page, `admin-${one}-${name}`, options);
+      }
+      await page.context().close();
+      const shared = await guest(addresses.compare, options);
+      await open(shared);
+      await checks.fits(shared, `shared-compare-${name}`, options);
+      await shared.context().close();
+    }
+  });
+  await check("who is disabled is out at once, with their links; who is removed cannot come back", async () => {
+    await checks.go(admin, base, "/admin?tab=users");
+    await checks.go(ada, base, "/nodes");
+    const row = () => admin.getByRole("row", { name: /ada/ });
+    await row().getByRole("button", { name: "Disable" }).click();
+    await row().getByText("disabled").waitFor();
+    await ada.getByText("Your session is over").waitFor();
+    const page = await guest(addresses.study);
+    await page.getByText("This link does not work any more").waitFor();
+    await page.context().close();
+    await row().getByRole("button", { name: "Remove…" }).click();
+    await admin.locator("dialog").getByRole("button", { name: "Remove", exact: true }).click();
+    await until("her account to be gone", async () => (await row().count()) === 0);
+    await logIn(ada, base, "ada");
+    await ada.getByRole("alert").waitFor();
+  });
+  await check("nothing went wrong on any page", async () => {
+    for (const page of [admin, vera, ada]) expect(page.wrong.length === 0, page.wrong.join("; "));
+  });
+} finally {
+  await browser.close();
+  await cluster.end();
+}
+checks.conclude();
