@@ -260,7 +260,7 @@ try {
       expect(status === 403, `${path}: ${status}`);
     }
   });
-  await check("a link that is revoked, or was none, says so", async () => {
+  await check("a link that is revoked, has expired or was none says so", async () => {
     const open_ = await guest(addresses.run);
     await open(open_);
     await checks.go(ada, base, "/account");
@@ -273,6 +273,11 @@ try {
     await checks.examine(again, "shared-ended");
     await open_.context().close();
     await again.context().close();
+    const { body } = await ask(ada, "POST", "/api/v1/links", { kind: "run", runs: [hostile], for: "1s" });
+    await sleep(1100);
+    const late = await guest(`${base}/#/shared/${body.secret}`);
+    await late.getByText("This link does not work any more").waitFor();
+    await late.context().close();
     const none = await guest(`${base}/#/shared/nonsense`);
     await none.getByText("This link does not work any more").waitFor();
     await none.context().close();
