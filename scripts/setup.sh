@@ -3,7 +3,7 @@
 # Quick when nothing is missing. With --build-only it leaves out what only the tests need.
 set -euo pipefail
 
-build=(build-essential cmake ninja-build ccache git ca-certificates python3 nodejs npm
+build=(build-essential cmake ninja-build ccache git ca-certificates python3
   libssl-dev libsodium-dev zlib1g-dev libsqlite3-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev
   libgtest-dev libgmock-dev
   libtorch-dev libgloo-dev libopenblas0-pthread)
@@ -25,6 +25,8 @@ assay: this set-up knows Debian 12 and 13 and Ubuntu 24.04, and this is ${PRETTY
 TEXT
     exit 3 ;;
 esac
+# Debian's, unless somebody has put others there: those bring their own npm and refuse this one.
+command -v node >/dev/null && command -v npm >/dev/null || build+=(nodejs npm)
 # The version that all three have: formatting differs a little from one to the next.
 clang=19
 test_only+=("clang-$clang" "clang-format-$clang" "clang-tidy-$clang" "libclang-rt-$clang-dev" "lld-$clang")

@@ -56,54 +56,18 @@ std::vector<CdfPoint> latency_cdf(std::span<const double> latencies, std::size_t
   return curve;
 }
 
-TokenTimes token_times(std::span<const TokenRequest> requests) {
-  std::vector<double> end_to_end;
-  std::vector<double> first;
-  std::vector<double> per_token;
-  std::vector<double> gaps;
-  TokenTimes times{.requests = requests.size()};
-  for (const auto& request : requests) {
-    const auto own_gaps = inter_token_latencies(request.chunks);
-    gaps.insert(gaps.end(), own_gaps.begin(), own_gaps.end());
-    if (request.first_token) first.push_back(*request.first_token - request.scheduled);
-    if (!request.end) {
-      ++times.failed;
-      continue;
-    }
-    end_to_end.push_back(*request.end - request.scheduled);
-    if (request.output_tokens <= 1) {
-      ++times.single_token;
-    } else if (request.first_token) {
-      per_token.push_back((*request.end - *request.first_token) / static_cast<double>(request.output_tokens - 1));
-    }
-  }
-  times.end_to_end = summarise(end_to_end);
-  times.time_to_first_token = summarise(first);
-  times.time_per_output_token = summarise(per_token);
-  times.inter_token = summarise(gaps);
-  return times;
-}
-
-std::vector<double> inter_token_latencies(std::span<const TokenChunk> chunks) {
-  std::vector<double> gaps;
-  for (std::size_t i = 1; i < chunks.size(); ++i) {
-    if (chunks[i].tokens <= 0) continue;
-    const double each = (chunks[i].time - chunks[i - 1].time) / static_cast<double>(chunks[i].tokens);
-    gaps.insert(gaps.end(), static_cast<std::size_t>(chunks[i].tokens), each);
-  }
-  return gaps;
-}
-
-LoadCurve load_curve(std::span<const LoadPoint> points, std::optional<double> latency_limit) {
+LoadCurve load_curve(std::span<const LoadPoint> points, LoadKind kind) {
   LoadCurve curve{.points = {points.begin(), points.end()}};
   std::stable_sort(curve.points.begin(), curve.points.end(),
                    [](const LoadPoint& a, const LoadPoint& b) { return a.offered < b.offered; });
+  double most_before = 0;
   for (std::size_t i = 0; i < curve.points.size(); ++i) {
     const LoadPoint& point = curve.points[i];
-    const bool saturated = point.completed < kSaturated * point.offered;
+    const bool saturated = kind == LoadKind::by_rate ? point.completed < kSaturated * point.offered
+                                                     : most_before >= kSaturated * point.completed;
     curve.saturated.push_back(saturated);
-    const bool too_slow = latency_limit && !(point.latency <= *latency_limit);
-    if (saturated || too_slow) {
+    most_before = std::max(most_before, point.completed);
+    if (saturated || !point.within_limits) {
       if (!curve.first_bad) curve.first_bad = i;
     } else if (point.valid && (!curve.best || point.completed > curve.points[*curve.best].completed)) {
       curve.best = i;

@@ -1,19 +1,15 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "analysis/summary.h"
-
 namespace assay {
 
-// Latencies, token times, load curves and heat maps of serving runs. Pure. Times in seconds since the run began,
-// latencies in seconds, counted from the scheduled time. Percentiles are exact, from every request.
-// All but the heat map: Waits for the load generator.
+// Distributions of latencies, load curves and heat maps of serving runs. Pure. Latencies in seconds, counted from the
+// scheduled time.
 
 // --- Distribution of latencies ---
 
@@ -25,54 +21,29 @@ struct CdfPoint {
 /// are always in it, and every point is exact. Non-finite values are left out.
 std::vector<CdfPoint> latency_cdf(std::span<const double> latencies, std::size_t points = 200);
 
-// --- Token times ---
-
-/// One or several tokens that arrived together.
-struct TokenChunk {
-  double time = 0;
-  std::int64_t tokens = 1;
-};
-
-/// One request of a model that answers in tokens. Absent times: it never came that far.
-struct TokenRequest {
-  double scheduled = 0;
-  std::optional<double> first_token;
-  std::optional<double> end;
-  std::int64_t output_tokens = 0;
-  std::vector<TokenChunk> chunks;  ///< in order of time; may be empty where only the three times above are known
-};
-
-struct TokenTimes {
-  Summary end_to_end;
-  Summary time_to_first_token;
-  Summary time_per_output_token;  ///< (end to end − time to first token) / (tokens − 1)
-  Summary inter_token;            ///< gaps between tokens, see `inter_token_latencies`
-  std::size_t requests = 0;
-  std::size_t failed = 0;        ///< without an end
-  std::size_t single_token = 0;  ///< finished with one token or none: no time per output token
-};
-TokenTimes token_times(std::span<const TokenRequest> requests);
-
-/// The gap before each token after the first. Tokens that arrive together share the gap since the chunk before them
-/// evenly, so that a server that sends two at a time does not look half as even as it is. What else arrived with the
-/// very first token has no gap that could be known, and is left out.
-std::vector<double> inter_token_latencies(std::span<const TokenChunk> chunks);
-
 // --- Throughput against latency ---
 
+/// How a load is made heavier.
+enum class LoadKind {
+  by_rate,         ///< requests are sent by the clock
+  by_concurrency,  ///< so many are under way at any time
+};
+
 struct LoadPoint {
-  double offered = 0;    ///< requests/s that were asked for
-  double completed = 0;  ///< requests/s that came back well
-  double latency = 0;    ///< at the percentile that counts, seconds
-  bool valid = true;     ///< the run was; an invalid one is drawn, never chosen
+  double offered = 0;         ///< requests/s that were asked for, or requests under way
+  double completed = 0;       ///< requests/s that came back well
+  double latency = 0;         ///< at the percentile that counts, seconds
+  bool within_limits = true;  ///< every limit on latencies was kept, or there is none
+  bool valid = true;          ///< the run was; an invalid one is drawn, never chosen
 };
 struct LoadCurve {
-  std::vector<LoadPoint> points;         ///< by offered load
-  std::vector<bool> saturated;           ///< completed less than 95 % of the offered load
-  std::optional<std::size_t> best;       ///< valid, not saturated, within the limit, and the most completed
-  std::optional<std::size_t> first_bad;  ///< the lightest load that is saturated or beyond the limit
+  std::vector<LoadPoint> points;  ///< by offered load
+  /// By rate: completed less than 95 % of the offered load. By concurrency: a lighter load completed 95 % as much.
+  std::vector<bool> saturated;
+  std::optional<std::size_t> best;       ///< valid, not saturated, within the limits, and the most completed
+  std::optional<std::size_t> first_bad;  ///< the lightest load that is saturated or beyond a limit
 };
-LoadCurve load_curve(std::span<const LoadPoint> points, std::optional<double> latency_limit = std::nullopt);
+LoadCurve load_curve(std::span<const LoadPoint> points, LoadKind kind);
 
 // --- Two settings against each other ---
 

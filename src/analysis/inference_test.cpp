@@ -8,7 +8,6 @@
 namespace assay {
 namespace {
 
-using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -35,44 +34,28 @@ TEST(LatencyCdf, IsExactAtEveryPoint) {
   EXPECT_EQ(latency_cdf(std::vector{5.0, std::nan("")}).size(), 1u);
 }
 
-TEST(TokenTimes, FollowTheDefinitions) {
-  const std::vector<TokenRequest> requests = {
-      {.scheduled = 1, .first_token = 1.5, .end = 3.5, .output_tokens = 11},
-      {.scheduled = 2, .first_token = 2.1, .end = 2.1, .output_tokens = 1},
-      {.scheduled = 3, .first_token = 3.4},
-      {.scheduled = 4},
-  };
-  const auto times = token_times(requests);
-  EXPECT_EQ(times.requests, 4u);
-  EXPECT_EQ(times.failed, 2u);
-  EXPECT_EQ(times.single_token, 1u);
-  EXPECT_EQ(times.end_to_end.count, 2u);
-  EXPECT_NEAR(times.end_to_end.max, 2.5, 1e-12);
-  EXPECT_EQ(times.time_to_first_token.count, 3u);
-  EXPECT_NEAR(times.time_to_first_token.max, 0.5, 1e-12);
-  EXPECT_EQ(times.time_per_output_token.count, 1u);
-  EXPECT_NEAR(times.time_per_output_token.mean, 0.2, 1e-12);  // (2.5 − 0.5) / (11 − 1)
-}
-
-TEST(InterTokenLatency, TokensOfOneChunkShareItsGap) {
-  const std::vector<TokenChunk> chunks = {{1.0, 1}, {1.2, 2}, {1.3, 1}, {1.4, 0}, {1.9, 1}};
-  EXPECT_THAT(inter_token_latencies(chunks), ElementsAre(DoubleNear(0.1, 1e-12), DoubleNear(0.1, 1e-12),
-                                                         DoubleNear(0.1, 1e-12), DoubleNear(0.5, 1e-12)));
-  EXPECT_THAT(inter_token_latencies(std::vector<TokenChunk>{{1.0, 8}}), IsEmpty());
-  EXPECT_THAT(inter_token_latencies({}), IsEmpty());
-}
-
-TEST(LoadCurve, ChoosesTheMostWithinTheLimit) {
-  const std::vector<LoadPoint> points = {
-      {40, 30, 5.0}, {10, 10, 0.1}, {20, 19.9, 0.3}, {30, 29.8, 0.9}, {25, 25, 0.4, false}};
-  const auto curve = load_curve(points, 0.5);
+TEST(LoadCurve, ChoosesTheMostWithinTheLimits) {
+  std::vector<LoadPoint> points = {
+      {40, 30, 5.0, false}, {10, 10, 0.1}, {20, 19.9, 0.3}, {30, 29.8, 0.9, false}, {25, 25, 0.4, true, false}};
+  const auto curve = load_curve(points, LoadKind::by_rate);
   EXPECT_EQ(curve.points[1].offered, 20);
   EXPECT_THAT(curve.saturated, ElementsAre(false, false, false, false, true));
   EXPECT_EQ(curve.best, 1u);       // 25 did more, but was not valid
   EXPECT_EQ(curve.first_bad, 3u);  // 30: beyond the limit
-  EXPECT_EQ(load_curve(points).best, 3u);
-  EXPECT_FALSE(load_curve(points, 0.01).best);
-  EXPECT_FALSE(load_curve({}).best);
+  for (auto& point : points) point.within_limits = true;
+  EXPECT_EQ(load_curve(points, LoadKind::by_rate).best, 3u);
+  for (auto& point : points) point.within_limits = false;
+  EXPECT_FALSE(load_curve(points, LoadKind::by_rate).best);
+  EXPECT_FALSE(load_curve({}, LoadKind::by_rate).best);
+}
+
+TEST(LoadCurve, AClosedLoopIsSaturatedWhereMoreBringsNothing) {
+  const std::vector<LoadPoint> points = {{1, 10, 0.1}, {2, 20, 0.1}, {4, 38, 0.11}, {8, 39, 0.2}, {16, 37, 0.4}};
+  const auto curve = load_curve(points, LoadKind::by_concurrency);
+  EXPECT_THAT(curve.saturated, ElementsAre(false, false, false, true, true));
+  EXPECT_EQ(curve.best, 2u);
+  EXPECT_EQ(curve.first_bad, 3u);
+  EXPECT_FALSE(load_curve(std::vector<LoadPoint>{{1, 10, 0.1}, {2, 20, 0.1}}, LoadKind::by_concurrency).first_bad);
 }
 
 TEST(HeatMap, SortsNumbersAndAveragesRepeats) {

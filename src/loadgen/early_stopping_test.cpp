@@ -71,6 +71,15 @@ TEST(Percentiles, AreValuesThatWereMeasured) {
   EXPECT_EQ(summary.p99, 991);
   EXPECT_EQ(summary.p999, 1000);
   EXPECT_EQ(percentile_of_sorted(values, 1), 1000);
+  EXPECT_EQ(summary.quantiles, values) << "all of few";
+  for (std::int64_t i = 1001; i <= 5001; ++i) values.push_back(i);
+  const auto thinned = summarise_latencies(values).quantiles;
+  ASSERT_EQ(thinned.size(), 1001u);
+  EXPECT_EQ(thinned.front(), 1);
+  EXPECT_EQ(thinned[500], 2501) << "the median";
+  EXPECT_EQ(thinned.back(), 5001);
+  std::vector<std::int64_t> one = {7};
+  EXPECT_EQ(summarise_latencies(one).quantiles, one);
   std::vector<std::int64_t> none;
   EXPECT_EQ(summarise_latencies(none).count, 0u);
 }

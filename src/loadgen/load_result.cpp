@@ -80,8 +80,6 @@ void Tally::take(const QueryRecord& record) {
   ++result_.measured;
   ++result_.outcomes[static_cast<std::size_t>(record.outcome())];
   if (record.outcome() == RequestOutcome::error) ++result_.errors[static_cast<std::size_t>(record.error)];
-  if (record.endpoint >= result_.by_endpoint.size()) result_.by_endpoint.resize(record.endpoint + std::size_t{1});
-  ++result_.by_endpoint[record.endpoint];
   last_scheduled_ = std::max(last_scheduled_, record.scheduled_ns);
   last_sent_ = std::max(last_sent_, record.sent_ns);
   last_done_ = std::max(last_done_, record.done_ns);

@@ -30,7 +30,6 @@ struct LoadResult {
   std::uint64_t queries = 0;                               ///< multi_stream: groups of samples; else as `measured`
   std::array<std::uint64_t, kRequestOutcomes> outcomes{};  ///< of those measured; their sum is `measured`
   std::array<std::uint64_t, kRequestErrors> errors{};
-  std::vector<std::uint64_t> by_endpoint;  ///< measured requests
 
   double window_seconds = 0;        ///< from the end of the warm-up to the last answer
   double asked_per_second = 0;      ///< the nominal rate

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "model/load_profile.h"
 
 namespace assay {
 
@@ -28,6 +29,10 @@ LatencySummary summarise_latencies(std::vector<std::int64_t>& values) {
   summary.p97 = percentile_of_sorted(values, 0.97);
   summary.p99 = percentile_of_sorted(values, 0.99);
   summary.p999 = percentile_of_sorted(values, 0.999);
+  const std::size_t kept = std::min(values.size(), kMostQuantiles);
+  summary.quantiles.reserve(kept);
+  for (std::size_t i = 0; i + 1 < kept; ++i) summary.quantiles.push_back(values[i * (values.size() - 1) / (kept - 1)]);
+  summary.quantiles.push_back(values.back());
   return summary;
 }
 

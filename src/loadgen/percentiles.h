@@ -24,6 +24,8 @@ struct LatencySummary {
   std::int64_t p97 = 0;
   std::int64_t p99 = 0;
   std::int64_t p999 = 0;
+  /// Every value of few, else `kMostQuantiles` at even steps of rank, as `TimeDistribution` has them.
+  std::vector<std::int64_t> quantiles;
 };
 /// Sorts the values.
 LatencySummary summarise_latencies(std::vector<std::int64_t>& values);

@@ -10,6 +10,7 @@
 #include "loadgen/early_stopping.h"
 #include "loadgen/mlperf_log.h"
 #include "serving/live_figures.h"
+#include "serving/serve_profile.h"
 #include "serving/target_remarks.h"
 
 namespace assay {
@@ -145,6 +146,12 @@ Result<void> write_logs(const ServeSettings& settings, const ServeRequests& requ
   return {};
 }
 
+Result<void> write_profile(const ServePlace& place, const LoadProfile& profile) {
+  if (place.artifacts.empty()) return {};
+  // On one line: a thousand numbers below each other help nobody.
+  return write_file_atomically(place.artifacts / kLoadProfileFile, json::serialize(to_json(profile)) + "\n");
+}
+
 void put_latencies(json::object& metrics, std::string_view name, const LatencySummary& summary) {
   if (summary.count == 0) return;
   const auto put = [&](std::string_view which, std::int64_t ns) {
@@ -205,10 +212,20 @@ void flag_finding(const PeakFinding& finding, std::vector<Flag>& flags) {
   }
 }
 
+ProbedLoad probed_load(double rate, const ServedLoad& load, ProbeVerdict verdict) {
+  ProbedLoad probe{.offered = rate,
+                   .completed = load.result.completed_per_second,
+                   .kept = verdict == ProbeVerdict::kept,
+                   .client_limited = verdict == ProbeVerdict::client_limited};
+  if (load.result.end_to_end.count > 0) probe.latency_p99_s = static_cast<double>(load.result.end_to_end.p99) * 1e-9;
+  return probe;
+}
+
 Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping) {
   ASSAY_TRY(const double first, first_rate(settings, place, stopping));
   PeakSearch search({.first = first});
   ServedLoad best;
+  std::vector<ProbedLoad> probes;
   while (const auto rate = search.next()) {
     const auto number = static_cast<std::uint32_t>(search.probes().size() + 1);
     place.events.phase(fmt::format("probe {}: {:.4g}/s", number, *rate));
@@ -218,9 +235,12 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
     if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the search was stopped"};
     const ProbeVerdict verdict = verdict_of(load);
     search.take({.rate = *rate, .completed_per_second = load.result.completed_per_second, .verdict = verdict});
+    probes.push_back(probed_load(*rate, load, verdict));
     if (verdict == ProbeVerdict::kept || best.result.issued == 0) best = std::move(load);
   }
   const PeakFinding finding = search.finding();
+  best.profile.probes = std::move(probes);
+  ASSAY_CHECK(write_profile(place, best.profile));
   json::object metrics = metrics_of(best.result);
   put_target_metrics(best.target_facts, metrics);
   if (finding.rate) metrics["peak_requests_per_second"] = *finding.rate;
@@ -294,6 +314,7 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   load.hopeless = reporter.hopeless;
   load.result = evaluate_load(load.plan, load.rules, recorder, *ending);
   load.target_facts = target->facts();
+  load.profile = profile_of(load.plan, load.result, recorder, {target->endpoints(), load.target_facts});
   ASSAY_CHECK(write_logs(settings, requests, place, load, recorder));
   for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
   return load;
@@ -307,6 +328,7 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   place.events.phase("load");
   ASSAY_TRY(const auto load, serve_load(settings, place, 0, stopping));
   if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the load was stopped"};
+  ASSAY_CHECK(write_profile(place, load.profile));
   std::vector<Flag> flags = load.result.flags;
   json::object metrics = metrics_of(load.result);
   put_target_metrics(load.target_facts, metrics);

@@ -6,6 +6,7 @@
 
 #include "loadgen/load_result.h"
 #include "loadgen/peak_search.h"
+#include "model/load_profile.h"
 #include "serving/serve_events.h"
 #include "serving/serve_settings.h"
 #include "target/target.h"
@@ -22,6 +23,7 @@ struct ServedLoad {
   LoadRules rules;
   LoadResult result;
   json::object target_facts;
+  LoadProfile profile;
   bool hopeless = false;  ///< ended early, since its limits could no longer be kept
 };
 
@@ -39,7 +41,7 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
                               const std::stop_token& stopping);
 
 /// The whole run: one load, or a search for the highest rate with the load at that rate in the end. Writes the logs of
-/// MLPerf's LoadGen into the artifacts where the scenario has them, and says the result.
+/// MLPerf's LoadGen into the artifacts where the scenario has them, and the profile of the load; says the result.
 Result<void> serve(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping);
 
 /// A load's figures by their names in docs/reference/metrics.md.

@@ -101,6 +101,31 @@ TEST_F(ServeTest, ARunSaysItsResultAndLeavesItsLogs) {
   EXPECT_THAT(read_file(folder / "mlperf_log_detail.txt").value(), testing::HasSubstr(":::MLLOG"));
 }
 
+TEST_F(ServeTest, LeavesAProfileOfTheLoad) {
+  const auto settings = settings_of(
+      "target: {name: 'null', service_time: 1ms}\nscenario: closed\nconcurrency: 8\nsamples: 2000\nmin_duration: 0s\n"
+      "requests: {output_tokens: 3}\n");
+  ASSERT_TRUE(serve(settings, place(), {}).ok());
+  const auto profile = load_profile_from_json(json::parse(read_file(folder / kLoadProfileFile).value()));
+  ASSERT_TRUE(profile.ok()) << profile.error().text();
+  EXPECT_EQ(profile->latency.count, 2000u);
+  ASSERT_EQ(profile->latency.quantiles_ns.size(), kMostQuantiles);
+  const json::object metrics = said("result")[0].at("metrics").as_object();
+  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  EXPECT_DOUBLE_EQ(seconds(profile->latency.quantiles_ns.front()),
+                   metrics.at("latency_min_seconds").to_number<double>());
+  EXPECT_DOUBLE_EQ(seconds(profile->latency.quantiles_ns.back()),
+                   metrics.at("latency_max_seconds").to_number<double>());
+  EXPECT_EQ(profile->answers.answers, 2000u);
+  EXPECT_EQ(profile->answers.fewest_tokens, 3u);
+  EXPECT_EQ(profile->answers.mean_tokens, 3);
+  ASSERT_EQ(profile->endpoints.size(), 1u);
+  EXPECT_EQ(profile->endpoints[0].ok, 2000u);
+  EXPECT_EQ(profile->endpoints[0].output_tokens, 6000u);
+  EXPECT_DOUBLE_EQ(*profile->endpoints[0].latency_p99_s, metrics.at("latency_p99_seconds").to_number<double>());
+  EXPECT_THAT(profile->probes, testing::IsEmpty());
+}
+
 TEST_F(ServeTest, EveryScenarioGoesThrough) {
   for (const std::string scenario :
        {"single_stream", "multi_stream", "offline", "closed", "server", "constant", "burst", "ramp"}) {

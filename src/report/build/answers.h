@@ -50,6 +50,7 @@ std::optional<NodesAnswer> nodes_answer(std::span<const RecordedRun> runs);
 /// Samples asked and answered on several nodes.
 struct ServingAnswer {
   ServingRun run;
+  bool known_to_mlperf = true;  ///< else its rules do not apply
   std::optional<double> mean_input_tokens;
   ServingReport report;
 };

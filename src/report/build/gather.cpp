@@ -105,6 +105,17 @@ std::string text_in(const json::object& object, std::string_view key) {
   return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
 }
 
+/// A report does without it where it is missing or damaged.
+std::optional<LoadProfile> load_of(RunStore& store, const Run& run) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+  if (run.kind != "serve") return std::nullopt;
+  const auto text = read_artifact(store, run.id, kLoadProfileFile, kMostBytes);
+  const auto parsed = text ? parse_json(*text) : Result<json::value>(text.error());
+  if (!parsed) return std::nullopt;
+  auto profile = load_profile_from_json(*parsed);
+  return profile ? std::optional(std::move(*profile)) : std::nullopt;
+}
+
 /// What `assay run` left with a run. A report does without it where it is missing or damaged.
 std::vector<PreflightCheck> preflight_of(RunStore& store, const Run& run) {
   const auto text = read_artifact(store, run.id, "preflight.json");
@@ -165,7 +176,8 @@ Result<std::vector<RecordedRun>> read_runs(RunStore& store, std::span<const std:
     const bool curves =
         std::any_of(run.series.begin(), run.series.end(), [&](const auto& one) { return drawn(one.name, series); });
     if (curves) ASSAY_CHECK(read_journal(store, id, reader));
-    runs.push_back({std::move(run), reader.take()});
+    auto load = load_of(store, run);
+    runs.push_back({std::move(run), reader.take(), std::move(load)});
   }
   return runs;
 }

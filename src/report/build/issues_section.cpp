@@ -39,8 +39,6 @@ class Issues {
 };
 
 /// Repeats of one configuration have its name: what is said of them all is said once.
-std::string label_of(const Run& run) { return run.variant.empty() ? run.name : run.variant; }
-
 bool failed_at_set_up(const Run& run) {
   constexpr std::array<int, 3> kSetUpCodes = {2, 126, 127};
   const bool by_code =
@@ -54,26 +52,26 @@ void look_at_failure(const Run& run, Issues& issues) {
   const std::string hint = run.error ? run.error->hint : "";
   const ErrorKind kind = run.error ? run.error->kind : ErrorKind::crash;
   if (kind == ErrorKind::timeout)
-    return issues.add("timed_out", label_of(run), "It ran into its time limit.", evidence);
+    return issues.add("timed_out", row_label(run), "It ran into its time limit.", evidence);
   if (kind == ErrorKind::oom)
-    return issues.add("out_of_memory", label_of(run), "It ran out of memory.", evidence, hint);
+    return issues.add("out_of_memory", row_label(run), "It ran out of memory.", evidence, hint);
   if (failed_at_set_up(run))
-    return issues.add("failed_set_up", label_of(run), "It failed before it did any work.", evidence);
-  issues.add("failed_run", label_of(run), "It failed.", evidence, hint);
+    return issues.add("failed_set_up", row_label(run), "It failed before it did any work.", evidence);
+  issues.add("failed_run", row_label(run), "It failed.", evidence, hint);
 }
 
 void look_at_run(const Run& run, Issues& issues) {
   switch (run.verdict) {
     case Verdict::failed: look_at_failure(run, issues); break;
     case Verdict::interrupted:
-      issues.add("interrupted_run", label_of(run), "It was ended before it finished.", trouble_of(run));
+      issues.add("interrupted_run", row_label(run), "It was ended before it finished.", trouble_of(run));
       break;
     case Verdict::invalid:
-      issues.add("invalid_run", label_of(run), "Its figures must not be used.", trouble_of(run));
+      issues.add("invalid_run", row_label(run), "Its figures must not be used.", trouble_of(run));
       break;
     case Verdict::flagged:
       for (const auto& flag : run.flags)
-        issues.add("flagged", flag.about.empty() ? label_of(run) : flag.about, flag.message);
+        issues.add("flagged", flag.about.empty() ? row_label(run) : flag.about, flag.message);
       break;
     case Verdict::valid:
     case Verdict::none: break;

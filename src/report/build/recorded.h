@@ -11,6 +11,7 @@
 #include "analysis/cost.h"
 #include "analysis/significance.h"
 #include "base/units.h"
+#include "model/load_profile.h"
 #include "model/run.h"
 #include "model/series.h"
 #include "model/study.h"
@@ -27,6 +28,7 @@ struct RunSeries {
 struct RecordedRun {
   Run run;
   std::vector<RunSeries> series;
+  std::optional<LoadProfile> load = std::nullopt;  ///< of `kind: serve`, where it left one that can be read
 };
 
 struct ReportOptions {

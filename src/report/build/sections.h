@@ -31,6 +31,10 @@ std::string section_reference();
 std::optional<Section> summary_section(const Answers& answers);
 std::optional<Section> serving_section(const Answers& answers);
 std::optional<Section> latency_section(const Answers& answers);
+std::optional<Section> load_curve_section(const Answers& answers);
+std::optional<Section> token_times_section(const Answers& answers);
+std::optional<Section> endpoints_section(const Answers& answers);
+std::optional<Section> answers_section(const Answers& answers);
 std::optional<Section> nodes_section(const Answers& answers);
 std::optional<Section> scaling_section(const Answers& answers);
 std::optional<Section> matrix_section(const Answers& answers);
@@ -59,6 +63,13 @@ bool has_configurations(const Answers& answers);
 /// metric over two settings, expectations that were missed.
 std::vector<Block> outcome_blocks(const Answers& answers, std::string_view metric,
                                   const std::optional<std::size_t>& recommended);
+
+/// What tells a run apart in tables of single runs: its variant, or its name.
+std::string row_label(const Run& run);
+/// A distribution function of each configuration, from its first run that has one, since overlaid repeats would hide
+/// each other; of the first eight. None where there is nothing to draw.
+std::optional<ChartBlock> distribution_chart(std::span<const Arm> arms, TimeDistribution LoadProfile::* times,
+                                             std::string id, std::string what);
 
 /// The course of one metric over steps, or over time where it has none: one line per arm, from its first run, since
 /// overlaid repeats would hide each other.

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "base/text.h"
 #include "report/build/figures.h"
 #include "report/build/sections.h"
 
@@ -118,6 +120,26 @@ std::vector<const Run*> serving_runs(std::span<const RecordedRun> runs) {
   return most == parts.end() ? std::vector<const Run*>{} : most->second;
 }
 
+/// Loads of one machine are repeats or configurations of each other, which other sections tell apart: they are no nodes
+/// that share the work.
+bool share_the_work(std::span<const RecordedRun> runs) {
+  std::set<std::string> hosts;
+  return std::all_of(runs.begin(), runs.end(), [&](const RecordedRun& one) {
+    return one.run.kind != "serve" || hosts.insert(one.run.provenance.hostname).second;
+  });
+}
+
+/// Of an imported run it may be unknown: then it is taken for one of MLPerf's.
+std::string scenario_of(const Run& run) {
+  const auto* scenario = run.spec.if_contains("scenario");
+  return scenario != nullptr && scenario->is_string() ? std::string(scenario->get_string()) : "";
+}
+
+bool known_to_mlperf(const std::string& scenario) {
+  constexpr std::string_view kScenarios[] = {"", "single_stream", "multi_stream", "server", "offline"};
+  return contains(kScenarios, scenario);
+}
+
 /// A summary over exactly these nodes: only it knows the wall clock of all of them.
 const Run* summary_over(std::span<const RecordedRun> runs, const std::vector<const Run*>& nodes) {
   for (const auto& one : runs) {
@@ -133,8 +155,11 @@ const Run* summary_over(std::span<const RecordedRun> runs, const std::vector<con
 
 std::optional<ServingAnswer> serving_answer(std::span<const RecordedRun> runs) {
   const auto nodes = serving_runs(runs);
-  if (nodes.empty()) return std::nullopt;
-  ServingAnswer answer;
+  if (nodes.empty() || !share_the_work(runs)) return std::nullopt;
+  const std::string scenario = scenario_of(*nodes.front());
+  ServingAnswer answer{.known_to_mlperf = known_to_mlperf(scenario)};
+  // Only one of its scenarios asks for so many.
+  if (!scenario.empty() && scenario != "offline") answer.run.fewest_samples = 0;
   for (const Run* run : nodes) {
     answer.run.nodes.push_back(serving_node(*run));
     const double seconds = metric_of(*run, "wall_seconds").value_or(metric_of(*run, "duration_seconds").value_or(0));
@@ -157,7 +182,8 @@ std::optional<Section> serving_section(const Answers& answers) {
   for (std::size_t i = 0; i < answer.report.invalid_reasons.size(); ++i) {
     verdict += fmt::format("{}{}", i == 0 ? " – " : "; ", answer.report.invalid_reasons[i]);
   }
-  section.blocks.emplace_back(Paragraph{std::move(verdict), answer.report.mlperf_valid ? Tone::good : Tone::bad});
+  if (answer.known_to_mlperf)
+    section.blocks.emplace_back(Paragraph{std::move(verdict), answer.report.mlperf_valid ? Tone::good : Tone::bad});
   section.blocks.emplace_back(serving_total_table(answer));
   section.blocks.emplace_back(serving_nodes_table(answer));
   if (answer.run.nodes.size() > 1) {

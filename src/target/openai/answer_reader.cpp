@@ -26,6 +26,7 @@ void AnswerReader::begin() {
   mode_ = Mode::head;
   body_.clear();
   said_done_ = finished_ = counted_ = refused_ = false;
+  finish_reason_ = FinishReason::unknown;
   chunks_ = output_tokens_ = input_tokens_ = 0;
   cached_tokens_.reset();
   first_token_ = done_ = SteadyTime();
@@ -120,8 +121,14 @@ bool AnswerReader::take_event(std::string_view data, SteadyTime at) {
     note_tokens(*part, at);
   }
   note_usage(*part);
-  finished_ = finished_ || part->finished;
+  note_finish(*part);
   return true;
+}
+
+void AnswerReader::note_finish(const AnswerPart& part) {
+  if (!part.finished) return;
+  finished_ = true;
+  finish_reason_ = finish_reason_of(part.finish_reason);
 }
 
 void AnswerReader::note_usage(const AnswerPart& part) {
@@ -193,6 +200,7 @@ bool AnswerReader::conclude_whole() {
     return false;
   }
   note_usage(*part);
+  note_finish(*part);
   if (texts_) append_unescaped(part->text, text_);
   if (!counted_ && part->has_tokens()) {
     output_tokens_ = static_cast<std::uint32_t>((part->text.size() + part->thinking.size()) / kBytesPerToken + 1);

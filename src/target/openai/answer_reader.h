@@ -51,6 +51,7 @@ class AnswerReader {
   /// Of the input, found in the server's prefix cache; nothing: the server did not say.
   std::optional<std::uint32_t> cached_tokens() const { return cached_tokens_; }
   bool counted() const { return counted_; }  ///< `output_tokens` is the server's number, not that of the chunks
+  FinishReason finish_reason() const { return finish_reason_; }
   std::span<const TokenArrival> token_times() const { return arrivals_; }
   std::string_view text() const { return text_; }
 
@@ -61,6 +62,7 @@ class AnswerReader {
   void choose_mode();
   bool take_piece(std::string_view piece, SteadyTime at);
   bool take_event(std::string_view data, SteadyTime at);
+  void note_finish(const AnswerPart& part);
   void note_usage(const AnswerPart& part);
   void note_tokens(const AnswerPart& part, SteadyTime at);
   State conclude(SteadyTime at, bool by_closing);
@@ -76,6 +78,7 @@ class AnswerReader {
   std::string body_;  ///< of an answer that is not streamed, or the start of a refusal
   bool said_done_ = false;
   bool finished_ = false;
+  FinishReason finish_reason_ = FinishReason::unknown;
   bool counted_ = false;
   bool refused_ = false;
   std::uint32_t chunks_ = 0;

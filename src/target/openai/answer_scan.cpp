@@ -1,5 +1,7 @@
 #include "target/openai/answer_scan.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/ascii.h"
@@ -8,6 +10,8 @@ namespace assay {
 namespace {
 
 constexpr int kMostLevels = 64;
+constexpr std::array<std::string_view, kFinishReasons> kReasonNames = {"unknown",    "stop",           "length",
+                                                                       "tool_calls", "content_filter", "other"};
 
 /// Walks over JSON. After a failure everything says that nothing more is there.
 class JsonWalk {
@@ -159,7 +163,7 @@ void scan_choice(JsonWalk& walk, AnswerPart& part) {
       part.text = walk.string_or_skip();
     } else if (key == "finish_reason") {
       part.finished = walk.peek() == '"';
-      walk.skip();
+      part.finish_reason = walk.string_or_skip();
     } else {
       walk.skip();
     }
@@ -260,6 +264,14 @@ std::uint32_t take_code_point(std::string_view& text) {
 }
 
 }  // namespace
+
+std::string_view name_of(FinishReason reason) { return kReasonNames[static_cast<std::size_t>(reason)]; }
+
+FinishReason finish_reason_of(std::string_view name) {
+  if (name.empty()) return FinishReason::unknown;  // what some servers say before the end
+  const auto* const found = std::find(kReasonNames.begin(), kReasonNames.end() - 1, name);
+  return static_cast<FinishReason>(found - kReasonNames.begin());
+}
 
 std::optional<AnswerPart> scan_answer(std::string_view json) {
   JsonWalk walk(json);

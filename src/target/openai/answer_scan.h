@@ -7,6 +7,12 @@
 
 namespace assay {
 
+/// Why an answer ended, as servers say it.
+enum class FinishReason : std::uint8_t { unknown, stop, length, tool_calls, content_filter, other };
+inline constexpr std::size_t kFinishReasons = 6;
+std::string_view name_of(FinishReason reason);  ///< as in OpenAI's API: "stop", "length", …; "unknown": not said
+FinishReason finish_reason_of(std::string_view name);
+
 /// What a chunk of a streamed answer, or a whole answer, says. Texts are as they stand in the JSON, escapes included,
 /// and point into it.
 struct AnswerPart {
@@ -14,6 +20,7 @@ struct AnswerPart {
   std::string_view thinking;  ///< of the first choice: reasoning_content or reasoning; tokens, too
   bool calls_tool = false;    ///< the first choice has tool_calls that are not empty
   bool finished = false;      ///< it has a finish_reason
+  std::string_view finish_reason;
   bool has_choices = false;
   bool failed = false;                         ///< it is an error object: `message`
   std::string_view message;                    ///< of the error

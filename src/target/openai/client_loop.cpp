@@ -307,6 +307,7 @@ void ClientLoop::answered(Connection& connection, bool extra_bytes) {
   LoopCounts::Endpoint& endpoint = counts_.endpoints[connection.pending.endpoint];
   ++endpoint.ok;
   ++(answer.counted() ? counts_.counted : counts_.estimated);
+  ++counts_.finish_reasons[static_cast<std::size_t>(answer.finish_reason())];
   if (answer.cached_tokens()) {
     counts_.cache_input_tokens += answer.input_tokens();
     counts_.cached_tokens += *answer.cached_tokens();

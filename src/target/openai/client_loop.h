@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -12,6 +13,7 @@
 
 #include "base/files.h"
 #include "requests/request_set.h"
+#include "target/openai/answer_scan.h"
 #include "target/openai/balancer.h"
 #include "target/openai/link.h"
 #include "target/openai/openai_options.h"
@@ -56,7 +58,8 @@ struct LoopCounts {
   std::uint64_t estimated = 0;           ///< answers whose tokens are the number of chunks
   std::uint64_t cache_input_tokens = 0;  ///< of the answers that say what the prefix cache had
   std::uint64_t cached_tokens = 0;       ///< and what it had of them
-  std::map<std::string, std::uint64_t> problems;  ///< what went wrong, in words, for the first few kinds
+  std::array<std::uint64_t, kFinishReasons> finish_reasons{};  ///< of answers
+  std::map<std::string, std::uint64_t> problems;               ///< what went wrong, in words, for the first few kinds
 };
 
 /// One thread that sends requests and reads answers: epoll, connections that never block, nothing shared but the queue

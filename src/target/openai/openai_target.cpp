@@ -127,6 +127,7 @@ void add_counts(const LoopCounts& part, LoopCounts& sum) {
   sum.estimated += part.estimated;
   sum.cache_input_tokens += part.cache_input_tokens;
   sum.cached_tokens += part.cached_tokens;
+  for (std::size_t i = 0; i < kFinishReasons; ++i) sum.finish_reasons[i] += part.finish_reasons[i];
   for (const auto& [problem, times] : part.problems) sum.problems[problem] += times;
 }
 
@@ -149,6 +150,11 @@ json::object OpenAiTarget::facts() const {
   if (sum.cache_input_tokens > 0) {
     facts["prefix_cache"] = {{"input_tokens", sum.cache_input_tokens}, {"cached_tokens", sum.cached_tokens}};
   }
+  json::object reasons;
+  for (std::size_t i = 0; i < kFinishReasons; ++i) {
+    if (sum.finish_reasons[i] > 0) reasons[name_of(static_cast<FinishReason>(i))] = sum.finish_reasons[i];
+  }
+  facts["finish_reasons"] = std::move(reasons);
   json::object problems;
   for (const auto& [problem, times] : sum.problems) {
     problems[words_of_server(context_.options, problem)] = times;

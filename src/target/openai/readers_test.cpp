@@ -56,6 +56,7 @@ TEST(AnswerReader, ReadsAStreamHoweverItIsCut) {
     EXPECT_EQ(reader.input_tokens(), 7U);
     EXPECT_EQ(reader.cached_tokens(), std::optional<std::uint32_t>(4));
     EXPECT_TRUE(reader.counted());
+    EXPECT_EQ(reader.finish_reason(), FinishReason::stop);
     EXPECT_TRUE(reader.keep_alive());
     std::uint32_t tokens = 0;
     for (const auto& arrival : reader.token_times()) tokens += arrival.tokens;
@@ -220,6 +221,8 @@ TEST(AnswerScan, FindsWhatItLooksForWhereverItStands) {
   EXPECT_EQ(part->thinking, "hm");
   EXPECT_EQ(part->text, "");
   EXPECT_TRUE(part->finished);
+  EXPECT_EQ(finish_reason_of(part->finish_reason), FinishReason::length);
+  EXPECT_EQ(finish_reason_of("a server's own word"), FinishReason::other);
   EXPECT_FALSE(part->output_tokens);
   EXPECT_FALSE(part->failed);
 }

@@ -3,7 +3,7 @@
 import type { Flame } from "./flame_trace";
 
 /** Larger ones take a browser more memory than a tab has: Perfetto reads them. */
-export const kLargestTrace = 200 * 1000 * 1000;
+export const kLargestTrace = 200 * 2 ** 20;
 
 /** Whether a file of a run is a Chrome trace, by its name: the engine writes trace.json, torch.profiler NAME.trace.json. */
 export function isTrace(name: string): boolean {
