@@ -96,6 +96,31 @@ TEST(CheckLink, ShowsWhatItNamesAndNothingElse) {
   EXPECT_FALSE(shows(study, {.endpoint = "/api/v1/studies", .study = "s1"}));
 }
 
+TEST(CheckLink, ShowsReportsOnWhatItNamesByWholeIds) {
+  const auto study_of = [](std::string_view run) { return std::string(run == "r3" ? "s1" : ""); };
+  const LinkRecord two{.kind = "compare", .runs = {"r1", "r2"}};
+  const LinkRecord study{.kind = "study", .study = "s1"};
+  const auto shows = [&](const LinkRecord& link, const std::string& of) {
+    return check_link(link, {.endpoint = "/api/v1/reports", .of = of}, study_of).ok();
+  };
+  EXPECT_TRUE(shows(two, "r1,r2"));
+  EXPECT_TRUE(shows(two, "r2"));
+  EXPECT_TRUE(shows(study, "study:s1"));
+  EXPECT_TRUE(shows(study, "r3,study:s1"));
+  for (const char* of : {"", ",", "r1,", "r", "r1,r3", "study:", "study:s1", "tag:x", "@last", " r1"}) {
+    EXPECT_FALSE(shows(two, of)) << of;
+  }
+  for (const char* of : {"", "study:", "study:s", "study:s1,r1", "s1"}) EXPECT_FALSE(shows(study, of)) << of;
+  const auto lists = [&](const LinkRecord& link, const std::string& filter) {
+    return check_link(link, {.endpoint = "/api/v1/runs", .filter = filter}, study_of).ok();
+  };
+  EXPECT_TRUE(lists(study, "study=s1"));
+  for (const char* filter : {"", "study=", "study=s10", "study=s1 ", "study!=s1", "kind=null"}) {
+    EXPECT_FALSE(lists(study, filter)) << filter;
+    EXPECT_FALSE(lists(two, filter)) << filter;
+  }
+}
+
 TEST(ShareLinksTest, AreMadeFoundRevokedAndExpire) {
   ManualClock clock;
   const auto tables = make_account_memory();

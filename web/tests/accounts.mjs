@@ -2,7 +2,7 @@
 //   node tests/accounts.mjs ASSAY REPOSITORY SCREENSHOTS
 import { mkdirSync, readFileSync } from "node:fs";
 import { Checks, kScreens } from "./checks.mjs";
-import { Cluster, kHostile, openBrowser, sleep, until } from "./stage.mjs";
+import { Cluster, kHostile, openBrowser, prefixProxy, sleep, until } from "./stage.mjs";
 
 const [assay, root, pictures] = process.argv.slice(2);
 const browser = await openBrowser();
@@ -260,7 +260,7 @@ try {
       expect(status === 403, `${path}: ${status}`);
     }
   });
-  await check("a link that is revoked, or was none, says so", async () => {
+  await check("a link that is revoked, has expired or was none says so", async () => {
     const open_ = await guest(addresses.run);
     await open(open_);
     await checks.go(ada, base, "/account");
@@ -273,6 +273,11 @@ try {
     await checks.examine(again, "shared-ended");
     await open_.context().close();
     await again.context().close();
+    const { body } = await ask(ada, "POST", "/api/v1/links", { kind: "run", runs: [hostile], for: "1s" });
+    await sleep(1100);
+    const late = await guest(`${base}/#/shared/${body.secret}`);
+    await late.getByText("This link does not work any more").waitFor();
+    await late.context().close();
     const none = await guest(`${base}/#/shared/nonsense`);
     await none.getByText("This link does not work any more").waitFor();
     await none.context().close();
@@ -294,7 +299,8 @@ try {
     await admin.getByRole("row", { name: /ada/ }).waitFor();
     await checks.examine(admin, "admin-offers");
     expect((await ask(ada, "POST", "/api/v1/runs", { spec: "kind: null\n", node: "here" })).status === 403, "what is not offered is started");
-    expect((await ask(ada, "GET", "/api/v1/quota")).body.quota.runs_at_once === 2, "she has no quota");
+    const { quota } = (await ask(ada, "GET", "/api/v1/quota")).body;
+    expect(quota.runs_at_once === 2 && (quota.runs_per_order ?? null) === null && (quota.gpu_hours_per_day ?? null) === null, `her quota: ${JSON.stringify(quota)}`);
     await admin.getByRole("row", { name: /ada/ }).getByRole("button", { name: "Remove…" }).click();
     await admin.locator("dialog").getByRole("button", { name: "Remove", exact: true }).click();
     await admin.getByText("Nobody is limited").waitFor();
@@ -336,6 +342,25 @@ try {
       await checks.fits(shared, `shared-compare-${name}`, options);
       await shared.context().close();
     }
+  });
+  await check("below a prefix of a proxy people log in and open links, too", async () => {
+    const proxy = await prefixProxy(base);
+    const below = `http://127.0.0.1:${proxy.address().port}/some/prefix`;
+    const page = await checks.look();
+    await logIn(page, below, "admin");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await checks.go(page, below, `/runs/${hostile}`);
+    const address = await share(page);
+    expect(address.startsWith(`${below}/#/shared/`), address);
+    await page.reload();
+    await page.waitForSelector("main#content h1");
+    await page.context().close();
+    const other = await guest(address);
+    await open(other);
+    await other.getByRole("heading", { name: kHostile }).waitFor();
+    await other.context().close();
+    proxy.closeAllConnections?.();
+    proxy.close();
   });
   await check("who is disabled is out at once, with their links; who is removed cannot come back", async () => {
     await checks.go(admin, base, "/admin?tab=users");
