@@ -16,7 +16,7 @@ class LeaderTrack {
  public:
   void look(const std::vector<LeaderProblem>& problems, const Rule& rule, AlertBoard& board, WallTime now);
 
-  static constexpr std::string_view kNode;  ///< of its alerts
+  static constexpr std::string_view kNode = "";  ///< of its alerts
   /// Alerts at a time; beyond them, problems are in the leader's status alone.
   static constexpr std::size_t kMost = 256;
 
