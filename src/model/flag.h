@@ -14,6 +14,9 @@ struct Flag {
   bool operator==(const Flag&) const = default;
 };
 
+/// Whether the figures of a run must not be used after it.
+bool invalidates(const Flag& flag);
+
 json::object to_json(const Flag& flag);
 /// One entry of a list "flags"; what is wrong with it becomes a problem of `outer`, the object with that list.
 Flag flag_from_json(const json::value& value, JsonFields& outer);

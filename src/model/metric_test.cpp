@@ -56,7 +56,9 @@ TEST(Metric, WhatGrowsSinceTheMachineStartedIsACounter) {
   for (const auto& metric : known_metrics()) {
     const bool grows = metric.description.find("since boot") != std::string_view::npos ||
                        metric.description.find("since the driver was loaded") != std::string_view::npos;
-    if (grows) EXPECT_EQ(metric.kind, MetricInfo::Kind::counter) << metric.name;
+    if (grows) {
+      EXPECT_EQ(metric.kind, MetricInfo::Kind::counter) << metric.name;
+    }
   }
   EXPECT_EQ(find_metric("gpu.nvlink_replays")->kind, MetricInfo::Kind::counter);
   EXPECT_EQ(find_metric("gpu.temperature_c")->kind, MetricInfo::Kind::gauge);

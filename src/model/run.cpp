@@ -1,5 +1,8 @@
 #include "model/run.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include <array>
@@ -102,6 +105,15 @@ Flag flag_from_json(const json::value& value, JsonFields& outer) {
       .kind = fields.text("kind"), .about = fields.text_or("about", ""), .message = fields.text_or("message", "")};
   if (auto result = fields.finish(); !result) outer.fail("flags", "has a bad entry: " + result.error().message);
   return flag;
+}
+
+bool invalidates(const Flag& flag) {
+  static constexpr std::array<std::string_view, 17> kKinds = {
+      "non_finite", "recording_incomplete", "oversubscribed", "newer_protocol", "lost_events", "lost_samples",
+      // Of loads (kind: serve).
+      "client_late", "client_starved", "load_not_delivered", "target_fault", "no_requests", "too_short", "too_few",
+      "limit_missed", "limit_not_shown", "no_peak", "client_limited"};
+  return std::find(kKinds.begin(), kKinds.end(), flag.kind) != kKinds.end();
 }
 
 json::object to_json(const Flag& flag) {

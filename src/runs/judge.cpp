@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -20,16 +19,6 @@ constexpr double kExpectTolerance = 0.05;
 
 /// Flags that tell something about the recording without touching the figures: they leave a verdict `valid`.
 bool is_remark(const Flag& flag) { return flag.kind == "output_truncated"; }
-
-/// Flags after which the figures must not be used.
-bool invalidates(const Flag& flag) {
-  static constexpr std::array<std::string_view, 17> kKinds = {
-      "non_finite", "recording_incomplete", "oversubscribed", "newer_protocol", "lost_events", "lost_samples",
-      // Of loads (kind: serve).
-      "client_late", "client_starved", "load_not_delivered", "target_fault", "no_requests", "too_short", "too_few",
-      "limit_missed", "limit_not_shown", "no_peak", "client_limited"};
-  return std::find(kKinds.begin(), kKinds.end(), flag.kind) != kKinds.end();
-}
 
 bool mentions_out_of_memory(std::string_view text) {
   return text.find("OutOfMemoryError") != std::string_view::npos ||

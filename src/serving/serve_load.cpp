@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 #include "base/units.h"
 #include "loadgen/early_stopping.h"
 #include "loadgen/mlperf_log.h"
+#include "serving/answer_quality.h"
 #include "serving/live_figures.h"
 #include "serving/serve_profile.h"
 #include "serving/target_remarks.h"
@@ -169,6 +171,20 @@ void put_latencies(json::object& metrics, std::string_view name, const LatencySu
   put("p99_9", summary.p999);
 }
 
+void put_tokens(const LoadResult& result, json::object& metrics) {
+  const auto ok = static_cast<double>(result.outcomes[static_cast<std::size_t>(RequestOutcome::ok)]);
+  if (result.output_tokens_per_second > 0) {
+    const double tokens = std::round(result.output_tokens_per_second * result.window_seconds);
+    metrics["tokens_per_second"] = result.output_tokens_per_second;
+    metrics["tokens_done"] = tokens;
+    metrics["mean_output_tokens"] = tokens / ok;
+  }
+  if (result.input_tokens_per_second > 0) {
+    metrics["input_tokens_per_second"] = result.input_tokens_per_second;
+    metrics["mean_input_tokens"] = std::round(result.input_tokens_per_second * result.window_seconds) / ok;
+  }
+}
+
 ProbeVerdict verdict_of(const ServedLoad& load) {
   for (const auto& flag : load.result.flags) {
     if (flag.kind == "client_late" || flag.kind == "load_not_delivered") return ProbeVerdict::client_limited;
@@ -272,8 +288,7 @@ json::object metrics_of(const LoadResult& result) {
     metrics["delivered_samples_per_second"] = result.delivered_per_second;
     put_latencies(metrics, "lateness", result.lateness);
   }
-  if (result.output_tokens_per_second > 0) metrics["tokens_per_second"] = result.output_tokens_per_second;
-  if (result.input_tokens_per_second > 0) metrics["input_tokens_per_second"] = result.input_tokens_per_second;
+  put_tokens(result, metrics);
   if (!result.limits.empty()) {
     metrics["goodput_per_second"] = result.goodput_per_second;
     metrics["goodput_tokens_per_second"] = result.goodput_tokens_per_second;
@@ -315,6 +330,7 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   load.result = evaluate_load(load.plan, load.rules, recorder, *ending);
   load.target_facts = target->facts();
   load.profile = profile_of(load.plan, load.result, recorder, {target->endpoints(), load.target_facts});
+  if (settings.accuracy) load.answer_metrics = answer_quality(settings, requests, recorder);
   ASSAY_CHECK(write_logs(settings, requests, place, load, recorder));
   for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
   return load;
@@ -332,6 +348,7 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   std::vector<Flag> flags = load.result.flags;
   json::object metrics = metrics_of(load.result);
   put_target_metrics(load.target_facts, metrics);
+  for (const auto& [name, value] : load.answer_metrics) metrics[name] = value;
   place.events.result(std::move(metrics), flags);
   return {};
 }

@@ -24,7 +24,8 @@ struct ServedLoad {
   LoadResult result;
   json::object target_facts;
   LoadProfile profile;
-  bool hopeless = false;  ///< ended early, since its limits could no longer be kept
+  json::object answer_metrics;  ///< of accuracy mode
+  bool hopeless = false;        ///< ended early, since its limits could no longer be kept
 };
 
 /// What runs have in common, wherever they run.

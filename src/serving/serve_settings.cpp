@@ -85,6 +85,9 @@ void read_load(const SettingsView& view, ServeSettings& into) {
   std::string mode;
   view.read("mode", mode);
   into.accuracy = mode == "accuracy";
+  std::string format;
+  view.read("answer_format", format);
+  into.answers_in_json = format == "json";
   std::string randomness;
   view.read("randomness", randomness);
   into.loadgen_randomness = randomness.starts_with("loadgen");

@@ -33,6 +33,7 @@ struct ServeSettings {
   std::string trace_file;
   double speed_up = 1;
   bool accuracy = false;
+  bool answers_in_json = false;  ///< asked for; accuracy mode looks whether they are
   bool loadgen_randomness = false;
   bool loadgen_equal_issue = false;  ///< every sample equally often
   std::uint64_t seed = 0;

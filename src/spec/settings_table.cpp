@@ -270,6 +270,10 @@ std::vector<SpecSetting> target_settings() {
       row("target.threads", kServe, whole, "1",
           "Threads of the client; one is enough for tens of thousands of requests a second.", "4",
           {.range = Range{1, 256}, .needs = server}),
+      row("target.software", kServe, text, "", "What serves, for tables of results: a client cannot see it.",
+          "vLLM 0.11", {.range = Range{1, 200}, .needs = server, .otherwise = "not stated"}),
+      row("target.device", kServe, text, "", "What the server computes on, for tables of results.", "2 × H100",
+          {.range = Range{1, 200}, .needs = server, .otherwise = "this machine's, if the server's address is"}),
       row("target.check", kServe, boolean, "true",
           "Asks the server for its models and for one token before the load starts.", "false", {.needs = server}),
   };
@@ -391,6 +395,9 @@ std::vector<SpecSetting> serve_settings() {
       row("mode", kServe, choice, "performance",
           "`accuracy` asks for every sample once and keeps the answers beside the results.", "accuracy",
           {.choices = {"performance", "accuracy"}}),
+      row("answer_format", kServe, choice, "any",
+          "`json`: counts the answers that are JSON, by themselves or in a block.", "json",
+          {.choices = {"any", "json"}, .needs = Need{"mode", {"accuracy"}}}),
       row("randomness", kServe, choice, "assay",
           "Order of samples and arrivals: assay's own by `seed`, or LoadGen's with the seeds of v5.1, drawn at random "
           "or every sample equally often.",

@@ -43,6 +43,10 @@ std::optional<Section> answers_section(const Answers& answers) {
                   {"most_tokens", "most", "", Align::right, false},
                   {"empty", "Empty", "", Align::right, false},
                   {"cut_off_percent", "Cut off", " %", Align::right, false},
+                  {"format_percent", "In format", " %", Align::right, false},
+                  {"rouge_1", "ROUGE-1", "", Align::right, false},
+                  {"rouge_2", "ROUGE-2", "", Align::right, false},
+                  {"rouge_l", "ROUGE-L", "", Align::right, false},
                   {"finish_reasons", "Why they ended", "", Align::left, true}},
       .notes = {"Empty: the server answered without a token, which counts as failed. Cut off: ended at the number of "
                 "tokens that was asked for, which is what loads of fixed length want."}};
@@ -51,12 +55,14 @@ std::optional<Section> answers_section(const Answers& answers) {
     const AnswerProfile& profile = one.load->answers;
     const auto empty = static_cast<double>(profile.without_tokens);
     const bool any = profile.answers > 0;
-    table.rows.push_back({row_label(one.run), count_figure(static_cast<double>(profile.answers)),
-                          any ? count_figure(profile.fewest_tokens) : Figure(),
-                          any ? fixed_figure(profile.mean_tokens, 1) : Figure(),
-                          any ? count_figure(profile.most_tokens) : Figure(),
-                          Figure(fmt::format("{:.0f}", empty), empty, empty > 0 ? Tone::bad : Tone::plain),
-                          percent_figure(cut_off(profile)), reasons_text(profile)});
+    table.rows.push_back(
+        {row_label(one.run), count_figure(static_cast<double>(profile.answers)),
+         any ? count_figure(profile.fewest_tokens) : Figure(), any ? fixed_figure(profile.mean_tokens, 1) : Figure(),
+         any ? count_figure(profile.most_tokens) : Figure(),
+         Figure(fmt::format("{:.0f}", empty), empty, empty > 0 ? Tone::bad : Tone::plain),
+         percent_figure(cut_off(profile)), percent_figure(metric_of(one.run, "format_rate")),
+         fixed_figure(metric_of(one.run, "rouge_1"), 3), fixed_figure(metric_of(one.run, "rouge_2"), 3),
+         fixed_figure(metric_of(one.run, "rouge_l"), 3), reasons_text(profile)});
   }
   if (table.rows.empty()) return std::nullopt;
   drop_empty_columns(table);

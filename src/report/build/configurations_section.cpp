@@ -173,40 +173,6 @@ FigureTable level_table(const OutcomesAnswer& answer, const ReportOptions& optio
   return table;
 }
 
-/// Where exactly two settings vary: the metric over both.
-std::optional<ChartBlock> heat_chart(std::span<const Arm* const> chosen, std::string_view metric) {
-  std::map<std::string, std::set<std::string>> values;
-  for (const Arm* arm : chosen) {
-    for (const auto& [name, value] : settings_beside_size(arm->any())) values[name].insert(value);
-  }
-  std::vector<std::string> varied;
-  for (const auto& [name, seen] : values) {
-    if (seen.size() > 1) varied.push_back(name);
-  }
-  if (varied.size() != 2) return std::nullopt;
-  std::vector<HeatSample> samples;
-  for (const Arm* arm : chosen) {
-    const auto settings = settings_beside_size(arm->any());
-    if (!settings.contains(varied[0]) || !settings.contains(varied[1])) return std::nullopt;
-    const auto measured = values_of(arm->usable, metric);
-    for (const double value : measured) samples.push_back({settings.at(varied[0]), settings.at(varied[1]), value});
-    if (measured.empty()) samples.push_back({settings.at(varied[0]), settings.at(varied[1]), std::nullopt});
-  }
-  const HeatMap map = heat_map(samples);
-  if (map.rows.size() < 2 || map.columns.size() < 2) return std::nullopt;
-  const auto* info = find_metric(metric);
-  HeatChart chart{.row_label = varied[0],
-                  .column_label = varied[1],
-                  .unit = std::string(info ? info->unit : ""),
-                  .rows = map.rows,
-                  .columns = map.columns};
-  for (const auto& row : map.cells) {
-    auto& cells = chart.cells.emplace_back();
-    for (const auto& cell : row) cells.push_back(cell.value);
-  }
-  return ChartBlock{.id = "heat_map", .title = std::string(metric), .chart = std::move(chart)};
-}
-
 /// Every setting that varies, beside what came out with it, best first; each figure with its verdict; the time to a
 /// level.
 std::vector<Block> figure_blocks(const OutcomesAnswer& answer, const ReportOptions& options) {
@@ -256,6 +222,39 @@ std::optional<FigureTable> expectations_table(const OutcomesAnswer& answer, cons
 
 }  // namespace
 
+std::optional<ChartBlock> heat_chart(std::span<const Arm* const> chosen, std::string_view metric, std::string id) {
+  std::map<std::string, std::set<std::string>> values;
+  for (const Arm* arm : chosen) {
+    for (const auto& [name, value] : settings_beside_size(arm->any())) values[name].insert(value);
+  }
+  std::vector<std::string> varied;
+  for (const auto& [name, seen] : values) {
+    if (seen.size() > 1) varied.push_back(name);
+  }
+  if (varied.size() != 2) return std::nullopt;
+  std::vector<HeatSample> samples;
+  for (const Arm* arm : chosen) {
+    const auto settings = settings_beside_size(arm->any());
+    if (!settings.contains(varied[0]) || !settings.contains(varied[1])) return std::nullopt;
+    const auto measured = values_of(arm->usable, metric);
+    for (const double value : measured) samples.push_back({settings.at(varied[0]), settings.at(varied[1]), value});
+    if (measured.empty()) samples.push_back({settings.at(varied[0]), settings.at(varied[1]), std::nullopt});
+  }
+  const HeatMap map = heat_map(samples);
+  if (map.rows.size() < 2 || map.columns.size() < 2) return std::nullopt;
+  const auto* info = find_metric(metric);
+  HeatChart chart{.row_label = varied[0],
+                  .column_label = varied[1],
+                  .unit = std::string(info ? info->unit : ""),
+                  .rows = map.rows,
+                  .columns = map.columns};
+  for (const auto& row : map.cells) {
+    auto& cells = chart.cells.emplace_back();
+    for (const auto& cell : row) cells.push_back(cell.value);
+  }
+  return ChartBlock{.id = std::move(id), .title = std::string(metric), .chart = std::move(chart)};
+}
+
 bool has_configurations(const Answers& answers) {
   const auto& outcomes = answers.outcomes;
   if (answers.matrix) return true;
@@ -267,7 +266,7 @@ std::vector<Block> outcome_blocks(const Answers& answers, std::string_view metri
                                   const std::optional<std::size_t>& recommended) {
   const OutcomesAnswer& outcomes = *answers.outcomes;
   auto blocks = figure_blocks(outcomes, answers.input.options);
-  if (auto heat = heat_chart(outcomes.arms, metric)) blocks.emplace_back(std::move(*heat));
+  if (auto heat = heat_chart(outcomes.arms, metric, "heat_map")) blocks.emplace_back(std::move(*heat));
   if (auto missed = expectations_table(outcomes, answers.goals, recommended)) blocks.emplace_back(std::move(*missed));
   return blocks;
 }

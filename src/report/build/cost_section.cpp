@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 /// Joules of one run's GPUs: as counted by them, or mean power over the duration for each that was read.
-std::optional<double> joules_of(const Run& run) {
+std::optional<double> joules_of_gpus(const Run& run) {
   if (const auto counted = metric_of(run, "gpu.energy_j")) return counted;
   if (!sampled_throughout(run, "gpu.power_w")) return std::nullopt;
   const auto seconds = metric_of(run, "duration_seconds");
@@ -23,6 +23,16 @@ std::optional<double> joules_of(const Run& run) {
     if (series.name == "gpu.power_w" && series.points > series.non_finite) watts += series.mean;
   }
   return seconds && watts > 0 ? std::optional(watts * *seconds) : std::nullopt;
+}
+
+/// Of a load without its warm-up, whose samples and tokens do not count either.
+std::optional<double> joules_of(const Run& run) {
+  if (!worked_here(run)) return std::nullopt;
+  const auto joules = joules_of_gpus(run);
+  const auto measured = metric_of(run, "wall_seconds");
+  const auto all = metric_of(run, "duration_seconds");
+  if (run.kind != "serve" || !joules || !measured || !all || *all <= 0) return joules;
+  return *joules * std::min(1.0, *measured / *all);
 }
 
 struct ArmCost {
@@ -51,14 +61,7 @@ ArmCost cost_of_arm(const Arm& arm, const ReportOptions& options) {
                                   *options.production_samples, of_one_node);
     }
   }
-  std::vector<double> joules;
-  for (const auto* one : arm.usable) {
-    if (const auto value = joules_of(one->run)) joules.push_back(*value);
-  }
-  if (!joules.empty()) {
-    result.energy =
-        energy_of(mean(joules), mean_metric(arm, "samples_done"), mean_metric(arm, "tokens_done"), options.grid);
-  }
+  result.energy = energy_of_arm(arm, options);
   return result;
 }
 
@@ -153,6 +156,15 @@ FigureTable energy_table(const std::vector<ArmCost>& costs, const ReportOptions&
 }
 
 }  // namespace
+
+std::optional<EnergyFigures> energy_of_arm(const Arm& arm, const ReportOptions& options) {
+  std::vector<double> joules;
+  for (const auto* one : arm.usable) {
+    if (const auto value = joules_of(one->run)) joules.push_back(*value);
+  }
+  if (joules.empty()) return std::nullopt;
+  return energy_of(mean(joules), mean_metric(arm, "samples_done"), mean_metric(arm, "tokens_done"), options.grid);
+}
 
 std::optional<Section> cost_section(const Answers& answers) {
   const auto& arms = answers.arms;

@@ -96,7 +96,9 @@ std::optional<ChartBlock> distribution_chart(std::span<const Arm> arms, TimeDist
     const std::string name = usable((*first)->run) ? arm.name : arm.name + " (not usable)";
     chart.series.push_back(distribution_line(name, *(*first)->load.*times));
   }
-  if (chart.series.empty()) return std::nullopt;
+  // Values that are all the same are in the table.
+  const auto varies = [](const ChartSeries& line) { return line.points.size() > 1; };
+  if (std::none_of(chart.series.begin(), chart.series.end(), varies)) return std::nullopt;
   std::string caption = "From every request that ended well; shares to 0.1 %.";
   if (repeats) caption += " The first run of each configuration.";
   if (left_out > 0) caption += fmt::format(" {} further configurations are not drawn.", left_out);

@@ -54,8 +54,25 @@ std::map<std::string, double> limits_of(const Run& run) {
   return limits;
 }
 
-/// Its figures, also where they may not be used: those are drawn, and marked.
-std::span<const RecordedRun* const> shown_runs(const Arm& arm) { return arm.has_result() ? arm.usable : arm.others; }
+/// Measured as it was asked for. That a limit was missed makes a run invalid, and is what a load curve is there to
+/// show.
+bool load_was_measured(const Run& run) {
+  const auto by_limit = [](const Flag& flag) { return flag.kind == "limit_missed" || flag.kind == "limit_not_shown"; };
+  const auto otherwise = [&](const Flag& flag) { return invalidates(flag) && !by_limit(flag); };
+  return usable(run) || (run.verdict == Verdict::invalid && std::any_of(run.flags.begin(), run.flags.end(), by_limit) &&
+                         std::none_of(run.flags.begin(), run.flags.end(), otherwise));
+}
+
+/// The measured ones; where there is none, those that may not be used: they are drawn, and marked.
+std::vector<const RecordedRun*> shown_runs(const Arm& arm) {
+  auto runs = arm.usable;
+  for (const auto* one : arm.others) {
+    if (load_was_measured(one->run)) runs.push_back(one);
+  }
+  return runs.empty() ? arm.others : runs;
+}
+
+bool load_was_measured(const Arm& arm) { return load_was_measured(shown_runs(arm).front()->run); }
 
 std::optional<double> shown_mean(const Arm& arm, std::string_view metric) {
   const auto values = values_of(shown_runs(arm), metric);
@@ -127,7 +144,7 @@ std::optional<LoadSweeps> sweeps_of_study(std::span<const Arm> arms) {
     const auto [known, added] = place.emplace(beside_weight(arm.any()), all.sweeps.size());
     if (added) all.sweeps.emplace_back();
     LoadSweep& sweep = all.sweeps[known->second];
-    sweep.points.push_back({*offered, *completed, *latency, keeps_limits(arm), arm.has_result()});
+    sweep.points.push_back({*offered, *completed, *latency, keeps_limits(arm), load_was_measured(arm)});
     sweep.arms.push_back(&arm);
   }
   std::erase_if(all.sweeps, [](const LoadSweep& sweep) { return sweep.points.size() < 2; });
@@ -194,7 +211,7 @@ FigureTable curve_table(const LoadSweeps& all) {
   }
   table.notes.push_back(by_rate ? "Saturated: completed less than 95 % of what was offered."
                                 : "Saturated: with fewer requests under way at least 95 % as many were completed.");
-  table.notes.push_back("Knee: the most that was completed by a usable run, not saturated and within every limit.");
+  table.notes.push_back("Knee: the most that was completed, not saturated and within every limit.");
   return table;
 }
 

@@ -179,6 +179,25 @@ bool ran_without_gpu(const Run& run) {
   return run.provenance.gpus.empty() && run.provenance.cpu_cores > 0;
 }
 
+bool worked_here(const Run& run) {
+  if (run.kind != "serve") return true;
+  const auto* target = run.spec.if_contains("target");
+  const auto* fields = target == nullptr ? nullptr : target->if_object();
+  if (fields == nullptr) return true;
+  const auto local = [](const json::value& address) {
+    if (!address.is_string()) return true;
+    const std::string_view text(address.get_string());
+    constexpr std::string_view kLocal[] = {"://127.", "://localhost", "://[::1]"};
+    return std::any_of(std::begin(kLocal), std::end(kLocal),
+                       [&](std::string_view sign) { return text.find(sign) != std::string_view::npos; });
+  };
+  const auto* first = fields->if_contains("openai");
+  const auto* others = fields->if_contains("endpoints");
+  if (first != nullptr && !local(*first)) return false;
+  return others == nullptr || !others->is_array() ||
+         std::all_of(others->get_array().begin(), others->get_array().end(), local);
+}
+
 Allocation allocation_of(const Run& run) { return {.gpus = run.ranks, .nodes = run.nodes}; }
 
 std::map<std::string, std::string> settings_of(const Run& run) {

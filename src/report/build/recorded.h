@@ -94,6 +94,8 @@ std::optional<Price> price_of(const Run& run, const ReportOptions& options);
 std::optional<double> seconds_paid_for(const Run& run);
 /// Whether it is known to have used no GPU. Of imported runs nothing is known.
 bool ran_without_gpu(const Run& run);
+/// Whether this machine did the work that was measured: a load on a server elsewhere says nothing of the client's GPUs.
+bool worked_here(const Run& run);
 Allocation allocation_of(const Run& run);
 
 /// Every setting by its dotted name ("lora.rank": "16"), without names, tags, prices and what says where and how often

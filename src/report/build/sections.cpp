@@ -26,10 +26,15 @@ constexpr std::array kSections = {
                   "throughput against latency, from the lightest load to the heaviest; which loads were too heavy; the "
                   "knee",
                   load_curve_section},
+    ReportSection{"load_maps", "Loads over two settings", "exactly two settings differ between loads of `kind: serve`",
+                  "throughput, latency, time to the first token and goodput over both, as heat maps",
+                  load_maps_section},
     ReportSection{"endpoints", "Endpoints", "the load of a run went to two endpoints or more",
                   "requests, failures, latency and tokens of each endpoint", endpoints_section},
     ReportSection{"answers", "Answers", "a run of `kind: serve` had answers",
-                  "how long answers were, why they ended, how many were empty or cut off", answers_section},
+                  "how long answers were, why they ended, how many were empty, cut off or of the wrong format; ROUGE "
+                  "against references",
+                  answers_section},
     ReportSection{
         "nodes", "Results per node", "two nodes or more did the same work, each by itself",
         "each node against the median of all: speed, memory, temperature, cost, and whether it is within tolerance",

@@ -32,6 +32,7 @@ std::optional<Section> summary_section(const Answers& answers);
 std::optional<Section> serving_section(const Answers& answers);
 std::optional<Section> latency_section(const Answers& answers);
 std::optional<Section> load_curve_section(const Answers& answers);
+std::optional<Section> load_maps_section(const Answers& answers);
 std::optional<Section> token_times_section(const Answers& answers);
 std::optional<Section> endpoints_section(const Answers& answers);
 std::optional<Section> answers_section(const Answers& answers);
@@ -63,6 +64,13 @@ bool has_configurations(const Answers& answers);
 /// metric over two settings, expectations that were missed.
 std::vector<Block> outcome_blocks(const Answers& answers, std::string_view metric,
                                   const std::optional<std::size_t>& recommended);
+
+/// Joules of GPUs and what follows from them, mean of the usable runs; none where no GPU was read, or where others than
+/// this machine's did the work.
+std::optional<EnergyFigures> energy_of_arm(const Arm& arm, const ReportOptions& options);
+
+/// Where exactly two settings vary between these: the metric over both.
+std::optional<ChartBlock> heat_chart(std::span<const Arm* const> chosen, std::string_view metric, std::string id);
 
 /// What tells a run apart in tables of single runs: its variant, or its name.
 std::string row_label(const Run& run);

@@ -53,7 +53,8 @@ TEST(ServingSections, ALoadIsDrawnFromWhatItRecorded) {
                                {"latency_p99_seconds", 0.05},
                                {"mean_ttft_seconds", 0.002},
                                {"ttft_p50_seconds", 0.0015},
-                               {"mean_itl_seconds", 0.0012}});
+                               {"mean_itl_seconds", 0.0012},
+                               {"rouge_l", 0.4321}});
   one.load = recorded_load();
   const LoadProfile load = *one.load;
   input.runs.push_back(std::move(one));
@@ -75,6 +76,8 @@ TEST(ServingSections, ALoadIsDrawnFromWhatItRecorded) {
   EXPECT_THAT(column_of(document, "answers", "answers"), ElementsAre("200"));
   EXPECT_THAT(column_of(document, "answers", "finish_reasons"), ElementsAre("length 100.0 %"));
   EXPECT_THAT(column_of(document, "answers", "cut_off_percent"), ElementsAre("100.0"));
+  EXPECT_THAT(column_of(document, "answers", "rouge_l"), ElementsAre("0.432"));
+  EXPECT_THAT(column_of(document, "answers", "rouge_1"), testing::IsEmpty());
   EXPECT_EQ(find_section(document, "load_curve"), nullptr);
 }
 
@@ -127,6 +130,15 @@ TEST(ServingSections, ASweepOfRatesHasItsKnee) {
   EXPECT_THAT(column_of(document, "load_curve", "remark"),
               ElementsAre("knee", "beyond a limit", "beyond a limit", "saturated"));
   EXPECT_EQ(std::get<XyChart>(find_chart(document, "load_curve_chart")->chart).references.at(0).y, 0.2);
+  // To miss a limit makes a run invalid; that is no reason not to draw it. A client that was late is.
+  for (auto& one : input.runs) {
+    one.run.verdict = Verdict::invalid;
+    one.run.flags = {{"limit_missed", "ttft_p99", ""}};
+  }
+  input.runs.front().run.flags.push_back({"client_late", "client", ""});
+  document = report_on(input);
+  EXPECT_THAT(column_of(document, "load_curve", "remark"),
+              ElementsAre("knee", "beyond a limit", "beyond a limit", "not usable"));
   EXPECT_EQ(find_table(document, "load_curve")->columns[3].title, "TTFT p99");
 }
 
@@ -147,6 +159,50 @@ TEST(ServingSections, ASweepOfConcurrencyOfTwoModelsHasTwoLines) {
   EXPECT_THAT(column_of(document, "load_curve", "remark"),
               ElementsAre("", "knee", "saturated", "", "knee", "not usable"));
   EXPECT_TRUE(std::get<XyChart>(find_chart(document, "load_curve_chart")->chart).series[1].points[2].marked);
+}
+
+TEST(ServingSections, TwoSettingsOfALoadHaveAHeatMapOfItsLatency) {
+  ReportInput input{.title = "heat"};
+  for (const double slots : {4.0, 8.0}) {
+    for (const double rate : {10.0, 20.0}) {
+      auto one = swept_run("rate", rate, rate, rate / slots);
+      one.run.variant += fmt::format(", slots={}", slots);
+      one.run.spec["slots"] = slots;
+      input.runs.push_back(std::move(one));
+    }
+  }
+  const Document document = report_on(input);
+  const ChartBlock* chart = find_chart(document, "load_map_latency_p99_seconds");
+  ASSERT_NE(chart, nullptr);
+  const auto& heat = std::get<HeatChart>(chart->chart);
+  EXPECT_THAT(heat.rows, ElementsAre("10", "20"));
+  EXPECT_THAT(heat.columns, ElementsAre("4", "8"));
+  EXPECT_EQ(heat.cells[1][0], 5);
+  EXPECT_NE(find_chart(document, "load_map_samples_per_second"), nullptr);
+  EXPECT_EQ(find_chart(document, "load_map_goodput_per_second"), nullptr) << "there was no limit";
+}
+
+TEST(ServingSections, ServersAreRankedByWhatIsSaidOfThem) {
+  ReportInput input{.title = "board"};
+  const auto add = [&](const char* software, const char* address, double tokens) {
+    auto one = served_run(software, {{"tokens_per_second", tokens},
+                                     {"tokens_done", tokens * 10},
+                                     {"wall_seconds", 10},
+                                     {"duration_seconds", 20},
+                                     {"gpu.energy_j", 8000}});
+    one.run.name = software;
+    one.run.spec["target"] = {{"name", "openai"}, {"openai", address}, {"software", software}, {"device", "1 × H100"}};
+    one.run.spec["price"] = {{"amount", 3.6}, {"currency", "USD"}, {"per", "h"}};
+    input.runs.push_back(std::move(one));
+  };
+  add("slow 1.0", "http://gpu01:8000/v1", 1000);
+  add("fast 1.0", "http://127.0.0.1:8000/v1", 2000);
+  const Document document = report_on(input);
+  EXPECT_THAT(column_of(document, "leaderboard", "software"), ElementsAre("fast 1.0", "slow 1.0"));
+  EXPECT_THAT(column_of(document, "leaderboard", "device"), ElementsAre("1 × H100", "1 × H100"));
+  EXPECT_THAT(column_of(document, "leaderboard", "cost_per_million_tokens"), ElementsAre("$0.500", "$1.00"));
+  // Half of the energy is the warm-up's; a server elsewhere does not use the client's GPUs.
+  EXPECT_THAT(column_of(document, "leaderboard", "joules_per_token"), ElementsAre("0.200", ""));
 }
 
 TEST(ServingSections, TheProbesOfASearchAreALoadCurve) {

@@ -145,7 +145,9 @@ TEST_F(DamagedPageTest, RepairKeepsEveryOtherRowAndDoublesNone) {
     for (int i = 0; i < kSeries; ++i) {
       const auto kept = points(intern(name(i))).size();
       EXPECT_LE(kept, std::size_t{kSeconds}) << name(i);
-      if (!lost_progress && !damaged_.contains(i)) EXPECT_EQ(kept, std::size_t{kSeconds}) << name(i);
+      if (!lost_progress && !damaged_.contains(i)) {
+        EXPECT_EQ(kept, std::size_t{kSeconds}) << name(i);
+      }
     }
   }
 }
