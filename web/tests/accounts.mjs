@@ -50,10 +50,13 @@ async function choosePassword(page, address) {
   await page.getByRole("button", { name: "Set the password" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
-async function share(page, length = "7d") {
+async function share(page) {
   await page.getByRole("button", { name: "Share…" }).click();
-  await page.getByLabel("Good for").selectOption(length);
+  await page.getByLabel("Good for").selectOption("7d");
+  await checks.examine(page, "share-ask");
   await page.getByRole("button", { name: "Make the link" }).click();
+  await page.locator("dialog input[readonly]").waitFor();
+  await checks.examine(page, "share-made");
   return shownOnce(page);
 }
 /** A page as somebody sees it who is logged in nowhere. */
@@ -142,6 +145,11 @@ try {
     const toVera = await invite(admin, base, "vera", "viewer", kHostile);
     const toAda = await invite(admin, base, "ada", "user", "Ada Lovelace");
     await admin.getByText(kHostile).waitFor();
+    await admin.getByRole("button", { name: "New user…" }).click();
+    await admin.getByLabel("Name to log in with").fill(kHostile);
+    await admin.getByRole("button", { name: "Make the account" }).click();
+    await admin.locator("dialog").getByRole("alert").waitFor();
+    await admin.locator("dialog").getByRole("button", { name: "Cancel" }).click();
     await checks.examine(admin, "admin-users");
     await choosePassword(vera, toVera);
     await choosePassword(ada, toAda);
