@@ -205,8 +205,8 @@ FigureTable curve_table(const LoadSweeps& all) {
   for (const auto& sweep : all.sweeps) {
     for (std::size_t i = 0; i < sweep.curve.points.size(); ++i) {
       const LoadPoint& point = sweep.curve.points[i];
-      table.rows.push_back({sweep.name, rate_figure(point.offered), rate_figure(point.completed),
-                            value_figure(point.latency, "s"), remark_of(sweep, i)});
+      table.rows.push_back({sweep.name, by_rate ? rate_figure(point.offered) : count_figure(point.offered),
+                            rate_figure(point.completed), value_figure(point.latency, "s"), remark_of(sweep, i)});
     }
   }
   table.notes.push_back(by_rate ? "Saturated: completed less than 95 % of what was offered."

@@ -158,6 +158,7 @@ TEST(ServingSections, ASweepOfConcurrencyOfTwoModelsHasTwoLines) {
                                                                       "model.name=b", "model.name=b", "model.name=b"));
   EXPECT_THAT(column_of(document, "load_curve", "remark"),
               ElementsAre("", "knee", "saturated", "", "knee", "not usable"));
+  EXPECT_THAT(column_of(document, "load_curve", "offered"), ElementsAre("1", "2", "4", "1", "2", "4"));
   EXPECT_TRUE(std::get<XyChart>(find_chart(document, "load_curve_chart")->chart).series[1].points[2].marked);
 }
 
