@@ -1,7 +1,7 @@
 """Signs that cannot go stale: what READMEs name is there, and what is there is named.
 
 A folder with sources has a README.md, or the README of a folder above it names it (`procfs/`). Files that a README lists
-exist; folders that stand below it are named. Links between pages lead somewhere.
+exist; folders that stand below it are named. Links between pages lead somewhere. No type has the name of another.
 """
 
 import os
@@ -16,6 +16,8 @@ SOURCES = {".cpp", ".h", ".cu", ".py", ".sh"}
 # A list in a README is a table whose first column is headed so.
 LISTS = re.compile(r"^\|\s*(file|folder|folder or file)\s*\|", re.MULTILINE)
 IN_TICKS = re.compile(r"`([^`\n]+)`")
+# Of a type that a header defines in our own namespace, which all modules share.
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.MULTILINE)
 FILE_NAME = re.compile(r"[\w./-]+\.(?:h|cpp|cu|py|sh|cmake)")
 
 
@@ -111,6 +113,19 @@ class Signs(unittest.TestCase):
                 if not re.match(r"[a-z]+:|#", link) and not (page.parent / link.split("#")[0]).exists():
                     dead.append(f"{page.relative_to(ROOT)}: {link}")
         self.assertEqual(dead, [])
+
+    def test_no_two_headers_define_a_type_of_one_name(self):
+        # Two of one name in one program are undefined behaviour that no compiler has to notice.
+        places = {}
+        for top in ("src", "apps"):
+            for header in sorted((ROOT / top).rglob("*.h")):
+                text = header.read_text()
+                if "namespace assay {" in text and not header.name.endswith(("_fixture.h", "_contract.h")):
+                    for name in TYPE.findall(text):
+                        places.setdefault(name, []).append(str(header.relative_to(ROOT)))
+        self.assertGreater(len(places), 300)
+        twice = {name: where for name, where in places.items() if len(where) > 1}
+        self.assertFalse(twice, twice)
 
 
 class SignsLogic(unittest.TestCase):

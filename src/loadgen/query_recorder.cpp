@@ -15,7 +15,7 @@ constexpr std::uint64_t kMostPrepared = std::uint64_t{200} << 20;  // bytes
 
 }  // namespace
 
-QueryRecorder::QueryRecorder(const RecorderOptions& options)
+QueryRecorder::QueryRecorder(const QueryRecorderOptions& options)
     : options_(options), blocks_(std::make_unique<std::atomic<QueryRecord*>[]>(kMostBlocks)) {
   mappings_.reserve(64);
   const std::uint64_t blocks = options.expected / kBlockRecords + 2;

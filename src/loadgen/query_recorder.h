@@ -33,7 +33,7 @@ struct QueryRecord {
 };
 static_assert(sizeof(QueryRecord) == 48);
 
-struct RecorderOptions {
+struct QueryRecorderOptions {
   std::uint64_t expected = 0;  ///< requests; memory for so many is made ready before the start, up to 200 MiB
   bool token_times = false;
   bool texts = false;
@@ -43,7 +43,7 @@ struct RecorderOptions {
 /// whichever thread hears of the answer completes it. Grows by blocks that are never moved.
 class QueryRecorder final : public CompletionSink {
  public:
-  explicit QueryRecorder(const RecorderOptions& options);
+  explicit QueryRecorder(const QueryRecorderOptions& options);
   ~QueryRecorder() override;
   QueryRecorder(const QueryRecorder&) = delete;
   QueryRecorder& operator=(const QueryRecorder&) = delete;
@@ -92,7 +92,7 @@ class QueryRecorder final : public CompletionSink {
   }
   bool complete_one(const Completion& completion) noexcept;  ///< false: it had ended before
 
-  RecorderOptions options_;
+  QueryRecorderOptions options_;
   SteadyTime start_{};
   std::unique_ptr<std::atomic<QueryRecord*>[]> blocks_;
   std::uint64_t blocks_ready_ = 0;  ///< the dispatcher's

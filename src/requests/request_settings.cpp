@@ -55,7 +55,7 @@ Result<std::unique_ptr<RequestSet>> generated_by(const json::object& requests, c
     options.input = shape->input;
     options.output = shape->output;
   } else if (const std::string file = setting_text(requests, "lengths_from", ""); !file.empty()) {
-    ASSAY_TRY(const Trace trace, read_trace_file(file));
+    ASSAY_TRY(const RequestTrace trace, read_trace_file(file));
     ASSAY_TRY(options.input, input_lengths_of(trace));
     ASSAY_TRY(options.output, output_lengths_of(trace));
   } else {

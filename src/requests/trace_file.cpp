@@ -112,7 +112,7 @@ Result<CsvColumns> find_columns(std::string_view header, const InputLines& lines
   return columns;
 }
 
-Result<void> read_csv(std::string_view header, InputLines& lines, Trace& trace) {
+Result<void> read_csv(std::string_view header, InputLines& lines, RequestTrace& trace) {
   ASSAY_TRY(const CsvColumns columns, find_columns(header, lines));
   std::optional<WallTime> origin;
   while (const auto line = lines.next()) {
@@ -137,7 +137,7 @@ Result<void> read_csv(std::string_view header, InputLines& lines, Trace& trace) 
 }
 
 /// What is wrong with the line, or "".
-std::string read_mooncake_line(const json::object& line, Trace& trace) {
+std::string read_mooncake_line(const json::object& line, RequestTrace& trace) {
   const auto number = [&](std::string_view key) -> std::optional<double> {
     const json::value* value = line.if_contains(key);
     return value && value->is_number() ? std::optional(value->to_number<double>()) : std::nullopt;
@@ -169,7 +169,7 @@ std::string read_mooncake_line(const json::object& line, Trace& trace) {
   return {};
 }
 
-Result<void> read_json_lines(std::string_view first, InputLines& lines, Trace& trace) {
+Result<void> read_json_lines(std::string_view first, InputLines& lines, RequestTrace& trace) {
   for (std::optional<std::string_view> line = first; line; line = lines.next()) {
     const auto value = parse_json(*line);
     if (!value) return lines.error("is not JSON: " + value.error().message, std::string(kTraceHint));
@@ -182,7 +182,7 @@ Result<void> read_json_lines(std::string_view first, InputLines& lines, Trace& t
 }
 
 /// In order of time, from 0 on.
-void put_in_order(Trace& trace) {
+void put_in_order(RequestTrace& trace) {
   std::stable_sort(trace.entries.begin(), trace.entries.end(),
                    [](const TraceEntry& a, const TraceEntry& b) { return a.at < b.at; });
   const Nanos first = trace.entries.front().at;
@@ -191,7 +191,7 @@ void put_in_order(Trace& trace) {
 
 class TraceRequests final : public RequestSet {
  public:
-  TraceRequests(Trace trace, const RequestSeed& seed)
+  TraceRequests(RequestTrace trace, const RequestSeed& seed)
       : trace_(std::move(trace)),
         blocks_(seed.combined(), "words of trace blocks"),
         words_(seed.combined(), "words of trace prompts") {}
@@ -218,12 +218,12 @@ class TraceRequests final : public RequestSet {
   }
 
  private:
-  Trace trace_;
+  RequestTrace trace_;
   Random blocks_;
   Random words_;
 };
 
-Result<Lengths> lengths_of(const Trace& trace, std::uint32_t TraceEntry::* tokens) {
+Result<Lengths> lengths_of(const RequestTrace& trace, std::uint32_t TraceEntry::* tokens) {
   std::vector<std::uint32_t> seen;
   seen.reserve(trace.entries.size());
   for (const TraceEntry& entry : trace.entries) seen.push_back(std::max(entry.*tokens, 1U));
@@ -232,9 +232,9 @@ Result<Lengths> lengths_of(const Trace& trace, std::uint32_t TraceEntry::* token
 
 }  // namespace
 
-Result<Trace> parse_trace(std::string_view text, std::string name) {
+Result<RequestTrace> parse_trace(std::string_view text, std::string name) {
   InputLines lines(text, std::move(name));
-  Trace trace;
+  RequestTrace trace;
   if (const auto first = lines.next()) {
     if (trim(*first).starts_with('{')) {
       ASSAY_CHECK(read_json_lines(*first, lines, trace));
@@ -249,16 +249,16 @@ Result<Trace> parse_trace(std::string_view text, std::string name) {
   return trace;
 }
 
-Result<Trace> read_trace_file(const fs::path& path) {
+Result<RequestTrace> read_trace_file(const fs::path& path) {
   ASSAY_TRY(const auto text, read_file(path, kMostTraceBytes).within("reading the trace"));
   return parse_trace(text, path.string());
 }
 
-std::unique_ptr<RequestSet> requests_of_trace(Trace trace, const RequestSeed& seed) {
+std::unique_ptr<RequestSet> requests_of_trace(RequestTrace trace, const RequestSeed& seed) {
   return std::make_unique<TraceRequests>(std::move(trace), seed);
 }
 
-Result<Lengths> input_lengths_of(const Trace& trace) { return lengths_of(trace, &TraceEntry::input_tokens); }
-Result<Lengths> output_lengths_of(const Trace& trace) { return lengths_of(trace, &TraceEntry::output_tokens); }
+Result<Lengths> input_lengths_of(const RequestTrace& trace) { return lengths_of(trace, &TraceEntry::input_tokens); }
+Result<Lengths> output_lengths_of(const RequestTrace& trace) { return lengths_of(trace, &TraceEntry::output_tokens); }
 
 }  // namespace assay

@@ -35,7 +35,9 @@ TEST(EstimateSpread, ChangesAtPowersOfTwoAlone) {
     const bool changed = spread.add(estimate_of(i, 0));
     changes += changed ? 1 : 0;
     EXPECT_EQ(changed, i == 8 || i == 16 || i == 32 || i == 64) << i;
-    if (!changed) EXPECT_EQ(spread.of_durations(), before);
+    if (!changed) {
+      EXPECT_EQ(spread.of_durations(), before);
+    }
   }
   EXPECT_EQ(changes, 4);
 }

@@ -162,14 +162,20 @@ class SchedulerBooks {
       } else {
         ASSERT_EQ(share.gpus.size(), static_cast<std::size_t>(job.needs.gpus));
       }
-      if (!job.needs.on.empty()) ASSERT_EQ(share.node, job.needs.on.front());
-      if (!job.needs.gpu_model.empty()) ASSERT_EQ(node % 2, 0);
+      if (!job.needs.on.empty()) {
+        ASSERT_EQ(share.node, job.needs.on.front());
+      }
+      if (!job.needs.gpu_model.empty()) {
+        ASSERT_EQ(node % 2, 0);
+      }
       for (const std::string& gpu : share.gpus) ASSERT_TRUE(taken_.insert(gpu).second) << "two jobs on " << gpu;
       ++on_node_[share.node];
       in_use_[job.user] += static_cast<int>(share.gpus.size());
     }
     // A node benchmark has GPUs that it did not ask for; its quota counts what it asked for.
-    if (!job.needs.alone()) ASSERT_LE(in_use_[job.user], quota_[job.user]);
+    if (!job.needs.alone()) {
+      ASSERT_LE(in_use_[job.user], quota_[job.user]);
+    }
     running_[placement.job] = placement;
   }
 

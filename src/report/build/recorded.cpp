@@ -141,12 +141,12 @@ std::optional<std::int64_t> effective_batch(const Run& run) {
   return static_cast<std::int64_t>(*batch * accumulation * run.ranks);
 }
 
-std::optional<PeakMemory> peak_memory(const Run& run) {
-  if (const auto gpu = metric_of(run, "gpu_memory_peak_bytes")) return PeakMemory{*gpu, true};
+std::optional<MemoryPeak> peak_memory(const Run& run) {
+  if (const auto gpu = metric_of(run, "gpu_memory_peak_bytes")) return MemoryPeak{*gpu, true};
   if (sampled_throughout(run, "gpu.memory_used_bytes")) {
-    return PeakMemory{*highest_of_series(run, "gpu.memory_used_bytes"), true};
+    return MemoryPeak{*highest_of_series(run, "gpu.memory_used_bytes"), true};
   }
-  if (const auto host = metric_of(run, "host_rss_peak_bytes")) return PeakMemory{*host, false};
+  if (const auto host = metric_of(run, "host_rss_peak_bytes")) return MemoryPeak{*host, false};
   return std::nullopt;
 }
 

@@ -82,11 +82,11 @@ std::optional<double> best_val_accuracy(const Run& run);
 std::optional<double> tokens_per_sample(const Run& run);
 std::optional<std::int64_t> effective_batch(const Run& run);
 /// Peak memory of the GPUs, or of the host where the run had none.
-struct PeakMemory {
+struct MemoryPeak {
   double bytes = 0;
   bool on_gpu = false;
 };
-std::optional<PeakMemory> peak_memory(const Run& run);
+std::optional<MemoryPeak> peak_memory(const Run& run);
 /// The price that was asked for, else that of the specification. A price of GPU hours that the specification states
 /// does not hold for a run without a GPU: who means it says so on the command line.
 std::optional<Price> price_of(const Run& run, const ReportOptions& options);

@@ -141,7 +141,9 @@ TEST(PolicyGrid, BeatsRoundRobinEverywhereWithoutMakingTheTailWorse) {
     SCOPED_TRACE(row.name);
     EXPECT_GT(row.two_tier_unsure.interval->low, 1.1);
     EXPECT_GT(row.two_tier_p99.ratio, 1.0);
-    if (row.goal) EXPECT_GT(row.two_tier_unsure.ratio, 0.96 * row.central_unsure.ratio);
+    if (row.goal) {
+      EXPECT_GT(row.two_tier_unsure.ratio, 0.96 * row.central_unsure.ratio);
+    }
   }
 }
 

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 18> kAlertColumns = {
     "last_value", "worst_value", "threshold",       "value_list",
     "state",      "resolved_at", "acknowledged_at", "acknowledged_by",
     "note",       "told"};
-constexpr RowTable kAlerts{.name = "alert", .columns = kAlertColumns};
+constexpr RevisedTable kAlerts{.name = "alert", .columns = kAlertColumns};
 
 void bind_alert(Statement& statement, const AlertRecord& record) {
   const Alert& alert = record.alert;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 9> kJobColumns = {"id",   "node",  "created", "author", "planned",
                                                          "gpus", "study", "entry",   "stop"};
-constexpr RowTable kJobs{.name = "job", .columns = kJobColumns};
+constexpr RevisedTable kJobs{.name = "job", .columns = kJobColumns};
 
 Result<Stored<JobRecord>> job_from(const Statement& statement) {
   Stored<JobRecord> job{.row = {.run = statement.text(0),

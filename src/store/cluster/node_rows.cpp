@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 12> kNodeColumns = {"name",     "first_seen",   "last_seen", "simulated",
                                                            "draining", "drain_reason", "version",   "period_ms",
                                                            "facts",    "devices",      "allow",     "sources"};
-constexpr RowTable kNodes{.name = "node", .columns = kNodeColumns};
+constexpr RevisedTable kNodes{.name = "node", .columns = kNodeColumns};
 
 /// Lists and maps are columns in JSON. What is damaged in one of them is left out: the rest of the node is as good.
 Result<void> read_nested(const Statement& statement, NodeRecord& record) {

@@ -22,9 +22,9 @@ std::map<std::string, double> values_in(std::string_view text) {
   return values;
 }
 
-std::string selected(const RowTable& table) { return join(table.columns, ", ") + ", revision"; }
+std::string selected(const RevisedTable& table) { return join(table.columns, ", ") + ", revision"; }
 
-Result<Statement> prepare_put(Database& database, const RowTable& table, Revision expected) {
+Result<Statement> prepare_put(Database& database, const RevisedTable& table, Revision expected) {
   std::string places;
   for (std::size_t i = 0; i < table.columns.size(); ++i) places += fmt::format("?{}, ", i + 1);
   if (expected == 0) {
@@ -39,7 +39,7 @@ Result<Statement> prepare_put(Database& database, const RowTable& table, Revisio
                   table.name, changes, table.columns[0], table.columns.size() + 1));
 }
 
-Result<Revision> run_put(Statement& statement, const RowTable& table, Revision expected, std::string_view row) {
+Result<Revision> run_put(Statement& statement, const RevisedTable& table, Revision expected, std::string_view row) {
   if (expected != 0) statement.bind(static_cast<int>(table.columns.size()) + 1, expected);
   ASSAY_TRY(const bool done, statement.step());
   const Revision revision = done ? statement.integer(0) : 0;

@@ -39,18 +39,18 @@ std::string text_of_values(const std::map<std::string, double>& values);
 std::map<std::string, double> values_in(std::string_view text);
 
 /// A table whose rows carry a revision. The first column is their name.
-struct RowTable {
+struct RevisedTable {
   std::string_view name;
   std::span<const std::string_view> columns;
 };
 /// Makes a row (expected revision 0) or changes one that still has the expected revision. Parameters are the columns in
 /// order, then the expected revision; a row, with the new revision, comes back where that was so.
-Result<Statement> prepare_put(Database& database, const RowTable& table, Revision expected);
+Result<Statement> prepare_put(Database& database, const RevisedTable& table, Revision expected);
 /// Runs what `prepare_put` made, with its columns bound. `busy` names the row.
-Result<Revision> run_put(Statement& statement, const RowTable& table, Revision expected, std::string_view row);
+Result<Revision> run_put(Statement& statement, const RevisedTable& table, Revision expected, std::string_view row);
 
 /// "name, version, …, revision" to select.
-std::string selected(const RowTable& table);
+std::string selected(const RevisedTable& table);
 
 Error no_such_row(std::string_view what, std::string_view name);
 
