@@ -35,11 +35,6 @@ else
   echo 'skip clang-format: none here that is new enough'
 fi
 
-# Two types of one name in one program: the linker keeps either's code for both, and nobody is told.
-twice=$(git ls-files -co --exclude-standard -- 'src/*.h' 'src/**/*.h' | existing | xargs grep -hoE '^(struct|class|enum class) [A-Za-z]+ *(final *)?(\{|:([^:]|$))' |
-  sed -E 's/ *(final *)?(\{|:.?)$//' | sort | uniq -d)
-if [ -z "$twice" ]; then pass 'type names'; else echo "$twice"; fail 'type names: these are defined in two headers'; fi
-
 if ! tool=$(scripts/newest_clang.sh clang-tidy); then
   echo 'skip clang-tidy: none here that is new enough'
   exit $failed

@@ -32,8 +32,8 @@ void add_account_endpoints(ApiTable& table, Leader& leader);
 /// What users may start and use, whose runs are, who changed what.
 void add_offer_endpoints(ApiTable& table, Leader& leader);
 
-/// For who looks: known metrics, how specifications are written, reports, what workloads printed. The store must outlive
-/// the table.
+/// For who looks: known metrics, how specifications are written, reports, what workloads printed. The store must
+/// outlive the table.
 void add_look_endpoints(ApiTable& table, RunStore& runs);
 
 /// An archive of everything that the leader keeps, made while it is read.

@@ -24,15 +24,16 @@ class ClusterForged : public ClusterTest {
         leader_.request("POST", "/agent/v1/join", leader_.secret_of(leader_.token_file("agent")), kJson, body);
     ASSERT_EQ(joined.status, 200) << joined.body;
   }
-  void hello(const std::string& stream) {
-    const auto said = leader_.request("POST", "/agent/v1/hello", key_, of_node(Nanos{}),
+  void hello(const std::string& stream, Nanos ahead = {}) {
+    const auto said = leader_.request("POST", "/agent/v1/hello", key_, of_node(ahead),
                                       R"({"schema": 1, "stream": ")" + stream + R"(", "assay": "0", "facts": {}})");
     ASSERT_EQ(said.status, 200) << said.body;
   }
   /// Everything that is in the builder, from a machine whose clock is that far ahead.
-  int send(BatchBuilder& builder, Nanos ahead = {}) {
+  int send(BatchBuilder& builder, Nanos ahead = {}) { return send(builder.take(), ahead); }
+  int send(const Batch& batch, Nanos ahead) {
     std::string body;
-    append_framed(body, encode_batch(builder.take()));
+    append_framed(body, encode_batch(batch));
     return leader_.request("POST", "/agent/v1/batch", key_, of_node(ahead), body).status;
   }
   /// What was made, under a stream of its own.
@@ -116,13 +117,12 @@ TEST_F(ClusterForged, ANodeTwoHoursAheadIsStoredByTheLeadersClock) {
   auto fleet = leader_.start_fleet(3, {"--gpus", "1", "--metrics", "4"});
   leader_.expect_state("sim003", "online");
   enter();
-  hello("ahead");
   const auto ahead = std::chrono::hours(2);
+  hello("ahead", ahead);
   BatchBuilder builder("ahead");
-  EXPECT_TRUE(eventually([&] {
-    builder.add(now() + ahead, value("forged.load", 1));
-    return send(builder, ahead) == 200;
-  })) << "once the difference was steady for a while";
+  builder.add(now() + ahead, value("forged.load", 1));
+  const Batch batch = builder.take();
+  EXPECT_TRUE(eventually([&] { return send(batch, ahead) == 200; })) << "once the difference was steady for a while";
   const auto node = leader_.get("/api/v1/nodes/forged");
   EXPECT_EQ(node.at("clock_note").as_string(), "2 h 00 min ahead, times corrected");
   EXPECT_THAT(leader_.cli().run({"nodes", "show", "forged"}).out, HasSubstr("times corrected"));
