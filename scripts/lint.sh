@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clang-format and clang-tidy, each in the newest version that is installed, and the rules no tool knows.
+# clang-format and clang-tidy, each in the newest version that is installed.
 #   scripts/lint.sh                 what has changed since the branch left its upstream, else in the last commit
 #   scripts/lint.sh --since REF     what has changed since that commit
 #   scripts/lint.sh --staged        what is about to be committed: for a pre-commit hook

@@ -198,7 +198,7 @@ TEST_F(LeaderIntake, SeriesThatNoStreamNamesAnyMoreMakeRoom) {
   }
   EXPECT_EQ(status_of("gpu01").series, 10u);
   EXPECT_THAT(leader_->status().problems, SizeIs(1)) << "that some were refused for a while stays";
-  leader_->dismiss_refusals("gpu01");
+  ASSERT_TRUE(leader_->dismiss_refusals("gpu01").ok());
   Batch batch = many_series("life-3", 10, "b");
   batch.sequence = 2;
   batch.samples = {{.series = 9, .time_ns = clock_.wall().time_since_epoch().count(), .value = 7}};

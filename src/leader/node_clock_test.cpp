@@ -13,7 +13,7 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using State = NodeClock::State;
+using ClockState = NodeClock::State;
 
 class NodeClockTest : public testing::Test {
  protected:
@@ -37,9 +37,9 @@ class NodeClockTest : public testing::Test {
 
 TEST_F(NodeClockTest, ALittleOffIsRightEnough) {
   EXPECT_TRUE(std::isnan(its_.skew_s()));
-  EXPECT_EQ(its_.state(), State::right);
+  EXPECT_EQ(its_.state(), ClockState::right);
   hear(seconds(50));
-  EXPECT_EQ(its_.state(), State::right);
+  EXPECT_EQ(its_.state(), ClockState::right);
   EXPECT_EQ(off(seconds(50)), 50);
   EXPECT_EQ(its_.note(), "");
 }
@@ -48,9 +48,9 @@ TEST_F(NodeClockTest, OneThatIsSteadilyWrongIsPutRight) {
   for (const Nanos ahead : {Nanos(hours(2)), Nanos(-hours(2)), Nanos(hours(24 * 365 * 50))}) {
     its_ = {};
     hear(ahead, seconds(5));
-    EXPECT_EQ(its_.state(), State::settling);
+    EXPECT_EQ(its_.state(), ClockState::settling);
     hear(ahead);
-    EXPECT_EQ(its_.state(), State::corrected);
+    EXPECT_EQ(its_.state(), ClockState::corrected);
     EXPECT_EQ(off(ahead), 0);
     EXPECT_EQ(off(ahead, minutes(30)), 0) << "it has never been right: so also what waited";
     EXPECT_EQ(its_.shown(clock_.wall()), clock_.wall());
@@ -63,7 +63,7 @@ TEST_F(NodeClockTest, OneThatIsSteadilyWrongIsPutRight) {
 TEST_F(NodeClockTest, WhatWasReadBeforeItWentWrongStays) {
   hear(Nanos{});
   hear(hours(2));
-  ASSERT_EQ(its_.state(), State::corrected);
+  ASSERT_EQ(its_.state(), ClockState::corrected);
   EXPECT_EQ(off(hours(2)), 0);
   EXPECT_EQ(off(Nanos{}, minutes(5)), 0) << "read by a clock that was right";
   its_ = {};
@@ -72,26 +72,26 @@ TEST_F(NodeClockTest, WhatWasReadBeforeItWentWrongStays) {
   EXPECT_EQ(off(-hours(2)), 0);
   EXPECT_EQ(off(Nanos{}, minutes(5)), 0);
   hear(Nanos{});
-  EXPECT_EQ(its_.state(), State::right) << "it was put right";
+  EXPECT_EQ(its_.state(), ClockState::right) << "it was put right";
   EXPECT_EQ(off(Nanos{}), 0);
 }
 
 TEST_F(NodeClockTest, OneThatKeepsChangingIsUnsteady) {
   for (int i = 1; i <= 6; ++i) hear(hours(2 * i), seconds(20));
-  EXPECT_EQ(its_.state(), State::unsteady);
+  EXPECT_EQ(its_.state(), ClockState::unsteady);
   EXPECT_THAT(its_.note(), HasSubstr("unsteady: its samples are refused"));
   hear(hours(12), minutes(4));
-  EXPECT_EQ(its_.state(), State::unsteady);
+  EXPECT_EQ(its_.state(), ClockState::unsteady);
   hear(hours(12), minutes(2));
-  EXPECT_EQ(its_.state(), State::corrected) << "it has been steady for long enough";
+  EXPECT_EQ(its_.state(), ClockState::corrected) << "it has been steady for long enough";
 }
 
 TEST_F(NodeClockTest, OneThatRunsAwayIsUnsteadyAndOneThatDriftsIsNot) {
   for (int i = 0; i < 120; ++i) hear(hours(2) + i * seconds(1), seconds(1));
-  EXPECT_EQ(its_.state(), State::unsteady);
+  EXPECT_EQ(its_.state(), ClockState::unsteady);
   its_ = {};
   for (int i = 0; i < 3600; ++i) hear(hours(2) + i * std::chrono::microseconds(100), seconds(1));
-  EXPECT_EQ(its_.state(), State::corrected);
+  EXPECT_EQ(its_.state(), ClockState::corrected);
   const double before = off(hours(2));
   hear(hours(2) + seconds(1), minutes(2));
   EXPECT_EQ(off(hours(2)), before) << "what is sent twice comes out the same";
@@ -100,14 +100,14 @@ TEST_F(NodeClockTest, OneThatRunsAwayIsUnsteadyAndOneThatDriftsIsNot) {
 TEST_F(NodeClockTest, ARequestThatWaitedChangesNothing) {
   hear(hours(2));
   hear(hours(2) - seconds(20), seconds(1));
-  EXPECT_EQ(its_.state(), State::corrected);
+  EXPECT_EQ(its_.state(), ClockState::corrected);
   EXPECT_EQ(off(hours(2)), 0);
 }
 
 TEST_F(NodeClockTest, NothingIsPutRightByAClockThatIsDoubtful) {
   hear(hours(2));
   its_.doubt_ours(true);
-  EXPECT_EQ(its_.state(), State::right);
+  EXPECT_EQ(its_.state(), ClockState::right);
   EXPECT_EQ(off(hours(2)), 7200);
 }
 
