@@ -75,7 +75,7 @@ TEST_F(ClusterNodes, AreShownDrainedResumedAndForgotten) {
   leader_.expect_state("sim002", "offline");
   EXPECT_EQ(cli.run({"nodes", "forget", "sim002", "--erase"}).exit_code, 0);
   EXPECT_EQ(leader_.state_of("sim002"), "absent");
-  EXPECT_EQ(leader_.state_of("sim001"), "offline");
+  leader_.expect_state("sim001", "offline");
   EXPECT_TRUE(leader_.seconds_of("sim002", "gpu.util").empty());
   EXPECT_FALSE(leader_.seconds_of("sim001", "gpu.util").empty());
 }
