@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -29,20 +30,21 @@ class SystemClock final : public Clock {
   WallTime wall() const override;
 };
 
-/// A clock that stands still until told to move. Not thread-safe.
+/// A clock that stands still until told to move. Any number of threads may look at it and move it.
 class ManualClock final : public Clock {
  public:
-  explicit ManualClock(WallTime start = WallTime(std::chrono::hours(24 * 365 * 56))) : wall_(start) {}
-  SteadyTime now() const override { return steady_; }
-  WallTime wall() const override { return wall_; }
+  explicit ManualClock(WallTime start = WallTime(std::chrono::hours(24 * 365 * 56))) : start_(start) {}
+  SteadyTime now() const override { return SteadyTime(std::chrono::hours(1)) + moved_.load(); }
+  WallTime wall() const override { return start_ + moved_.load(); }
   void advance(Nanos by) {
-    steady_ += by;
-    wall_ += by;
+    Nanos moved = moved_.load();
+    while (!moved_.compare_exchange_weak(moved, moved + by)) {
+    }
   }
 
  private:
-  SteadyTime steady_{std::chrono::hours(1)};
-  WallTime wall_;
+  WallTime start_;
+  std::atomic<Nanos> moved_{Nanos(0)};  ///< one value for both times, so that they never part
 };
 
 /// `2026-11-15T04:05:06.789Z`: UTC, milliseconds.

@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <thread>
+#include <vector>
 
 namespace assay {
 namespace {
@@ -82,6 +84,24 @@ TEST(Clock, TheManualClockMovesOnlyWhenTold) {
   clock.advance(1500ms);
   EXPECT_EQ(clock.now() - start, 1500ms);
   EXPECT_EQ(clock.wall() - kTime, 1500ms);
+}
+
+TEST(Clock, ManyThreadsMoveOneManualClock) {
+  ManualClock clock(kTime);
+  const auto start = clock.now();
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 4; ++i) {
+      threads.emplace_back([&] {
+        for (int step = 0; step < 1000; ++step) {
+          clock.advance(1ms);
+          EXPECT_GE(clock.now(), start + 1ms);
+        }
+      });
+    }
+  }
+  EXPECT_EQ(clock.now() - start, 4s);
+  EXPECT_EQ(clock.wall() - kTime, 4s);
 }
 
 TEST(Clock, TheSystemClockNeverRunsBackwards) {

@@ -1,7 +1,5 @@
 #include "leader/alert_desk.h"
 
-#include <mutex>
-
 #include "leader/leader_fixture.h"
 #include "leader/outlet_fixture.h"
 #include "net/raw_connection.h"
@@ -13,27 +11,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-/// Moves by hand while the outlets' own threads look at it.
-class SharedClock final : public Clock {
- public:
-  SteadyTime now() const override {
-    const std::lock_guard lock(mutex_);
-    return clock_.now();
-  }
-  WallTime wall() const override {
-    const std::lock_guard lock(mutex_);
-    return clock_.wall();
-  }
-  void advance(Nanos by) {
-    const std::lock_guard lock(mutex_);
-    clock_.advance(by);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  ManualClock clock_;
-};
 
 /// A desk over a store of its own, and what its outlet was told.
 class AlertDeskTest : public testing::Test {
@@ -87,7 +64,7 @@ class AlertDeskTest : public testing::Test {
   }
 
   OutletNotes outlet_;
-  SharedClock clock_;
+  ManualClock clock_;
   WallTime last_seen_ = clock_.wall();
   std::vector<json::object> changes_;
   ClusterMemory store_;
