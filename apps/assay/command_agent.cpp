@@ -52,8 +52,7 @@ Result<JobServices> make_job_services(const Context& context, const AgentConfig&
   ASSAY_TRY(auto store,
             open_local_store(state / "runs", {.tidy = true}).within("opening the store of this node's runs"));
   return JobServices{.store = std::move(store),
-                     .launcher = make_local_launcher(std::move(confinement), std::move(groups)),
-                     .programs = find_programs(),
+                     .launcher = make_local_launcher(find_programs(), std::move(confinement), std::move(groups)),
                      .describe_machine = describe_this_machine,
                      .make_sources = [with_gpus = !config.no_gpu](std::optional<pid_t> workload) {
                        return run_sources(workload, with_gpus);

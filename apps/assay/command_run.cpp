@@ -117,7 +117,6 @@ class RunCommand {
 
   StudyOptions study_options(LiveView& view, std::size_t planned) const {
     StudyOptions options;
-    options.programs = find_programs();
     options.provenance = describe_this_machine();
     options.on_next = [&view, planned](const PlannedRun& next, std::size_t index) {
       view.set_title(planned > 1 ? fmt::format("{}/{} {}", index + 1, planned, next.variant) : "");
@@ -170,7 +169,7 @@ class RunCommand {
   const RunOptions& options_;
   StopSignals signals_;
   std::unique_ptr<RunStore> store_;
-  std::unique_ptr<Launcher> launcher_ = make_local_launcher();
+  std::unique_ptr<Launcher> launcher_ = make_local_launcher(find_programs());
   std::string preflight_;
 };
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "context.h"
+#include "launch/programs.h"
 #include "runs/study.h"
 #include "spec/spec.h"
 

@@ -293,7 +293,6 @@ TEST_F(AgentTest, DoesRunsForTheLeaderOnlyIfItMay) {
   allowed.reporting->jobs =
       JobServices{.store = open_run_memory(make_run_memory(), clock),
                   .launcher = make_local_launcher(),
-                  .programs = {},
                   .describe_machine = [] { return Provenance(); },
                   .make_sources = [](auto) { return std::vector<std::unique_ptr<MetricSource>>(); }};
   auto agent = start(std::move(allowed), list(std::make_unique<CountingSource>()));

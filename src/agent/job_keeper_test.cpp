@@ -111,7 +111,6 @@ class JobKeeperTest : public testing::Test {
          .arrivals = [] { return std::uint64_t{1}; },
          .services = {.store = local_,
                       .launcher = launcher_,
-                      .programs = {},
                       .describe_machine =
                           [] {
                             Provenance here;

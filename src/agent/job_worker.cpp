@@ -117,7 +117,7 @@ void JobWorker::execute(const TakenJob& job) {
   const JobServices& services = desk_.services;
   try {
     RunObserver nobody;
-    const StudyOptions options{.programs = services.programs, .provenance = services.describe_machine()};
+    const StudyOptions options{.provenance = services.describe_machine()};
     const auto done = execute_planned(job.planned, job.run, options,
                                       {.store = *services.store,
                                        .launcher = *services.launcher,

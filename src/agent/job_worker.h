@@ -23,7 +23,6 @@ namespace assay {
 struct JobServices {
   std::shared_ptr<RunStore> store;  ///< of this node: what is recorded until the leader has it
   std::shared_ptr<Launcher> launcher;
-  Programs programs;
   std::function<Provenance()> describe_machine;
   /// See RunServices.
   std::function<std::vector<std::unique_ptr<MetricSource>>(std::optional<pid_t>)> make_sources;

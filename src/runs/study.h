@@ -23,7 +23,6 @@ int exit_code_of(const StudyOutcome& outcome);
 
 /// What `run_study` needs beside the services of one run.
 struct StudyOptions {
-  Programs programs;
   Provenance provenance;  ///< of this machine, the same for every run
   /// Told before each run: its place in the plan.
   std::function<void(const PlannedRun&, std::size_t index)> on_next = [](const PlannedRun&, std::size_t) {};

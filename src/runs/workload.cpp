@@ -8,7 +8,6 @@
 #include <cstdlib>
 
 #include "base/files.h"
-#include "base/text.h"
 #include "model/study.h"
 #include "runs/null_workload.h"
 #include "serving/serve_workload.h"
@@ -42,7 +41,6 @@ std::string scalar_text(const json::value& value) {
 /// What a workload is made from.
 struct Ingredients {
   const PlannedRun& planned;
-  const Programs& programs;
   const std::filesystem::path& scratch;
 };
 
@@ -71,15 +69,30 @@ Result<void> describe_command(const Ingredients& from, Workload& workload) {
   return {};
 }
 
+/// Writes the settings where the workload finds them; the path as it has to be called there.
+Result<std::string> write_settings(const Ingredients& from) {
+  constexpr std::string_view kName = "spec.json";
+  ASSAY_CHECK(write_file_atomically(from.scratch / kName, pretty_json(from.planned.spec)));
+  return fmt::format("{}/{}", kScratchOfPlace, kName);
+}
+
 Result<void> describe_training(const Ingredients& from, Workload& workload) {
-  const auto spec = from.scratch / "spec.json";
-  ASSAY_CHECK(write_file_atomically(spec, pretty_json(from.planned.spec)));
+  ASSAY_TRY(auto settings, write_settings(from));
   // OpenMP must know before it is loaded; the engine would have to start itself a second time.
   if (!std::getenv("OMP_WAIT_POLICY") && !std::getenv("GOMP_SPINCOUNT")) {
     workload.job.environment["OMP_WAIT_POLICY"] = "passive";
   }
-  workload.job.arguments = {from.programs.engine.string(), "train", "--spec", spec.string()};
-  if (from.planned.ranks > 1) {
+  workload.job.arguments = {std::string(kEngineOfPlace), "train", "--spec", std::move(settings)};
+  if (from.planned.nodes > 1) {
+    // The place starts every rank; on one node the engine starts its own.
+    if (from.planned.ranks % from.planned.nodes != 0) {
+      return Error{.kind = ErrorKind::bad_spec,
+                   .message = fmt::format("{} ranks cannot be shared out evenly among {} nodes", from.planned.ranks,
+                                          from.planned.nodes),
+                   .hint = fmt::format("Set 'ranks' to a multiple of {}.", from.planned.nodes)};
+    }
+    workload.job.ranks.per_node = from.planned.ranks / from.planned.nodes;
+  } else if (from.planned.ranks > 1) {
     workload.job.arguments.push_back("--ranks");
     workload.job.arguments.push_back(std::to_string(from.planned.ranks));
   }
@@ -87,7 +100,7 @@ Result<void> describe_training(const Ingredients& from, Workload& workload) {
 }
 
 Result<void> describe_null(const Ingredients& from, Workload& workload) {
-  workload.job.arguments = {from.programs.self.string(), kNullWorkloadArgument};
+  workload.job.arguments = {std::string(kAssayOfPlace), kNullWorkloadArgument};
   for (const std::string_view key : {"steps", "rate", "metrics_per_step"}) {
     if (const auto* value = find_setting(from.planned.spec, key); value && !value->is_null()) {
       workload.job.arguments.push_back(fmt::format("{}={}", key, scalar_text(*value)));
@@ -104,24 +117,22 @@ Result<void> describe_serving(const Ingredients& from, Workload& workload) {
                      "Name a server: 'target: {openai: \"http://host:8000/v1\"}'; 'target: null' measures the load "
                      "generator itself."};
   }
-  const auto spec = from.scratch / "spec.json";
-  ASSAY_CHECK(write_file_atomically(spec, pretty_json(from.planned.spec)));
-  workload.job.arguments = {from.programs.self.string(), kServeWorkloadArgument, spec.string()};
+  ASSAY_TRY(auto settings, write_settings(from));
+  workload.job.arguments = {std::string(kAssayOfPlace), kServeWorkloadArgument, std::move(settings)};
   return {};
 }
 
 /// A kind of workload: what it needs, and how its part of the workload is made.
 struct WorkloadKind {
   std::string_view name;
-  bool engine;   ///< needs assay-engine
   bool devices;  ///< may use GPUs; one that does not is shown none
   Result<void> (*describe)(const Ingredients& from, Workload& workload);
 };
 constexpr std::array kWorkloadKinds = {
-    WorkloadKind{.name = "command", .engine = false, .devices = true, .describe = describe_command},
-    WorkloadKind{.name = "train", .engine = true, .devices = true, .describe = describe_training},
-    WorkloadKind{.name = "serve", .engine = false, .devices = false, .describe = describe_serving},
-    WorkloadKind{.name = "null", .engine = false, .devices = false, .describe = describe_null},
+    WorkloadKind{.name = "command", .devices = true, .describe = describe_command},
+    WorkloadKind{.name = "train", .devices = true, .describe = describe_training},
+    WorkloadKind{.name = "serve", .devices = false, .describe = describe_serving},
+    WorkloadKind{.name = "null", .devices = false, .describe = describe_null},
 };
 
 Result<const WorkloadKind*> find_kind(std::string_view name) {
@@ -138,14 +149,6 @@ Result<const WorkloadKind*> find_kind(std::string_view name) {
                .hint = fmt::format("It can run the kinds {}.", names)};
 }
 
-Result<void> check_programs(const WorkloadKind& kind, const Programs& programs) {
-  if (!kind.engine || !programs.engine.empty()) return {};
-  return Error{
-      .kind = ErrorKind::no_engine,
-      .message = "assay-engine was not found beside assay, in ASSAY_ENGINE or on the PATH",
-      .hint = "Build it with `cmake --preset release && cmake --build --preset release`, or set ASSAY_ENGINE."};
-}
-
 std::string this_host() {
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
@@ -154,48 +157,29 @@ std::string this_host() {
 
 }  // namespace
 
-std::filesystem::path find_engine(const std::filesystem::path& self) {
-  const auto usable = [](const std::filesystem::path& path) { return ::access(path.c_str(), X_OK) == 0; };
-  if (auto beside = self.parent_path() / "assay-engine"; usable(beside)) return beside;
-  if (const char* named = std::getenv("ASSAY_ENGINE"); named && usable(named)) return named;
-  if (const char* path = std::getenv("PATH")) {
-    for (const auto folder : split(path, ':')) {
-      if (auto candidate = std::filesystem::path(folder) / "assay-engine"; !folder.empty() && usable(candidate)) {
-        return candidate;
-      }
-    }
-  }
-  return {};
-}
-
-Result<Workload> make_workload(const PlannedRun& planned, const Programs& programs,
-                               const std::filesystem::path& scratch) {
-  if (planned.nodes > 1) {
-    return Error{
-        .kind = ErrorKind::unsupported,
-        .message = fmt::format("this run needs {} nodes, and `assay run` has this machine alone", planned.nodes)};
-  }
+Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem::path& scratch) {
   if (!planned.node.empty() && planned.node != this_host()) {
     return Error{.kind = ErrorKind::unsupported,
                  .message = fmt::format("this run is pinned to the node '{}', and this machine is '{}'", planned.node,
                                         this_host())};
   }
   ASSAY_TRY(const auto* const kind, find_kind(text_setting(planned.spec, "kind")));
-  ASSAY_CHECK(check_programs(*kind, programs));
   Workload workload;
   workload.time_limit = duration_setting(planned.spec, "time_limit", Nanos(0));
+  workload.job.time_limit = workload.time_limit;
+  workload.job.ranks.nodes = planned.nodes;
   workload.artifacts = scratch / "artifacts";
   workload.job.scratch = scratch;
   std::error_code code;
   std::filesystem::create_directories(workload.artifacts, code);
   if (code)
     return Error{.kind = ErrorKind::io, .message = fmt::format("{}: {}", workload.artifacts.string(), code.message())};
-  workload.job.environment["ASSAY_ARTIFACTS"] = workload.artifacts.string();
+  workload.job.environment["ASSAY_ARTIFACTS"] = fmt::format("{}/artifacts", kScratchOfPlace);
   workload.job.environment["ASSAY_RANKS"] = std::to_string(planned.ranks);
   workload.job.environment["ASSAY_NODES"] = std::to_string(planned.nodes);
   workload.job.environment["ASSAY_SEED"] = fmt::format("{}", number_setting(planned.spec, "seed", 0));
   if (!kind->devices) workload.job.devices.emplace();
-  ASSAY_CHECK(kind->describe({planned, programs, scratch}, workload));
+  ASSAY_CHECK(kind->describe({planned, scratch}, workload));
   return workload;
 }
 

@@ -12,15 +12,6 @@ namespace assay {
 
 struct PlannedRun;
 
-/// The programs that workloads are made of.
-struct Programs {
-  std::filesystem::path self;    ///< this binary, for the built-in null workload
-  std::filesystem::path engine;  ///< assay-engine; empty: not found
-};
-
-/// Looks for assay-engine: beside `self`, then ASSAY_ENGINE, then on the PATH. Empty if there is none.
-std::filesystem::path find_engine(const std::filesystem::path& self);
-
 /// What to start for a run, and how to watch it.
 struct Workload {
   Job job;
@@ -30,9 +21,10 @@ struct Workload {
   std::filesystem::path artifacts;  ///< files that it leaves there are kept with the run; empty: none
 };
 
-/// The workload of a planned run. `scratch` is a folder that lives as long as the run.
-/// Errors: `unsupported` (a kind whose part does not exist yet, several nodes, another node), `no_engine`.
-Result<Workload> make_workload(const PlannedRun& planned, const Programs& programs,
-                               const std::filesystem::path& scratch);
+/// The workload of a planned run, with the names of places for what only those know (launch/launcher.h). `scratch` is a
+/// folder that lives as long as the run. On several nodes training is `ranks` processes that the place starts, any
+/// other kind is one per node. Errors: `unsupported` (a kind whose part does not exist yet, another node), `bad_spec`
+/// (ranks that the nodes cannot share evenly).
+Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem::path& scratch);
 
 }  // namespace assay

@@ -13,12 +13,9 @@ using testing::HasSubstr;
 
 class MakeWorkload : public testing::Test {
  protected:
-  Result<Workload> made(json::object spec) const {
-    return make_workload({.spec = std::move(spec)}, programs_, scratch_.path());
-  }
+  Result<Workload> made(json::object spec) const { return make_workload({.spec = std::move(spec)}, scratch_.path()); }
 
   TemporaryFolder scratch_;
-  Programs programs_{.self = "/opt/assay", .engine = "/opt/assay-engine"};
 };
 
 TEST_F(MakeWorkload, ACommandIsRunByTheShellOrAsItIs) {
@@ -35,28 +32,43 @@ TEST_F(MakeWorkload, ACommandIsRunByTheShellOrAsItIs) {
 TEST_F(MakeWorkload, TheNullWorkloadIsThisProgramAndSeesNoGpu) {
   const auto null = made({{"kind", "null"}, {"steps", 5}});
   ASSERT_TRUE(null.ok());
-  EXPECT_THAT(null->job.arguments, ElementsAre("/opt/assay", "__null-workload", "steps=5"));
+  EXPECT_THAT(null->job.arguments, ElementsAre("{assay}", "__null-workload", "steps=5"));
   ASSERT_TRUE(null->job.devices);
   EXPECT_TRUE(null->job.devices->empty());
 }
 
-TEST_F(MakeWorkload, TrainingNeedsTheEngine) {
+TEST_F(MakeWorkload, TrainingNeedsTheEngineOfThePlace) {
   const auto train = made({{"kind", "train"}});
   ASSERT_TRUE(train.ok());
-  EXPECT_EQ(train->job.arguments.front(), "/opt/assay-engine");
+  EXPECT_THAT(train->job.arguments, ElementsAre("{assay-engine}", "train", "--spec", "{scratch}/spec.json"));
+  EXPECT_TRUE(needs_engine(train->job));
   EXPECT_EQ(train->job.devices, std::nullopt);
-  programs_.engine.clear();
-  EXPECT_EQ(made({{"kind", "train"}}).error().kind, ErrorKind::no_engine);
-  EXPECT_TRUE(made({{"kind", "null"}}).ok());
+  EXPECT_FALSE(needs_engine(made({{"kind", "null"}})->job));
+}
+
+TEST_F(MakeWorkload, TheRanksOfSeveralNodesAreThePlacesToStart) {
+  const auto on = [&](int ranks, int nodes, json::object spec) {
+    return make_workload({.ranks = ranks, .nodes = nodes, .spec = std::move(spec)}, scratch_.path());
+  };
+  const auto one = on(4, 1, {{"kind", "train"}});
+  EXPECT_THAT(one->job.arguments, testing::IsSupersetOf({"--ranks", "4"})) << "the engine starts its own";
+  EXPECT_EQ(one->job.ranks.per_node, 1);
+  const auto two = on(4, 2, {{"kind", "train"}});
+  EXPECT_THAT(two->job.arguments, testing::Not(testing::Contains("--ranks")));
+  EXPECT_EQ(two->job.ranks.nodes, 2);
+  EXPECT_EQ(two->job.ranks.per_node, 2);
+  EXPECT_EQ(on(3, 2, {{"kind", "train"}}).error().kind, ErrorKind::bad_spec);
+  const auto command = on(8, 2, {{"kind", "command"}, {"command", "torchrun"}});
+  EXPECT_EQ(command->job.ranks.per_node, 1) << "a command starts its own";
 }
 
 TEST_F(MakeWorkload, ALoadIsThisProgramWithItsSettings) {
   const auto load = made({{"kind", "serve"}, {"target", {{"name", "null"}}}});
   ASSERT_TRUE(load.ok());
   ASSERT_EQ(load->job.arguments.size(), 3u);
-  EXPECT_EQ(load->job.arguments[0], "/opt/assay");
+  EXPECT_EQ(load->job.arguments[0], "{assay}");
   EXPECT_EQ(load->job.arguments[1], "__serve-load");
-  EXPECT_THAT(read_file(load->job.arguments[2]).value(), HasSubstr("\"kind\": \"serve\""));
+  EXPECT_THAT(read_file(scratch_.path() / "spec.json").value(), HasSubstr("\"kind\": \"serve\""));
   const auto engine = made({{"kind", "serve"}, {"target", {{"name", "engine"}}}});
   ASSERT_FALSE(engine.ok());
   EXPECT_EQ(engine.error().kind, ErrorKind::unsupported);
@@ -70,12 +82,9 @@ TEST_F(MakeWorkload, AKindWhosePartIsNotThereSaysSo) {
   EXPECT_EQ(workload.error().hint, "It can run the kinds command, train, serve and null.");
 }
 
-TEST_F(MakeWorkload, OtherNodesAreNotThisMachine) {
-  PlannedRun planned{.nodes = 2, .spec = {{"kind", "null"}}};
-  EXPECT_EQ(make_workload(planned, programs_, scratch_.path()).error().kind, ErrorKind::unsupported);
-  planned.nodes = 1;
-  planned.node = "no-such-node";
-  EXPECT_THAT(make_workload(planned, programs_, scratch_.path()).error().message, HasSubstr("no-such-node"));
+TEST_F(MakeWorkload, AnotherNodeIsNotThisMachine) {
+  const PlannedRun planned{.node = "no-such-node", .spec = {{"kind", "null"}}};
+  EXPECT_THAT(make_workload(planned, scratch_.path()).error().message, HasSubstr("no-such-node"));
 }
 
 }  // namespace

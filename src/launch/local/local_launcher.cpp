@@ -137,12 +137,14 @@ class LocalJob final : public RunningJob {
 
 class LocalLauncher final : public Launcher {
  public:
-  LocalLauncher(std::optional<Confinement> confinement, std::optional<ControlGroups> groups)
-      : confinement_(std::move(confinement)), groups_(std::move(groups)) {}
+  LocalLauncher(std::optional<Programs> programs, std::optional<Confinement> confinement,
+                std::optional<ControlGroups> groups)
+      : programs_(std::move(programs)), confinement_(std::move(confinement)), groups_(std::move(groups)) {}
 
   std::string_view name() const override { return "local"; }
 
-  Result<std::unique_ptr<RunningJob>> start(const Job& job) override {
+  Result<std::unique_ptr<RunningJob>> start(const Job& asked) override {
+    ASSAY_TRY(const Job job, with_own_paths(asked));
     LivingName token(living_, job.token);
     if (!token.ours()) {
       return Error{.kind = ErrorKind::busy,
@@ -178,6 +180,24 @@ class LocalLauncher final : public Launcher {
   }
 
  private:
+  Result<Job> with_own_paths(const Job& job) const {
+    if (job.ranks.nodes > 1) {
+      return Error{
+          .kind = ErrorKind::unsupported,
+          .message = fmt::format("this run needs {} nodes, and `assay run` has this machine alone", job.ranks.nodes),
+          .hint = "Name more of them, for example with '--on ssh:gpu01,gpu02'."};
+    }
+    if (job.ranks.per_node > 1) {
+      return Error{.kind = ErrorKind::unsupported, .message = "on one machine, a job starts its ranks by itself"};
+    }
+    if (!programs_) return job;
+    if (needs_engine(job) && programs_->engine.empty()) return no_engine_error();
+    return with_paths_of_place(job, {.assay = programs_->self.string(),
+                                     .engine = programs_->engine.string(),
+                                     .scratch = job.scratch ? job.scratch->string() : std::string()});
+  }
+
+  const std::optional<Programs> programs_;
   const std::optional<Confinement> confinement_;
   const std::optional<ControlGroups> groups_;
   LivingJobs living_;
@@ -185,9 +205,9 @@ class LocalLauncher final : public Launcher {
 
 }  // namespace
 
-std::unique_ptr<Launcher> make_local_launcher(std::optional<Confinement> confinement,
+std::unique_ptr<Launcher> make_local_launcher(std::optional<Programs> programs, std::optional<Confinement> confinement,
                                               std::optional<ControlGroups> groups) {
-  return std::make_unique<LocalLauncher>(std::move(confinement), std::move(groups));
+  return std::make_unique<LocalLauncher>(std::move(programs), std::move(confinement), std::move(groups));
 }
 
 }  // namespace assay

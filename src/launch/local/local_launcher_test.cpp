@@ -65,6 +65,18 @@ TEST(LocalLauncher, AKilledGuardLeavesAnErrorAndNoProcess) {
   EXPECT_THAT(mark.bearers(), testing::IsEmpty());
 }
 
+TEST(LocalLauncher, KnowsThePathsOfThisMachine) {
+  const TemporaryFolder scratch;
+  const auto launcher = make_local_launcher(Programs{.self = "/bin/true", .engine = {}});
+  const auto job = launcher->start({.arguments = {"{assay}"}, .scratch = scratch.path()});
+  ASSERT_TRUE(job.ok()) << job.error().text();
+  EXPECT_EQ(ending_of(**job)->exit_code, 0);
+  EXPECT_EQ(launcher->start({.arguments = {"{assay-engine}", "train"}}).error().kind, ErrorKind::no_engine);
+  EXPECT_EQ(launcher->start({.arguments = {"true"}, .ranks = {.nodes = 2}}).error().kind, ErrorKind::unsupported);
+  EXPECT_EQ(make_local_launcher()->start({.arguments = {"{assay}"}}).error().kind, ErrorKind::missing_file)
+      << "passed on as it is";
+}
+
 TEST(LocalLauncher, SeveralThreadsStartJobsAtOnce) {
   const auto launcher = make_local_launcher();
   std::vector<int> correct(4, 0);
