@@ -102,7 +102,7 @@ Result<std::unique_ptr<AsyncHttpClient>> AsyncHttpClient::create(const IoExecuto
   while (url.target.ends_with('/')) url.target.pop_back();
   std::shared_ptr<TlsContext> tls;
   if (url.scheme == Url::Scheme::https) {
-    ASSAY_TRY(tls, make_client_tls(options.trust));
+    ASSAY_TRY(tls, make_client_tls(options.trust, options.identity));
   }
   return std::unique_ptr<AsyncHttpClient>(
       new AsyncHttpClient(executor, std::move(url), std::move(options), std::move(tls)));

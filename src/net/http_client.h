@@ -18,6 +18,7 @@ namespace assay {
 struct ClientOptions {
   std::string server = "the server";  ///< what messages call it: "the leader"
   TlsTrust trust;                     ///< for https
+  TlsIdentity identity = {};          ///< for https, where the server asks for a client's certificate
   Nanos connect_time = std::chrono::seconds(5);
   /// From start to end, connecting included. Where a body is streamed: without a byte of it moving.
   Nanos request_time = std::chrono::seconds(30);

@@ -23,6 +23,14 @@ struct TlsFiles {
 struct TlsTrust {
   std::string fingerprint;  ///< as `parse_fingerprint` gives it; of several, one must fit
   fs::path ca_file;
+  std::string ca_text = {};  ///< instead of a file: certificates in PEM
+};
+
+/// What a TLS client shows to a server that asks who it is: PEM texts, the certificate perhaps with its chain. Both
+/// empty: it shows nothing.
+struct TlsIdentity {
+  std::string certificate = {};
+  std::string key = {};
 };
 
 /// The certificate of a server that was given none: EC P-256, valid for ten years for the given host names and

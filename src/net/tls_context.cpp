@@ -35,6 +35,24 @@ void warn_if_expired(const asio::ssl::context& context, const fs::path& path) {
   }
 }
 
+Result<void> show_identity(asio::ssl::context& context, const TlsIdentity& identity) {
+  if (identity.certificate.empty() && identity.key.empty()) return {};
+  boost::system::error_code error;
+  context.use_certificate_chain(asio::buffer(identity.certificate), error);
+  if (error) {
+    return Error{.kind = ErrorKind::bad_file,
+                 .message = "the client's certificate cannot be used: " + error.message(),
+                 .hint = "It must be PEM, the certificate first, then its chain."};
+  }
+  context.use_private_key(asio::buffer(identity.key), asio::ssl::context::pem, error);
+  if (error) {
+    return Error{.kind = ErrorKind::bad_file,
+                 .message = "the key of the client's certificate cannot be used: " + error.message(),
+                 .hint = "Give the key that the certificate was made for, as PEM without a passphrase."};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<TlsContext>> make_server_tls(const TlsFiles& files) {
@@ -62,15 +80,24 @@ Result<std::shared_ptr<TlsContext>> make_server_tls(const TlsFiles& files) {
   return context;
 }
 
-Result<std::shared_ptr<TlsContext>> make_client_tls(const TlsTrust& trust) {
+Result<std::shared_ptr<TlsContext>> make_client_tls(const TlsTrust& trust, const TlsIdentity& identity) {
   auto context = std::make_shared<TlsContext>(asio::ssl::context::tls_client);
   SSL_CTX* ssl = context->ssl.native_handle();
   SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
+  ASSAY_CHECK(show_identity(context->ssl, identity));
   if (!trust.fingerprint.empty()) {
     ASSAY_TRY(context->pinned, parse_fingerprint(trust.fingerprint));
     return context;
   }
   SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER, nullptr);
+  if (!trust.ca_text.empty()) {
+    boost::system::error_code error;
+    context->ssl.add_certificate_authority(asio::buffer(trust.ca_text), error);
+    if (!error) return context;
+    return Error{.kind = ErrorKind::bad_file,
+                 .message = "the certificate of the authority cannot be used: " + error.message(),
+                 .hint = "It must be PEM."};
+  }
   if (!trust.ca_file.empty()) {
     ASSAY_CHECK(readable(trust.ca_file, "CA file"));
     if (SSL_CTX_load_verify_locations(ssl, trust.ca_file.c_str(), nullptr) != 1) {

@@ -21,7 +21,7 @@ struct TlsContext {
 /// Errors say which file, what is wrong with it, and what to do. A certificate that has expired is only a warning in
 /// the log: clients that pin it still work.
 Result<std::shared_ptr<TlsContext>> make_server_tls(const TlsFiles& files);
-Result<std::shared_ptr<TlsContext>> make_client_tls(const TlsTrust& trust);
+Result<std::shared_ptr<TlsContext>> make_client_tls(const TlsTrust& trust, const TlsIdentity& identity = {});
 
 std::unique_ptr<Stream> make_tls_server_stream(std::shared_ptr<TlsContext> context, const IoExecutor& executor,
                                                FileDescriptor socket, int family);
