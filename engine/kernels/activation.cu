@@ -1,6 +1,6 @@
 #include "kernels/device.cuh"
 
-// GELU and SwiGLU, and sums over columns (gradients of biases), which the backward GELU does in passing.
+// The way back through GELU, SwiGLU, and sums over columns (gradients of biases), which the former does in passing.
 
 namespace assay::engine::kernels {
 namespace {
@@ -9,21 +9,9 @@ constexpr int kBlock = 256;
 constexpr float kGeluScale = 0.7978845608028654F;  // √(2/π)
 constexpr float kGeluCubic = 0.044715F;
 
-__device__ float gelu(float x) { return 0.5F * x * (1.0F + tanhf(kGeluScale * (x + kGeluCubic * x * x * x))); }
-
 __device__ float gelu_slope(float x) {
   const float t = tanhf(kGeluScale * (x + kGeluCubic * x * x * x));
   return 0.5F * (1.0F + t) + 0.5F * x * (1.0F - t * t) * kGeluScale * (1.0F + 3.0F * kGeluCubic * x * x);
-}
-
-template <typename T>
-__global__ void gelu_forward_kernel(const T* x, T* y, std::int64_t vectors) {
-  const std::int64_t vector = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  if (vector >= vectors) return;
-  Floats8 values = load8(x + vector * kVector);
-#pragma unroll
-  for (float& value : values.v) value = gelu(value);
-  store8(y + vector * kVector, values);
 }
 
 template <typename T>
@@ -48,10 +36,12 @@ __global__ void gelu_backward_kernel(const T* __restrict__ dy, const T* __restri
 }
 
 template <typename T>
-__global__ void finish_column_sum(const float* partial, T* out, int splits, std::int64_t columns) {
+__global__ void finish_column_sum(const float* partial, T* out, bool add, int splits, std::int64_t columns) {
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kWarp + threadIdx.x;
   const float sum = sum_of_stripes(partial, splits, columns, column);
-  if (threadIdx.y == 0 && column < columns) out[column] = from_float<T>(sum);
+  if (threadIdx.y == 0 && column < columns) {
+    out[column] = from_float<T>(add ? static_cast<float>(out[column]) + sum : sum);
+  }
 }
 
 template <typename T>
@@ -93,14 +83,14 @@ __global__ void swiglu_backward_kernel(const T* dy, const T* gate_up, T* d_gate_
   store8(d_gate_up + row * 2 * width + width + column, d_up);
 }
 
-/// One stripe of fp32 is the result already.
-bool is_finished(std::int64_t rows, std::int64_t columns, Type type) {
-  return type == Type::f32 && column_sum_splits(rows, columns) == 1;
+/// One stripe of fp32 is the result already, if it is not to be added to another.
+bool is_finished(const ColumnSum& sum, std::int64_t rows, std::int64_t columns, Type type) {
+  return !sum.add && type == Type::f32 && column_sum_splits(rows, columns) == 1;
 }
 
 template <typename T>
-void finish(const float* partial, void* out, std::int64_t rows, std::int64_t columns, cudaStream_t stream) {
-  finish_column_sum<<<finish_grid(columns), finish_block(), 0, stream>>>(partial, static_cast<T*>(out),
+void finish(const ColumnSum& sum, std::int64_t rows, std::int64_t columns, cudaStream_t stream) {
+  finish_column_sum<<<finish_grid(columns), finish_block(), 0, stream>>>(sum.partial, static_cast<T*>(sum.out), sum.add,
                                                                          column_sum_splits(rows, columns), columns);
 }
 
@@ -113,37 +103,28 @@ int column_sum_splits(std::int64_t rows, std::int64_t columns) {
   return static_cast<int>(wanted < most ? wanted : most);
 }
 
-void column_sum(const void* x, void* out, float* partial, std::int64_t rows, std::int64_t columns, Type type,
+void column_sum(const void* x, const ColumnSum& sum, std::int64_t rows, std::int64_t columns, Type type,
                 cudaStream_t stream) {
-  const bool finished = is_finished(rows, columns, type);
-  if (finished) partial = static_cast<float*>(out);
+  const bool finished = is_finished(sum, rows, columns, type);
+  float* partial = finished ? static_cast<float*>(sum.out) : sum.partial;
   with_type(type, [&](auto* pointer) {
     using T = std::remove_pointer_t<decltype(pointer)>;
     column_sum_kernel<<<stripe_grid(rows, columns), stripe_block(columns), 0, stream>>>(static_cast<const T*>(x),
                                                                                         partial, rows, columns);
-    if (!finished) finish<T>(partial, out, rows, columns, stream);
+    if (!finished) finish<T>(sum, rows, columns, stream);
   });
   check_launch("column_sum");
 }
 
-void gelu_forward(const void* x, void* y, std::int64_t count, Type type, cudaStream_t stream) {
-  with_type(type, [&](auto* pointer) {
-    using T = std::remove_pointer_t<decltype(pointer)>;
-    gelu_forward_kernel<<<divide_up(count / kVector, kBlock), kBlock, 0, stream>>>(static_cast<const T*>(x),
-                                                                                   static_cast<T*>(y), count / kVector);
-  });
-  check_launch("gelu_forward");
-}
-
-void gelu_backward(const void* dy, const void* x, void* dx, void* dbias, float* partial, std::int64_t rows,
+void gelu_backward(const void* dy, const void* x, void* dx, const ColumnSum& dbias, std::int64_t rows,
                    std::int64_t columns, Type type, cudaStream_t stream) {
-  const bool finished = is_finished(rows, columns, type);
-  if (finished) partial = static_cast<float*>(dbias);
+  const bool finished = is_finished(dbias, rows, columns, type);
+  float* partial = finished ? static_cast<float*>(dbias.out) : dbias.partial;
   with_type(type, [&](auto* pointer) {
     using T = std::remove_pointer_t<decltype(pointer)>;
     gelu_backward_kernel<<<stripe_grid(rows, columns), stripe_block(columns), 0, stream>>>(
         static_cast<const T*>(dy), static_cast<const T*>(x), static_cast<T*>(dx), partial, rows, columns);
-    if (!finished) finish<T>(partial, dbias, rows, columns, stream);
+    if (!finished) finish<T>(dbias, rows, columns, stream);
   });
   check_launch("gelu_backward");
 }

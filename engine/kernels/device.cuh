@@ -209,6 +209,7 @@ __device__ inline float sum_of_stripes(const float* partial, int stripes, std::i
   __shared__ float shared[kFinishLanes][kWarp + 1];
   float sum = 0;
   if (column < columns) {
+#pragma unroll 4
     for (int stripe = threadIdx.y; stripe < stripes; stripe += kFinishLanes) sum += partial[stripe * columns + column];
   }
   __syncthreads();  // a previous sum may still be being read

@@ -7,8 +7,8 @@
 #include "kernels/adam_update.h"
 
 /// The engine's own CUDA kernels, as plain functions: pointers to device memory, sizes, a stream. They know nothing of
-/// LibTorch. Every function only enqueues work. Pointers must be aligned to 16 bytes, widths to 8 elements, unless
-/// a function says otherwise.
+/// LibTorch. Every function only enqueues work, unless it says otherwise. Pointers must be aligned to 16 bytes, widths
+/// to 8 elements, unless a function says otherwise.
 namespace assay::engine::kernels {
 
 enum class Type { f32, bf16, f16 };
@@ -48,6 +48,7 @@ struct NormBackward {
   void* d_delta = nullptr;
   float* dweight = nullptr;  ///< null: frozen
   float* dbias = nullptr;
+  bool add = false;  ///< to what dweight and dbias have
   float* partial = nullptr;
   std::int64_t rows = 0;
   int width = 0;
@@ -57,14 +58,44 @@ struct NormBackward {
 int norm_partials(int width);
 void norm_backward(const NormBackward& call, cudaStream_t stream);
 
-/// out[c] = Σ_r x[r, c], accumulated in fp32. `partial`: column_sum_splits(rows, columns) × columns floats.
+/// c = a · b, or += with `add`; rows of c, a and b lie next to each other, but for the strides, in elements.
+struct Product {
+  /// (rows, columns) in memory, or with `transposed` the other way round.
+  struct Factor {
+    const void* data = nullptr;
+    std::int64_t stride = 0;  ///< from one row in memory to the next
+    bool transposed = false;
+  };
+  Factor a;           ///< (m, k)
+  Factor b;           ///< (k, n)
+  void* c = nullptr;  ///< (m, n)
+  std::int64_t c_stride = 0;
+  std::int64_t m = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;
+  const void* bias = nullptr;   ///< n long, added to every row; may be null
+  void* before_gelu = nullptr;  ///< with it, and only with a bias, c = gelu(a · b + bias), and this gets what went in
+  bool add = false;
+  Type type = Type::bf16;  ///< of everything; sums are in fp32. Not f32.
+};
+/// By cuBLASLt, in the fastest of the ways that it proposes: they are tried when a shape is met for the first time,
+/// which waits for the device, unless the stream is being recorded. Any thread; one stream per device. False: cuBLASLt
+/// has none for this, and nothing was done.
+bool product(const Product& call, cudaStream_t stream);
+
+/// out[c] = Σ_r x[r, c], or += with `add`; added up in fp32. `partial`: column_sum_splits(rows, columns) × columns
+/// floats.
+struct ColumnSum {
+  void* out = nullptr;
+  float* partial = nullptr;
+  bool add = false;
+};
 int column_sum_splits(std::int64_t rows, std::int64_t columns);
-void column_sum(const void* x, void* out, float* partial, std::int64_t rows, std::int64_t columns, Type type,
+void column_sum(const void* x, const ColumnSum& sum, std::int64_t rows, std::int64_t columns, Type type,
                 cudaStream_t stream);
 
-/// GELU (tanh form); backward also adds up the columns of dx, the gradient of the bias before it (partial as above).
-void gelu_forward(const void* x, void* y, std::int64_t count, Type type, cudaStream_t stream);
-void gelu_backward(const void* dy, const void* x, void* dx, void* dbias, float* partial, std::int64_t rows,
+/// dx = dy through a GELU (tanh form) of x. Adds up the columns of dx as well, the gradient of the bias before it.
+void gelu_backward(const void* dy, const void* x, void* dx, const ColumnSum& dbias, std::int64_t rows,
                    std::int64_t columns, Type type, cudaStream_t stream);
 
 /// y = silu(gate) · up, where a row of `gate_up` is gate, then up, each `width` long.

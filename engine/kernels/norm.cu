@@ -146,10 +146,13 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-__global__ void sum_partials(const float* partial, float* out, int groups, int width) {
+/// For the weight where blockIdx.y is 0, for the bias where it is 1.
+__global__ void sum_partials(const float* partial, float* dweight, float* dbias, int groups, int width, bool add) {
   const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kWarp + threadIdx.x;
-  const float sum = sum_of_stripes(partial, groups, width, column);
-  if (threadIdx.y == 0 && column < width) out[column] = sum;
+  const float* own = partial + static_cast<std::int64_t>(blockIdx.y) * groups * width;
+  const float sum = sum_of_stripes(own, groups, width, column);
+  float* out = blockIdx.y == 0 ? dweight : dbias;
+  if (threadIdx.y == 0 && column < width) out[column] = add ? out[column] + sum : sum;
 }
 
 template <int kThreads, int kItems>
@@ -245,11 +248,8 @@ void norm_backward(const NormBackward& call, cudaStream_t stream) {
     });
   });
   if (call.dweight) {
-    const unsigned blocks = finish_grid(call.width);
-    sum_partials<<<blocks, finish_block(), 0, stream>>>(partial_weight, call.dweight, groups, call.width);
-    if (call.dbias) {
-      sum_partials<<<blocks, finish_block(), 0, stream>>>(partial_bias, call.dbias, groups, call.width);
-    }
+    sum_partials<<<dim3(finish_grid(call.width), call.dbias ? 2 : 1), finish_block(), 0, stream>>>(
+        call.partial, call.dweight, call.dbias, groups, call.width, call.add);
   }
   check_launch("norm_backward");
 }

@@ -11,6 +11,7 @@
 #include "ops/loss.h"
 #include "ops/norm.h"
 #include "ops/pool.h"
+#include "ops/product.h"
 
 // The engine's own kernels against LibTorch's operations on the CPU: values and gradients. Only where there is a GPU.
 
@@ -132,6 +133,92 @@ TEST_F(OwnKernels, LinearWithBiasAndGelu) {
     expect_same([](const Tensors& in) -> Tensors { return {linear(in[0], in[1], in[2])}; }, inputs);
     expect_same([](const Tensors& in) -> Tensors { return {linear_gelu(in[0], in[1], in[2])}; }, inputs);
   }
+}
+
+/// A matrix in the memory of a wider one, or of its transpose.
+at::Tensor matrix(std::int64_t rows, std::int64_t columns, bool transposed, at::ScalarType type) {
+  const auto options = at::TensorOptions().device(at::kCUDA, 0);
+  const at::Tensor wide = at::randn({transposed ? columns : rows, (transposed ? rows : columns) + 8}, options).to(type);
+  const at::Tensor narrow = wide.narrow(1, 8, transposed ? rows : columns);
+  return transposed ? narrow.t() : narrow;
+}
+
+at::Tensor exact_product(const at::Tensor& a, const at::Tensor& b) {
+  return at::mm(a.to(at::kDouble), b.to(at::kDouble));
+}
+
+TEST_F(OwnKernels, ProductsOfEveryLayout) {
+  for (const auto& [type, tolerance] : {std::pair{at::kBFloat16, 4e-3}, std::pair{at::kHalf, 6e-4}}) {
+    for (const bool a_transposed : {false, true}) {
+      for (const bool b_transposed : {false, true}) {
+        const at::Tensor a = matrix(120, 72, a_transposed, type);
+        const at::Tensor b = matrix(72, 264, b_transposed, type);
+        const at::Tensor bias = at::randn({264}, a.options());
+        const at::Tensor wanted = exact_product(a, b);
+        EXPECT_LT(relative(product(a, b), wanted), tolerance);
+        EXPECT_LT(relative(product(a, b, bias), wanted + bias), tolerance);
+        const GeluProduct both = gelu_product(a, b, bias);
+        EXPECT_LT(relative(both.before, wanted + bias), tolerance);
+        EXPECT_LT(relative(both.after, at::gelu(wanted + bias, "tanh")), tolerance);
+        const at::Tensor wide = at::full({120, 300}, 7, a.options());
+        product_into(wide.narrow(1, 16, 264), a, b);
+        EXPECT_LT(relative(wide.narrow(1, 16, 264), wanted), tolerance);
+        EXPECT_TRUE(wide.narrow(1, 0, 16).eq(7).all().item<bool>() && wide.narrow(1, 280, 20).eq(7).all().item<bool>());
+      }
+    }
+  }
+}
+
+TEST_F(OwnKernels, ASumGrowsOnceThoughSeveralWaysAreTried) {
+  const at::Tensor a = matrix(104, 88, true, at::kBFloat16);
+  const at::Tensor b = matrix(88, 200, false, at::kBFloat16);
+  const at::Tensor sum = at::randn({104, 200}, a.options());
+  const at::Tensor wanted = sum.to(at::kDouble) + exact_product(a, b);
+  add_product(sum, a, b);
+  EXPECT_LT(relative(sum, wanted), 4e-3);
+}
+
+TEST_F(OwnKernels, ProductsOfShapesThatDoNotFitAreLibTorchs) {
+  const at::Tensor a = matrix(5, 7, false, at::kBFloat16);
+  const at::Tensor b = matrix(7, 3, true, at::kBFloat16);
+  EXPECT_LT(relative(product(a, b), exact_product(a, b)), 4e-3);
+}
+
+TEST_F(OwnKernels, AProductThatIsMetFirstWhileAStepIsRecorded) {
+  const DeviceScope scope(at::Device(at::kCUDA, 0));
+  const at::Tensor a = matrix(136, 56, false, at::kBFloat16);
+  const at::Tensor b = matrix(56, 168, false, at::kBFloat16);
+  const at::Tensor out = at::zeros({136, 168}, a.options());
+  synchronize(a.device());
+  RecordedStep step;
+  step.record([&] { product_into(out, a, b); });
+  step.replay();
+  synchronize(a.device());
+  EXPECT_LT(relative(out, exact_product(a, b)), 4e-3);
+}
+
+TEST_F(OwnKernels, LinearOfAFrozenWeight) {
+  const auto results = [](at::Device device, at::ScalarType type) {
+    at::manual_seed(3);
+    const at::Tensor x = at::randn({50, 40}).to(device, type).set_requires_grad(true);
+    const at::Tensor weight = (at::randn({72, 40}) * 0.2).to(device, type);
+    const at::Tensor y = linear(x, weight, at::Tensor());
+    torch::autograd::backward({y.to(at::kFloat).sum()}, {});
+    EXPECT_FALSE(weight.grad().defined());
+    return Tensors{y.detach(), x.grad()};
+  };
+  const Tensors wanted = results(at::kCPU, at::kFloat);
+  const Tensors got = results(at::Device(at::kCUDA, 0), at::kBFloat16);
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_LT(relative(got[i], wanted[i]), 1e-2) << i;
+}
+
+TEST_F(OwnKernels, LinearWithAdapters) {
+  expect_same(
+      [](const Tensors& in) -> Tensors {
+        return {adapted_linear(in[0], in[1].detach(), {{in[2], in[3], 0, 0.5}, {in[4], in[5], 48, 2.0}}), in[1]};
+      },
+      {at::randn({6, 50, 40}), at::randn({72, 40}) * 0.2, at::randn({8, 40}) * 0.2, at::randn({24, 8}) * 0.2,
+       at::randn({8, 40}) * 0.2, at::randn({24, 8}) * 0.2});
 }
 
 TEST_F(OwnKernels, Swiglu) {

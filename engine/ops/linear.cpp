@@ -4,6 +4,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "core/cuda.h"
+#include "core/torch_compat.h"
+#include "ops/product.h"
 
 namespace assay::engine {
 namespace {
@@ -52,38 +54,50 @@ std::vector<std::int64_t> with_last(const at::Tensor& x, std::int64_t width) {
   return shape;
 }
 
-at::Tensor partial_sums(const at::Tensor& x) {
-  return at::empty({kernels::column_sum_splits(x.size(0), x.size(1)), x.size(1)}, x.options().dtype(at::kFloat));
+/// What a parameter keeps as the sum of its gradients, if it does so in this format. Gradients are then added there and
+/// autograd gets none, since it would add them in one more pass over the memory; it still visits the parameter, so that
+/// whoever waits for its gradient is told.
+at::Tensor kept_sum(const at::Tensor& parameter, at::ScalarType format) {
+  const at::Tensor sum = parameter.is_leaf() ? parameter.grad() : at::Tensor();
+  return sum.defined() && sum.scalar_type() == format ? sum : at::Tensor();
 }
 
-at::Tensor column_sums(const at::Tensor& x) {
-  at::Tensor sums = at::empty({x.size(1)}, x.options());
-  const at::Tensor partial = partial_sums(x);
-  kernels::column_sum(x.data_ptr(), sums.data_ptr(), partial.data_ptr<float>(), x.size(0), x.size(1), kernel_type(x),
-                      current_stream());
-  return sums;
-}
-
-/// What a backward pass returns for `weight`: the product of both, or, where the weight keeps a sum of its gradients,
-/// nothing, since it is added there. Autograd would add it in one more pass over the memory; it still visits the
-/// weight, so that whoever waits for its gradient is told.
 at::Tensor weight_gradient(const at::Tensor& weight, const at::Tensor& gradient, const at::Tensor& input) {
-  const at::Tensor sum = weight.is_leaf() ? weight.grad() : at::Tensor();
-  if (!sum.defined() || sum.scalar_type() != gradient.scalar_type()) return at::mm(gradient.t(), input);
-  sum.addmm_(gradient.t(), input);
+  const at::Tensor sum = kept_sum(weight, gradient.scalar_type());
+  if (!sum.defined()) return product(gradient.t(), input);
+  add_product(sum, gradient.t(), input);
   return {};
+}
+
+/// The gradient of `bias` from rows of gradients, which `add_up` sums.
+template <typename AddUp>
+at::Tensor bias_gradient(const at::Tensor& bias, const at::Tensor& rows, AddUp&& add_up) {
+  const at::Tensor sum = kept_sum(bias, rows.scalar_type());
+  const at::Tensor fresh = sum.defined() ? at::Tensor() : at::empty({rows.size(1)}, rows.options());
+  const at::Tensor partial = at::empty({kernels::column_sum_splits(rows.size(0), rows.size(1)), rows.size(1)},
+                                       rows.options().dtype(at::kFloat));
+  add_up(kernels::ColumnSum{
+      .out = (sum.defined() ? sum : fresh).data_ptr(), .partial = partial.data_ptr<float>(), .add = sum.defined()});
+  return fresh;
 }
 
 bool columns_fit(const at::Tensor& weight) { return weight.size(0) % 8 == 0; }
 
-struct BiasedLinear : torch::autograd::Function<BiasedLinear> {
+struct OwnLinear : torch::autograd::Function<OwnLinear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
-                            const at::Tensor& bias) {
+                            const MaybeTensor& bias_given) {
     const at::Tensor input = rows_of(x);
-    context->save_for_backward({input, weight});
+    const at::Tensor bias = or_undefined(bias_given);
+    const bool weight_trains = weight.requires_grad();
+    context->save_for_backward({weight_trains ? input : at::Tensor(), weight, bias});
     context->saved_data["shape"] = x.sizes().vec();
     context->saved_data["x_trains"] = x.requires_grad();
-    return at::addmm(bias, input, weight.t()).view(with_last(x, weight.size(0)));
+    context->saved_data["weight_trains"] = weight_trains;
+    context->saved_data["bias_trains"] = bias.defined() && bias.requires_grad();
+    // Not a view of the product: adapters add to it in place.
+    at::Tensor out = at::empty(with_last(x, weight.size(0)), input.options());
+    product_into(rows_of(out), input, weight.t(), bias);
+    return out;
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
@@ -91,9 +105,18 @@ struct BiasedLinear : torch::autograd::Function<BiasedLinear> {
     const at::Tensor gradient = rows_of(gradients[0]).contiguous();
     at::Tensor dx;
     if (context->saved_data["x_trains"].toBool()) {
-      dx = at::mm(gradient, saved[1]).view(context->saved_data["shape"].toIntVector());
+      dx = product(gradient, saved[1]).view(context->saved_data["shape"].toIntVector());
     }
-    return {dx, weight_gradient(saved[1], gradient, saved[0]), column_sums(gradient)};
+    at::Tensor dweight;
+    if (context->saved_data["weight_trains"].toBool()) dweight = weight_gradient(saved[1], gradient, saved[0]);
+    at::Tensor dbias;
+    if (context->saved_data["bias_trains"].toBool()) {
+      dbias = bias_gradient(saved[2], gradient, [&](const kernels::ColumnSum& sum) {
+        kernels::column_sum(gradient.data_ptr(), sum, gradient.size(0), gradient.size(1), kernel_type(gradient),
+                            current_stream());
+      });
+    }
+    return {dx, dweight, dbias};
   }
 };
 
@@ -101,25 +124,22 @@ struct LinearGelu : torch::autograd::Function<LinearGelu> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                             const at::Tensor& bias) {
     const at::Tensor input = rows_of(x);
-    const at::Tensor before = at::addmm(bias, input, weight.t());
-    const at::Tensor out = at::empty_like(before);
-    kernels::gelu_forward(before.data_ptr(), out.data_ptr(), before.numel(), kernel_type(before), current_stream());
-    context->save_for_backward({input, weight, before});
+    const GeluProduct out = gelu_product(input, weight.t(), bias);
+    context->save_for_backward({input, weight, bias, out.before});
     context->saved_data["shape"] = x.sizes().vec();
-    return out.view(with_last(x, weight.size(0)));
+    return out.after.view(with_last(x, weight.size(0)));
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const at::Tensor& before = saved[2];
+    const at::Tensor& before = saved[3];
     const at::Tensor gradient = rows_of(gradients[0]).contiguous();
     const at::Tensor d_before = at::empty_like(before);
-    const at::Tensor dbias = at::empty({before.size(1)}, before.options());
-    const at::Tensor partial = partial_sums(before);
-    kernels::gelu_backward(gradient.data_ptr(), before.data_ptr(), d_before.data_ptr(), dbias.data_ptr(),
-                           partial.data_ptr<float>(), before.size(0), before.size(1), kernel_type(before),
-                           current_stream());
-    const at::Tensor dx = at::mm(d_before, saved[1]).view(context->saved_data["shape"].toIntVector());
+    const at::Tensor dbias = bias_gradient(saved[2], before, [&](const kernels::ColumnSum& sum) {
+      kernels::gelu_backward(gradient.data_ptr(), before.data_ptr(), d_before.data_ptr(), sum, before.size(0),
+                             before.size(1), kernel_type(before), current_stream());
+    });
+    const at::Tensor dx = product(d_before, saved[1]).view(context->saved_data["shape"].toIntVector());
     return {dx, weight_gradient(saved[1], d_before, saved[0]), dbias};
   }
 };
@@ -152,9 +172,7 @@ struct FusedSwiglu : torch::autograd::Function<FusedSwiglu> {
 at::Tensor linear(const at::Tensor& given, const at::Tensor& weight, const at::Tensor& bias) {
   const at::Tensor x = given.to(weight.scalar_type());
 #ifdef ASSAY_ENGINE_KERNELS
-  if (bias.defined() && has_own_kernels(x) && columns_fit(weight) && weight.requires_grad()) {
-    return BiasedLinear::apply(x, weight, bias);
-  }
+  if (has_own_kernels(x) && columns_fit(weight)) return OwnLinear::apply(x, weight, if_defined(bias));
 #endif
   return at::linear(x, weight, bias);
 }
@@ -177,7 +195,7 @@ at::Tensor swiglu(const at::Tensor& gate_up) {
 
 at::Tensor adapted_linear(const at::Tensor& given, const at::Tensor& weight, const std::vector<Adapter>& adapters) {
   const at::Tensor x = given.to(weight.scalar_type());
-  at::Tensor out = at::linear(x, weight);
+  at::Tensor out = linear(x, weight, at::Tensor());
   for (const auto& adapter : adapters) {
     out = AddAdapter::apply(out, x, adapter.down, adapter.up, adapter.first_row, adapter.scale);
   }

@@ -7,6 +7,7 @@
 
 #include "core/cuda.h"
 #include "core/torch_compat.h"
+#include "ops/product.h"
 
 namespace assay::engine {
 namespace {
@@ -60,18 +61,17 @@ struct HeadLoss : torch::autograd::Function<HeadLoss> {
     for (std::int64_t first = 0; first < rows; first += piece) {
       const std::int64_t count = std::min(piece, rows - first);
       const at::Tensor input = hidden.narrow(0, first, count);
-      const at::Tensor logits = logits_of(input, weight, bias);
+      const at::Tensor logits = product(input, weight.t(), bias);
       kernels::cross_entropy(logits.data_ptr(), targets.data_ptr<std::int64_t>() + first,
                              losses.data_ptr<float>() + first, nullptr, factor.data_ptr<float>(), true, count, classes,
                              logits.size(1), kernel_type(logits), current_stream());
-      at::Tensor d_input = d_hidden.narrow(0, first, count);
-      at::mm_out(d_input, logits, weight);
+      product_into(d_hidden.narrow(0, first, count), logits, weight);
       if (!trains) continue;
       if (d_weight.defined()) {
-        d_weight.addmm_(logits.t(), input);
+        add_product(d_weight, logits.t(), input);
         if (bias.defined()) d_bias.add_(logits.sum(0));
       } else {
-        d_weight = at::mm(logits.t(), input);
+        d_weight = product(logits.t(), input);
         if (bias.defined()) d_bias = logits.sum(0);
       }
     }

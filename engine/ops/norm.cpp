@@ -43,6 +43,10 @@ using torch::autograd::variable_list;
 float* floats(const at::Tensor& tensor) { return tensor.defined() ? tensor.data_ptr<float>() : nullptr; }
 void* data(const at::Tensor& tensor) { return tensor.defined() ? tensor.data_ptr() : nullptr; }
 
+bool keeps_sum(const at::Tensor& parameter) {
+  return parameter.is_leaf() && parameter.grad().defined() && parameter.grad().scalar_type() == at::kFloat;
+}
+
 struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
   static variable_list forward(AutogradContext* context, const at::Tensor& x_given, const MaybeTensor& delta_given,
                                const at::Tensor& weight, const MaybeTensor& bias_given, double epsilon,
@@ -70,7 +74,7 @@ struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
                            .stream = kernel_type(x),
                            .type = kernel_type(normed)},
                           current_stream());
-    context->save_for_backward({residual, weight, mean, rstd});
+    context->save_for_backward({residual, weight, mean, rstd, bias});
     context->saved_data["has_delta"] = delta.defined();
     context->saved_data["weight_trains"] = weight.requires_grad();
     return {residual, normed};
@@ -89,8 +93,13 @@ struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
     const bool same_format = d_normed.scalar_type() == residual.scalar_type();
     const at::Tensor dx = at::empty_like(residual);
     const at::Tensor d_delta = has_delta && !same_format ? at::empty_like(d_normed) : at::Tensor();
-    const at::Tensor dweight = trains ? at::empty_like(weight) : at::Tensor();
-    const at::Tensor dbias = trains && mean.defined() ? at::empty_like(weight) : at::Tensor();
+    // Where parameters keep a sum of their gradients, it grows here, and autograd has nothing to add.
+    const bool kept = trains && keeps_sum(weight) && (!mean.defined() || keeps_sum(saved[4]));
+    const auto gradient_of = [&](const at::Tensor& parameter) {
+      return kept ? parameter.grad() : at::empty_like(parameter);
+    };
+    const at::Tensor dweight = trains ? gradient_of(weight) : at::Tensor();
+    const at::Tensor dbias = trains && mean.defined() ? gradient_of(saved[4]) : at::Tensor();
     const at::Tensor partial = at::empty({2, kernels::norm_partials(width), width}, weight.options());
     kernels::norm_backward({.d_normed = d_normed.data_ptr(),
                             .d_residual = data(d_residual),
@@ -102,13 +111,19 @@ struct AddAndNorm : torch::autograd::Function<AddAndNorm> {
                             .d_delta = data(d_delta),
                             .dweight = floats(dweight),
                             .dbias = floats(dbias),
+                            .add = kept,
                             .partial = floats(partial),
                             .rows = residual.numel() / width,
                             .width = width,
                             .stream = kernel_type(residual),
                             .type = kernel_type(d_normed)},
                            current_stream());
-    return {dx, has_delta && same_format ? dx : d_delta, dweight, dbias, at::Tensor(), at::Tensor()};
+    return {dx,
+            has_delta && same_format ? dx : d_delta,
+            kept ? at::Tensor() : dweight,
+            kept ? at::Tensor() : dbias,
+            at::Tensor(),
+            at::Tensor()};
   }
 };
 
