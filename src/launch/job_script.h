@@ -47,6 +47,7 @@ struct JobScript {
   OnSignal on_terminate;
 
   // Of the fake alone.
+  Nanos queued{};  ///< before it runs
   std::optional<JobUsage> usage;
   std::optional<Error> lost;   ///< instead of its ending: whoever watched it died
   bool holds_streams = false;  ///< its streams do not end with it: a stranger has them, too

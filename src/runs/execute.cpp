@@ -72,9 +72,14 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   // A kind that uses none is shown none, wherever it is placed.
   if (!job.devices) job.devices = run.placement.gpus;
 
-  const SteadyTime started = services.clock.now();
+  SteadyTime started = services.clock.now();
   ASSAY_TRY(const auto running, services.launcher.start(job));
   crash_point("workload-started");
+  if (!running->waiting().empty()) {
+    await_turn(*running, services.observer, services.stop_fd, services.clock);
+    started = services.clock.now();
+    run.started = services.clock.wall();
+  }
   RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit}, services.clock);
   auto sources = services.make_sources(running->first_process());
   services.observer.on_start(run);
