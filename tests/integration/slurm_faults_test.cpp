@@ -162,9 +162,10 @@ TEST_F(Slurm, ARequeuedJobIsNotDoneAgain) {
   cluster_->run({"scontrol", "update", "JobId=" + id, "Requeue=1"});
   EXPECT_EQ(cluster_->run({"scontrol", "requeue", id}), "");
   const auto outcome = follow_slurm_job(*job);
-  // The first was ended for the second, which has nothing to do: Slurm holds it back for two minutes.
-  EXPECT_FALSE(outcome.ending.ok() && !outcome.ending->stopped);
-  EXPECT_EQ(outcome.text[JobStream::out].find("ready"), std::string::npos) << "it began once more";
+  ASSERT_FALSE(outcome.ending.ok());
+  EXPECT_EQ(outcome.ending.error().kind, ErrorKind::interrupted);
+  EXPECT_THAT(outcome.ending.error().message, HasSubstr("back into the queue"));
+  EXPECT_TRUE(eventually([&] { return job_ids().empty(); })) << "nobody waits for it any more";
 }
 
 TEST_F(Slurm, TheDeathOfASlurmdIsNoticed) {

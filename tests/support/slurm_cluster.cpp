@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <netdb.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -130,6 +131,7 @@ Result<pid_t> SlurmCluster::start_daemon(const std::vector<std::string>& command
   if (child < 0) return system_error(errno, "cannot fork");
   if (child == 0) {
     ::setsid();
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     ::setenv("SLURM_CONF", (folder_.path() / "slurm.conf").c_str(), 1);
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     ::dup2(out, STDOUT_FILENO);

@@ -19,6 +19,8 @@ constexpr Nanos kReasonPatience = std::chrono::seconds(30);
 /// Behind the grace of a wish, for its host to obey, before scancel does it.
 constexpr Nanos kObedience = std::chrono::seconds(30);
 constexpr Nanos kOutlivedGrace = std::chrono::seconds(5);
+/// Between looks at what the queue says; the folder is looked at more often.
+constexpr Nanos kQueuePause = std::chrono::milliseconds(500);
 constexpr Nanos kReasonPause = std::chrono::milliseconds(100);
 constexpr std::size_t kTailBytes = 400;
 
@@ -58,8 +60,8 @@ class SlurmRunningJob final : public RunningJob {
   ~SlurmRunningJob() override { watch_.forget(ticket_.id); }
 
   JobReady wait(SteadyTime deadline, int wake_fd) override {
-    const SteadyTime until = ending_ && !settled_ ? std::min(deadline, clock_.now() + kReasonPause) : deadline;
-    JobReady ready = inner_->wait(until, wake_fd);
+    const Nanos pause = ending_ && !settled_ ? kReasonPause : kQueuePause;
+    JobReady ready = inner_->wait(std::min(deadline, clock_.now() + pause), wake_fd);
     look_at_queue();
     stop_what_outlived();
     ready.ended = look_for_ending() && !ending_told_;
@@ -131,37 +133,55 @@ class SlurmRunningJob final : public RunningJob {
   /// Whether it has ended and everything is known about it that will be.
   bool look_for_ending() {
     if (settled_) return true;
-    if (!ending_) {
-      auto ending = inner_->ending();
-      if (ending && !*ending) return false;
-      begun_ = true;
-      waiting_.clear();
-      if (ending) {
-        ending_.emplace(**std::move(ending));
-      } else {
-        ending_.emplace(std::move(ending).error());
-      }
-      reason_by_ = clock_.now() + kReasonPatience;
-      if (needs_reason()) watch_.hurry();
+    if (!ending_ && !take_ending()) return false;
+    settled_ = !needs_reason() || find_reason() || watch_.is_away() || clock_.now() >= ended_at_ + kReasonPatience;
+    return settled_;
+  }
+
+  /// From the folder, or from Slurm by way of `find_slurm_loss`.
+  bool take_ending() {
+    auto ending = inner_->ending();
+    if (ending && !*ending) return false;
+    begun_ = true;
+    waiting_.clear();
+    if (ending) {
+      ending_.emplace(**std::move(ending));
+    } else {
+      ending_.emplace(std::move(ending).error());
     }
-    const auto sight = watch_.sight(ticket_.id);
-    const bool told = sight && stage_of(sight->record.state) == SlurmStage::ended;
-    if (sight && stage_of(sight->record.state) == SlurmStage::waiting && !*ending_) {
-      // It waits in vain, and nobody waits for it any more.
-      watch_.cancel(ticket_.id);
-      settled_ = true;
-      return true;
-    }
-    if (needs_reason() && !told && clock_.now() < reason_by_) return false;
-    if (needs_reason() && told) explain(sight->record);
-    settled_ = true;
+    ended_at_ = clock_.now();
+    if (needs_reason()) watch_.hurry();
     return true;
   }
 
   /// Whether it may have been Slurm that ended it.
   bool needs_reason() const {
-    if (wished_) return !*ending_;
-    return !*ending_ || (*ending_)->stopped || (*ending_)->signal == SIGKILL;
+    if (!*ending_) return true;
+    return !wished_ && ((*ending_)->stopped || (*ending_)->exit_code != 0);
+  }
+
+  /// Asks what Slurm made of it; false while it has not told.
+  bool find_reason() {
+    const auto sight = watch_.sight(ticket_.id);
+    if (!sight) return false;
+    const auto stage = stage_of(sight->record.state);
+    if (stage == SlurmStage::waiting && waits_in_vain(sight->record.reason)) {
+      // And nobody waits for it any more.
+      watch_.cancel(ticket_.id);
+      return true;
+    }
+    if (stage == SlurmStage::waiting && sight->seen > ended_at_ && has_host() && !wished_) {
+      // Its host would refuse to do it again, and only hold up its nodes.
+      watch_.cancel(ticket_.id);
+      ending_.emplace(Error{
+          .kind = ErrorKind::interrupted,
+          .message = fmt::format("Slurm took the job {} from its nodes and put it back into the queue", ticket_.id),
+          .hint = "Somebody used `scontrol requeue`, or it was preempted. Run it again."});
+      return true;
+    }
+    if (stage != SlurmStage::ended) return false;
+    explain(sight->record);
+    return true;
   }
   bool has_host() const {
     const auto host = ticket_.folder.read_host(0);
@@ -197,7 +217,7 @@ class SlurmRunningJob final : public RunningJob {
   std::string waiting_;
   std::optional<int> wished_;                ///< signal that we asked for last
   std::optional<Result<JobEnding>> ending_;  ///< as the folder tells it, then with Slurm's reason
-  SteadyTime reason_by_;
+  SteadyTime ended_at_;
   bool outlived_ = false;  ///< Slurm's job, and was told to stop
   bool settled_ = false;
   bool ending_told_ = false;

@@ -77,7 +77,9 @@ void SlurmWatch::work(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     cancel_what_is_due();
     const SteadyTime asked = clock_.now();
-    const bool news = take(commands_.list(), asked);
+    const auto records = commands_.list();
+    note_reach(records);
+    const bool news = records && take(*records, asked);
     pause = news ? kShortestPause
                  : std::min(kLongestPause,
                             Nanos(static_cast<Nanos::rep>(static_cast<double>(pause.count()) * kPauseGrowth)));
@@ -91,28 +93,37 @@ void SlurmWatch::work(const std::stop_token& stop) {
   }
 }
 
-bool SlurmWatch::take(const Result<SlurmRecords>& records, SteadyTime asked) {
-  if (!records) {
-    // Once for each time that it goes away.
-    if (!std::exchange(away_, true)) {
-      log_warning("Slurm does not answer, and jobs are followed through their folders meanwhile: {}",
-                  records.error().text());
-    }
-    return false;
+bool SlurmWatch::is_away() const {
+  const std::lock_guard lock(mutex_);
+  return away_;
+}
+
+void SlurmWatch::note_reach(const Result<SlurmRecords>& records) {
+  const bool was_away = [&] {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(away_, !records);
+  }();
+  // Once for each time that it goes away.
+  if (!records && !was_away) {
+    log_warning("Slurm does not answer, and jobs are followed through their folders meanwhile: {}",
+                records.error().text());
   }
-  if (std::exchange(away_, false)) log_info("Slurm answers again");
+  if (records && was_away) log_info("Slurm answers again");
+}
+
+bool SlurmWatch::take(const SlurmRecords& records, SteadyTime asked) {
   bool news = false;
   {
     const std::lock_guard lock(mutex_);
     for (auto& [id, followed] : followed_) {
-      const auto found = records->find(id);
-      if (found == records->end()) continue;
-      if (followed.sight && followed.sight->record == found->second) continue;
-      followed.sight = {.record = found->second, .since = asked};
-      news = true;
+      const auto found = records.find(id);
+      if (found == records.end()) continue;
+      const bool same = followed.sight && followed.sight->record == found->second;
+      followed.sight = {.record = found->second, .since = same ? followed.sight->since : asked, .seen = asked};
+      news = news || !same;
     }
   }
-  take_forgotten(asked, *records);
+  take_forgotten(asked, records);
   return news;
 }
 
@@ -130,7 +141,7 @@ void SlurmWatch::take_forgotten(SteadyTime asked, const SlurmRecords& records) {
         SlurmRecord{.state = std::string(kForgotten), .reason = {}, .nodes = {}, .key = {}});
     const std::lock_guard lock(mutex_);
     const auto found = followed_.find(id);
-    if (found != followed_.end()) found->second.sight = {.record = std::move(record), .since = asked};
+    if (found != followed_.end()) found->second.sight = {.record = std::move(record), .since = asked, .seen = asked};
   }
 }
 

@@ -15,7 +15,8 @@ namespace assay {
 /// What is known of a job, and since when it is so.
 struct SlurmSight {
   SlurmRecord record;
-  SteadyTime since;
+  SteadyTime since;  ///< asked at that time, Slurm said so first …
+  SteadyTime seen;   ///< … and at that time last
 };
 
 /// Follows the jobs of one launcher: one squeue for all of them, from a thread of its own, soon after something was
@@ -34,6 +35,8 @@ class SlurmWatch {
   void forget(std::int64_t id);
   /// Nothing as long as Slurm has not told.
   std::optional<SlurmSight> sight(std::int64_t id) const;
+  /// Whether slurmctld answered when it was last asked.
+  bool is_away() const;
   /// Asks Slurm often again for a while.
   void hurry();
   /// Ends the job with scancel, again and again until slurmctld takes it.
@@ -51,7 +54,8 @@ class SlurmWatch {
 
   void work(const std::stop_token& stop);
   /// True if anything is new.
-  bool take(const Result<SlurmRecords>& records, SteadyTime asked);
+  bool take(const SlurmRecords& records, SteadyTime asked);
+  void note_reach(const Result<SlurmRecords>& records);
   void take_forgotten(SteadyTime asked, const SlurmRecords& records);
   void cancel_what_is_due();
 
