@@ -46,6 +46,8 @@ struct Job {
   /// Else its standard input is empty. Only where the job runs beside whoever asks; elsewhere `unsupported`.
   bool inherit_input = false;
   JobRanks ranks = {};
+  /// Names of the nodes that it has to run on, as the place knows them, one for each of `ranks.nodes`. Empty: any.
+  std::vector<std::string> nodes = {};
   /// Between the signals that end it when nobody is there to say: the one who asked died, or its first process has
   /// ended and left others.
   Nanos grace = std::chrono::seconds(5);
