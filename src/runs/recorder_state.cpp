@@ -138,7 +138,8 @@ json::object RunRecorder::state() const {
 }
 
 Result<void> RunRecorder::restore(const json::object& state) {
-  JsonFields fields(state, "the marks of the journal");
+  const json::value whole(state);
+  JsonFields fields(whole, "the marks of the journal");
   ASSAY_CHECK(restore_facts(facts_, fields));
   started_wall_ = wall_from(fields.integer_or("started", nanos(started_wall_)));
   if (fields.find("at")) facts_.gaps.push_back({wall_from(fields.integer("at")), began_wall_});

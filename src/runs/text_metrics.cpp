@@ -52,7 +52,8 @@ json::object TextMetrics::state() const {
 }
 
 void TextMetrics::restore(const json::object& state) {
-  JsonFields fields(state, "text_metrics");
+  const json::value whole(state);
+  JsonFields fields(whole, "text_metrics");
   const auto split = fields.integer_or("split", 0);
   if (split >= 0 && split <= static_cast<int>(DataSplit::test)) state_->last_split = static_cast<DataSplit>(split);
   for (const auto& member : fields.object_or_empty("habits")) {
