@@ -84,6 +84,8 @@ struct JobEnding {
   std::optional<int> exit_code;
   std::optional<int> signal;
   std::optional<JobUsage> usage;
+  /// From its start to its end, where somebody at the place has watched both: whoever attached has not.
+  std::optional<Nanos> ran_for = {};
   /// Names of processes that were still there a moment after the first one had ended, and were ended; at most 32.
   std::vector<std::string> left_behind;
   /// Names of processes that even SIGKILL did not end: hanging in a driver, or not ours. At most 32; nearly always
