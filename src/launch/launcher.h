@@ -48,6 +48,8 @@ struct Job {
   JobRanks ranks = {};
   /// How many GPUs it needs on each node, for places that hand them out by number. Absent: it uses those that it sees.
   std::optional<std::int64_t> gpus_per_node = {};
+  /// Names of the nodes that it has to run on, as the place knows them, one for each of `ranks.nodes`. Empty: any.
+  std::vector<std::string> nodes = {};
   /// Between the signals that end it when nobody is there to say: the one who asked died, or its first process has
   /// ended and left others.
   Nanos grace = std::chrono::seconds(5);
@@ -84,6 +86,8 @@ struct JobEnding {
   std::optional<int> exit_code;
   std::optional<int> signal;
   std::optional<JobUsage> usage;
+  /// From its start to its end, where somebody at the place has watched both: whoever attached has not.
+  std::optional<Nanos> ran_for = {};
   /// Names of processes that were still there a moment after the first one had ended, and were ended; at most 32.
   std::vector<std::string> left_behind;
   /// Names of processes that even SIGKILL did not end: hanging in a driver, or not ours. At most 32; nearly always
