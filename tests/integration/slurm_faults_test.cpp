@@ -204,7 +204,6 @@ TEST_F(Slurm, AKilledSlurmctldIsSurvived) {
   cluster_->restart_controller();
 
   // Whatever Slurm makes of it afterwards, its work is not done again.
-  EXPECT_TRUE(eventually([&] { return job_ids().empty(); })) << cluster_->run({"squeue"});
   attached = place_->launcher().attach(job.token, {});
   ASSERT_TRUE(attached.ok()) << attached.error().text();
   EXPECT_EQ(follow_slurm_job(**attached).text[JobStream::out], "ready\ndone\n");
@@ -215,7 +214,7 @@ TEST_F(Slurm, WhatWasSubmittedTwiceIsDoneOnce) {
   // What Slurm does with a job that it took for one that never began.
   const auto script = fs::path(job->handle().substr(std::string_view("slurm:").size())) / "batch.sh";
   const auto again = cluster_->run({"sbatch", "--parsable", "--wait", "--output=/dev/null", script.string()});
-  EXPECT_THAT(read_file(script.parent_path() / "slurm.out").value_or(""), HasSubstr("was hosted already"));
+  EXPECT_THAT(read_file(script.parent_path() / "slurm.out").value_or(""), HasSubstr("Exited with exit code 3"));
   job->stop(5s);
   const auto outcome = follow_slurm_job(*job);
   ASSERT_TRUE(outcome.ending.ok()) << outcome.ending.error().text();
@@ -235,7 +234,7 @@ TEST_F(Slurm, AJobWhoseOwnerDiedWhileItHandedItInIsFound) {
   auto attached = place_->launcher().attach(job.token, {});
   ASSERT_TRUE(attached.ok()) << attached.error().text();
   (*attached)->kill();
-  EXPECT_EQ(follow_slurm_job(**attached).ending->signal, SIGKILL);
+  EXPECT_TRUE(follow_slurm_job(**attached).ending->stopped);
   attached->reset();
 
   // And as if sbatch had never been called.

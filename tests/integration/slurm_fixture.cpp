@@ -39,7 +39,7 @@ SlurmPlaceFixture::~SlurmPlaceFixture() {
 
 void SlurmPlaceFixture::restart_owner() {
   launcher_.reset();
-  launcher_ = make_slurm_launcher({.place = parse_slurm_place(settings_).value(),
+  launcher_ = make_slurm_launcher({.place = slurm_place_from(parse_place("slurm:" + settings_).value()).value(),
                                    .folder = folder_.path() / "jobs with a blank",
                                    .assay = AssayCli::program(),
                                    .environment = shared_slurm().value()->environment(),

@@ -200,6 +200,14 @@ void SlurmCluster::restart_controller() {
   ASSERT_TRUE(controller.ok()) << controller.error().text();
   daemons_.emplace(daemons_.begin() + 1, "slurmctld", *controller);
   EXPECT_TRUE(eventually([&] { return run({"scontrol", "ping"}).find("is UP") != std::string::npos; }));
+  // It has forgotten the last seconds, and would give out ids that slurmd remembers.
+  for (int i = 0; i < 30; ++i) run({"sbatch", "--hold", "--wrap=true", "--output=/dev/null"});
+  EXPECT_TRUE(eventually([&] {
+    run({"scancel", "--user=root"});
+    for (int i = 1; i <= nodes_; ++i) run({"scontrol", "update", fmt::format("NodeName=node{}", i), "State=RESUME"});
+    return is_idle();
+  })) << run({"squeue"})
+      << run({"sinfo", "-N", "-l"});
 }
 
 void SlurmCluster::kill_node(const std::string& name) { end_daemon(name, SIGKILL); }

@@ -34,7 +34,8 @@ class SlurmCluster {
   /// Ends every job, and waits until the nodes are free again.
   void cancel_all() const;
 
-  /// kill -9 of slurmctld, and starting it again with what it had saved.
+  /// kill -9 of slurmctld, and starting it again with what it had saved some seconds ago. Jobs that it knows are
+  /// cancelled.
   void kill_controller();
   void restart_controller();
   /// kill -9 of a slurmd (`node1` is the first); its jobs go on without it.

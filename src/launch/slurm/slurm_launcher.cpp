@@ -82,7 +82,7 @@ class SlurmLauncher final : public Launcher {
       return std::move(id).error();
     }
     const SlurmTicket ticket{.folder = folder, .id = *id, .nodes = job.ranks.nodes};
-    watch_.follow(ticket.id);
+    watch_.follow(ticket.id, key_of(folder));
     if (auto begun = await_begin(ticket); !begun) {
       if (auto cancelled = commands_.cancel(ticket.id); !cancelled) log_debug("{}", cancelled.error().text());
       watch_.forget(ticket.id);
@@ -113,7 +113,7 @@ class SlurmLauncher final : public Launcher {
       return Error{.kind = ErrorKind::busy,
                    .message = fmt::format("the job '{}' has its owner already: {}", handle, owner_of(folder.owner()))};
     }
-    watch_.follow(*id);
+    watch_.follow(*id, key_of(folder));
     return own({.folder = folder, .id = *id, .nodes = job.ranks.nodes}, taken);
   }
 

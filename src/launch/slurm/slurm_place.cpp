@@ -16,114 +16,48 @@ constexpr Nanos kTimeMargin = std::chrono::minutes(5);
 /// Slurm keeps longer names, but nobody reads them.
 constexpr std::size_t kNameLimit = 64;
 
-using PlaceText = std::string SlurmPlace::*;
-
-struct TextKey {
+struct TextOption {
   std::string_view name;
-  PlaceText value;
-  bool list = false;  ///< may be repeated
+  std::string SlurmPlace::* value;
 };
-constexpr std::array kTextKeys = {
-    TextKey{"partition", &SlurmPlace::partition},
-    TextKey{"account", &SlurmPlace::account},
-    TextKey{"qos", &SlurmPlace::qos},
-    TextKey{"constraint", &SlurmPlace::constraint},
-    TextKey{"reservation", &SlurmPlace::reservation},
-    TextKey{"gres", &SlurmPlace::gres},
-    TextKey{"nodelist", &SlurmPlace::nodelist, true},
-    TextKey{"exclude", &SlurmPlace::exclude, true},
-    TextKey{"cpus", &SlurmPlace::cpus},
-    TextKey{"memory", &SlurmPlace::memory},
-    TextKey{"assay", &SlurmPlace::assay},
+constexpr std::array kTextOptions = {
+    TextOption{"partition", &SlurmPlace::partition},
+    TextOption{"account", &SlurmPlace::account},
+    TextOption{"qos", &SlurmPlace::qos},
+    TextOption{"constraint", &SlurmPlace::constraint},
+    TextOption{"reservation", &SlurmPlace::reservation},
+    TextOption{"gres", &SlurmPlace::gres},
+    TextOption{"nodelist", &SlurmPlace::nodelist},
+    TextOption{"exclude", &SlurmPlace::exclude},
+    TextOption{"cpus", &SlurmPlace::cpus},
+    TextOption{"memory", &SlurmPlace::memory},
+    TextOption{"assay", &SlurmPlace::assay},
 };
-/// Those that are not plain text.
-constexpr std::array<std::string_view, 3> kOtherKeys = {"exclusive", "folder", "time"};
 
-std::vector<std::string> all_keys() {
-  std::vector<std::string> keys;
-  for (const auto& key : kTextKeys) keys.emplace_back(key.name);
-  keys.insert(keys.end(), kOtherKeys.begin(), kOtherKeys.end());
-  std::sort(keys.begin(), keys.end());
-  return keys;
+Error place_error(std::string_view what, std::string_view rule, std::string hint = {}) {
+  return {.kind = ErrorKind::usage,
+          .message = fmt::format("'--on slurm:{}' {}", printable(what), rule),
+          .hint = std::move(hint)};
 }
 
-Error place_error(std::string message, std::string hint = {}) {
-  return {.kind = ErrorKind::usage, .message = "slurm: " + std::move(message), .hint = std::move(hint)};
-}
-
-/// Parts between commas that stand in no bracket.
-std::vector<std::string_view> split_settings(std::string_view text) {
-  std::vector<std::string_view> parts;
-  std::size_t start = 0;
-  int depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '[') ++depth;
-    if (text[i] == ']') --depth;
-    if (text[i] != ',' || depth > 0) continue;
-    parts.push_back(text.substr(start, i - start));
-    start = i + 1;
+Result<void> check_names(const PlaceText& text) {
+  std::vector<std::string_view> names = {"folder", "time"};
+  for (const auto& option : kTextOptions) names.push_back(option.name);
+  std::sort(names.begin(), names.end());
+  ASSAY_CHECK(check_options(text, names));
+  for (const auto& word : text.words) {
+    if (word == "exclusive") continue;
+    return place_error(word, contains(names, word) ? "has no value" : "is not an option of it",
+                       fmt::format("It has exclusive, {}, each as NAME=VALUE but the first. Several nodes are written "
+                                   "'nodelist=node[1,3]'.",
+                                   join(names, ", ")));
   }
-  parts.push_back(text.substr(start));
-  return parts;
-}
-
-Result<void> check_value(std::string_view key, std::string_view value) {
-  if (value.empty()) return place_error(fmt::format("'{}' has no value. Write '{}=…'", key, key));
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
-  if (std::any_of(value.begin(), value.end(), is_control)) {
-    return place_error(fmt::format("'{}' holds a control character", key));
+  for (const auto& [name, value] : text.options) {
+    const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+    if (value.empty()) return place_error(name, "has no value");
+    if (std::any_of(value.begin(), value.end(), is_control)) return place_error(name, "holds a control character");
   }
   return {};
-}
-
-Result<void> set_text(SlurmPlace& place, const TextKey& key, std::string_view value) {
-  std::string& into = place.*key.value;
-  if (!into.empty() && !key.list) return place_error(fmt::format("'{}' stands twice", key.name));
-  if (!into.empty()) into += ',';
-  into += value;
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  if (key.name == "cpus" && !std::all_of(value.begin(), value.end(), is_digit)) {
-    return place_error(fmt::format("'cpus={}' is not a whole number", value));
-  }
-  return {};
-}
-
-Result<void> set_other(SlurmPlace& place, std::string_view key, std::string_view value) {
-  if (key == "folder") {
-    if (!fs::path(value).is_absolute()) {
-      return place_error(fmt::format("'folder={}' is not an absolute path", value),
-                         "Name a folder of the file system that the nodes share, from '/' on.");
-    }
-    place.folder = value;
-    return {};
-  }
-  auto time = parse_duration(value);
-  if (!time) return place_error(fmt::format("'time={}' {}", value, time.error().message));
-  if (time->count() <= 0) return place_error(fmt::format("'time={}' is no time at all", value));
-  place.time = *time;
-  return {};
-}
-
-Result<void> set_key(SlurmPlace& place, std::string_view part) {
-  const auto equals = part.find('=');
-  const auto key = trim(part.substr(0, equals));
-  if (key == "exclusive" && equals == std::string_view::npos) {
-    place.exclusive = true;
-    return {};
-  }
-  const auto keys = all_keys();
-  if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
-    const auto meant = nearest(key, keys);
-    return place_error(
-        fmt::format("unknown key '{}'.{}", printable(key), meant ? fmt::format(" Did you mean '{}'?", *meant) : ""),
-        fmt::format("There are {}. Names of nodes go as 'nodelist=node[1,3]'.", join(keys, ", ")));
-  }
-  if (key == "exclusive") return place_error("'exclusive' has no value: it is there or not");
-  const auto value = equals == std::string_view::npos ? std::string_view() : trim(part.substr(equals + 1));
-  ASSAY_CHECK(check_value(key, value));
-  const auto* const text =
-      std::find_if(kTextKeys.begin(), kTextKeys.end(), [&](const TextKey& known) { return known.name == key; });
-  return text != kTextKeys.end() ? set_text(place, *text, value) : set_other(place, key, value);
 }
 
 /// Whole minutes, as sbatch counts.
@@ -144,10 +78,23 @@ std::string job_name(const Job& job) {
 
 }  // namespace
 
-Result<SlurmPlace> parse_slurm_place(std::string_view text) {
+Result<SlurmPlace> slurm_place_from(const PlaceText& text) {
+  ASSAY_CHECK(check_names(text));
   SlurmPlace place;
-  if (trim(text).empty()) return place;
-  for (const auto part : split_settings(text)) ASSAY_CHECK(set_key(place, part));
+  place.exclusive = !text.words.empty();
+  for (const auto& option : kTextOptions) place.*option.value = option_or(text, std::string(option.name), "");
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  if (!std::all_of(place.cpus.begin(), place.cpus.end(), is_digit)) {
+    return place_error("cpus=" + place.cpus, "is not a whole number");
+  }
+  place.folder = option_or(text, "folder", "");
+  if (!place.folder.empty() && !place.folder.is_absolute()) {
+    return place_error("folder=" + place.folder.string(), "is not an absolute path",
+                       "Name a folder of the file system that the nodes share, from '/' on.");
+  }
+  ASSAY_TRY(const auto time, duration_option_or(text, "time", Nanos(0)));
+  if (text.options.contains("time")) place.time = time;
+  if (place.time && place.time->count() <= 0) return place_error("time=" + option_or(text, "time", ""), "is no time");
   return place;
 }
 
@@ -166,7 +113,7 @@ std::vector<std::string> sbatch_arguments(const SlurmPlace& place, const Job& jo
   add("qos", place.qos);
   add("constraint", place.constraint);
   add("reservation", place.reservation);
-  add("nodelist", place.nodelist);
+  add("nodelist", job.nodes.empty() ? place.nodelist : join(job.nodes, ","));
   add("exclude", place.exclude);
   add("mem", place.memory);
   if (!place.cpus.empty()) {

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "launch/launcher.h"
+#include "launch/place_text.h"
 
 namespace assay {
 
@@ -25,9 +26,8 @@ struct SlurmPlace {
   bool operator==(const SlurmPlace&) const = default;
 };
 
-/// Reads `partition=gpu,account=a,exclusive`. Commas within brackets belong to the value; `nodelist` and `exclude` may
-/// be repeated. Errors (`usage`) name the key, the value and the rule, with the key that was probably meant.
-Result<SlurmPlace> parse_slurm_place(std::string_view text);
+/// What `partition=gpu,account=a,exclusive` asks for. Errors (`usage`) name the option, the value and the rule.
+Result<SlurmPlace> slurm_place_from(const PlaceText& text);
 
 /// Arguments of sbatch that say what a job needs: nodes, one task on each, GPUs, limits. `key` marks it as ours in
 /// Slurm's comment.

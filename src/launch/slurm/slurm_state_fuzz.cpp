@@ -19,7 +19,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto id = assay::parse_sbatch(text);
   if (id && *id <= 0) std::abort();
   if (assay::refused_by_slurm(text).message.empty()) std::abort();
-  const auto place = assay::parse_slurm_place(text);
+  const auto written = assay::parse_place(text);
+  const assay::Result<assay::SlurmPlace> place = written ? assay::slurm_place_from(*written) : written.error();
   if (!place && place.error().message.empty()) std::abort();
   if (place) {
     for (const auto& argument : assay::sbatch_arguments(*place, {.arguments = {"true"}}, "key")) {

@@ -26,10 +26,11 @@ SlurmWatch::~SlurmWatch() {
   cancel_what_is_due();
 }
 
-void SlurmWatch::follow(std::int64_t id) {
+void SlurmWatch::follow(std::int64_t id, const std::string& key) {
   const std::lock_guard lock(mutex_);
   auto& followed = followed_[id];
   if (followed.followers++ == 0) followed.since = clock_.now();
+  followed.key = key;
   hurry_ = true;
   asked_.notify_all();
 }
@@ -39,8 +40,7 @@ void SlurmWatch::forget(std::int64_t id) {
   const auto found = followed_.find(id);
   if (found == followed_.end() || --found->second.followers > 0) return;
   // What is to be cancelled at once still is.
-  const auto& due = found->second.cancel_at;
-  if (!due || *due > clock_.now()) followed_.erase(found);
+  if (!is_due(found->second)) followed_.erase(found);
 }
 
 std::optional<SlurmSight> SlurmWatch::sight(std::int64_t id) const {
@@ -117,7 +117,7 @@ bool SlurmWatch::take(const SlurmRecords& records, SteadyTime asked) {
     const std::lock_guard lock(mutex_);
     for (auto& [id, followed] : followed_) {
       const auto found = records.find(id);
-      if (found == records.end()) continue;
+      if (found == records.end() || found->second.key != followed.key) continue;
       const bool same = followed.sight && followed.sight->record == found->second;
       followed.sight = {.record = found->second, .since = same ? followed.sight->since : asked, .seen = asked};
       news = news || !same;
@@ -133,7 +133,9 @@ void SlurmWatch::take_forgotten(SteadyTime asked, const SlurmRecords& records) {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, followed] : followed_) {
       const bool over = followed.sight && stage_of(followed.sight->record.state) == SlurmStage::ended;
-      if (!records.contains(id) && followed.since < asked && !over) missing.push_back(id);
+      const auto found = records.find(id);
+      const bool listed = found != records.end() && found->second.key == followed.key;
+      if (!listed && followed.since < asked && !over) missing.push_back(id);
     }
   }
   for (const auto id : missing) {
@@ -145,13 +147,17 @@ void SlurmWatch::take_forgotten(SteadyTime asked, const SlurmRecords& records) {
   }
 }
 
+bool SlurmWatch::is_due(const Followed& followed) const {
+  const bool over = followed.sight && stage_of(followed.sight->record.state) == SlurmStage::ended;
+  return followed.cancel_at && *followed.cancel_at <= clock_.now() && !over;
+}
+
 void SlurmWatch::cancel_what_is_due() {
   std::vector<std::int64_t> due;
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [id, followed] : followed_) {
-      const bool over = followed.sight && stage_of(followed.sight->record.state) == SlurmStage::ended;
-      if (followed.cancel_at && *followed.cancel_at <= clock_.now() && !over) due.push_back(id);
+      if (is_due(followed)) due.push_back(id);
     }
   }
   for (const auto id : due) {

@@ -30,8 +30,9 @@ class SlurmWatch {
   /// State of jobs that neither slurmctld nor the accounts know any more.
   static constexpr std::string_view kForgotten = "forgotten";
 
-  /// Once for each `follow` there is a `forget`.
-  void follow(std::int64_t id);
+  /// Once for each `follow` there is a `forget`. A job of that id without our key is another one: a slurmctld that was
+  /// killed gives ids out again.
+  void follow(std::int64_t id, const std::string& key);
   void forget(std::int64_t id);
   /// Nothing as long as Slurm has not told.
   std::optional<SlurmSight> sight(std::int64_t id) const;
@@ -47,6 +48,7 @@ class SlurmWatch {
  private:
   struct Followed {
     int followers = 0;
+    std::string key;
     SteadyTime since{};  ///< nobody can have seen it before
     std::optional<SlurmSight> sight;
     std::optional<SteadyTime> cancel_at;
@@ -57,6 +59,7 @@ class SlurmWatch {
   bool take(const SlurmRecords& records, SteadyTime asked);
   void note_reach(const Result<SlurmRecords>& records);
   void take_forgotten(SteadyTime asked, const SlurmRecords& records);
+  bool is_due(const Followed& followed) const;
   void cancel_what_is_due();
 
   const SlurmCommands commands_;

@@ -59,7 +59,7 @@ class SlurmWatchTest : public testing::Test {
 TEST_F(SlurmWatchTest, TellsHowFarJobsAre) {
   write("queue", "12|PENDING|Resources||assay:a\n13|RUNNING|None|n1|assay:b\n");
   SlurmWatch watch(commands());
-  watch.follow(12);
+  watch.follow(12, "a");
   EXPECT_TRUE(becomes(watch, 12, "PENDING"));
   EXPECT_FALSE(watch.sight(13)) << "nobody asked";
   write("queue", "12|RUNNING|None|n1|assay:a\n");
@@ -73,7 +73,7 @@ TEST_F(SlurmWatchTest, TellsHowFarJobsAre) {
 TEST_F(SlurmWatchTest, WhatWasKnownStaysWhileSlurmctldIsAway) {
   write("queue", "12|RUNNING|None|n1|assay:a\n");
   SlurmWatch watch(commands());
-  watch.follow(12);
+  watch.follow(12, "a");
   ASSERT_TRUE(becomes(watch, 12, "RUNNING"));
   write("down", "");
   testing::internal::CaptureStderr();
@@ -92,18 +92,31 @@ TEST_F(SlurmWatchTest, WhatWasKnownStaysWhileSlurmctldIsAway) {
 TEST_F(SlurmWatchTest, WhatSlurmctldForgotIsInTheAccounts) {
   write("history", "12|TIMEOUT|n1\n12.batch|CANCELLED|n1\n");
   SlurmWatch watch(commands());
-  watch.follow(12);
-  watch.follow(14);
+  watch.follow(12, "a");
+  watch.follow(14, "c");
   EXPECT_TRUE(becomes(watch, 12, "TIMEOUT"));
   EXPECT_TRUE(becomes(watch, 14, SlurmWatch::kForgotten)) << "nobody knows it";
+}
+
+TEST_F(SlurmWatchTest, AnIdThatWasGivenOutAgainIsAnotherJob) {
+  write("queue", "12|RUNNING|None|n1|assay:a\n");
+  SlurmWatch watch(commands());
+  watch.follow(12, "a");
+  ASSERT_TRUE(becomes(watch, 12, "RUNNING"));
+  write("queue", "12|RUNNING|None|n1|assay:z\n");
+  watch.hurry();
+  EXPECT_TRUE(becomes(watch, 12, SlurmWatch::kForgotten));
+  watch.cancel(12);
+  watch.forget(12);
+  EXPECT_FALSE(fs::exists(folder_.path() / "cancelled")) << "not ours to end";
 }
 
 TEST_F(SlurmWatchTest, CancelsAgainUntilSlurmctldTakesIt) {
   write("queue", "12|PENDING|Resources||assay:a\n13|RUNNING|None|n1|assay:b\n");
   write("down", "");
   SlurmWatch watch(commands());
-  watch.follow(12);
-  watch.follow(13);
+  watch.follow(12, "a");
+  watch.follow(13, "b");
   watch.cancel(12);
   watch.cancel_at(13, SystemClock().now() + 1h);
   fs::remove(folder_.path() / "down");
@@ -114,7 +127,7 @@ TEST_F(SlurmWatchTest, WhatIsToBeCancelledIsCancelledBeforeItGoes) {
   write("queue", "12|PENDING|Resources||assay:a\n");
   {
     SlurmWatch watch(commands());
-    watch.follow(12);
+    watch.follow(12, "a");
     watch.cancel(12);
     watch.forget(12);
   }
