@@ -64,8 +64,8 @@ constexpr std::array kPlaceKinds = {
               .about = "hosts that `ssh` reaches; options engine, address, patience, config (docs/guides/ssh.md)",
               .open = open_ssh},
     PlaceKind{.name = "slurm",
-              .form = "slurm:partition=P,…",
-              .about = "the queue of a Slurm cluster; options as those of sbatch (docs/guides/slurm.md)",
+              .form = "slurm:OPTIONS",
+              .about = "the queue of a Slurm cluster: partition=gpu,gres=gpu:2,exclusive, … (docs/guides/slurm.md)",
               .open = open_slurm},
     PlaceKind{.name = "node", .form = "node:NODE", .about = "a node of the cluster, as with --node", .open = open_node},
 };

@@ -30,8 +30,9 @@ SlurmOutcome follow_slurm_job(RunningJob& job, std::string_view until = {}) {
   PerStream<bool> closed;
   bool ended = false;
   std::array<char, 4096> buffer;
-  while (clock.now() < limit && !(ended && closed.values == std::array{true, true, true})) {
-    const auto ready = job.wait(limit, -1);
+  auto drained = limit;
+  while (clock.now() < drained && !(ended && closed.values == std::array{true, true, true})) {
+    const auto ready = job.wait(drained, -1);
     for (const auto stream : kJobStreams) {
       if (!ready.streams[stream]) continue;
       const auto got = job.read(stream, buffer);
@@ -42,6 +43,8 @@ SlurmOutcome follow_slurm_job(RunningJob& job, std::string_view until = {}) {
     if (!ready.ended) continue;
     auto ending = job.ending();
     ended = !ending || ending->has_value();
+    // One that never began has streams without an end.
+    if (ended) drained = clock.now() + 10s;
     if (!ending) outcome.ending = ending.error();
     if (ending && *ending) outcome.ending = **ending;
   }
@@ -207,6 +210,20 @@ TEST_F(Slurm, AKilledSlurmctldIsSurvived) {
   attached = place_->launcher().attach(job.token, {});
   ASSERT_TRUE(attached.ok()) << attached.error().text();
   EXPECT_EQ(follow_slurm_job(**attached).text[JobStream::out], "ready\ndone\n");
+}
+
+TEST_F(Slurm, AJobInTheQueueOfADeadSlurmctldCanBeGivenUp) {
+  use("", 0s);
+  cluster_->run({"scontrol", "update", "PartitionName=normal", "State=DOWN"});
+  const auto job = start(endless());
+  EXPECT_THAT(job->waiting(), HasSubstr("waits"));
+  cluster_->kill_controller();
+  job->interrupt(5s);
+  const auto outcome = follow_slurm_job(*job);
+  ASSERT_TRUE(outcome.ending.ok()) << outcome.ending.error().text();
+  EXPECT_EQ(outcome.ending->signal, SIGINT);
+  cluster_->restart_controller();
+  cluster_->run({"scontrol", "update", "PartitionName=normal", "State=UP"});
 }
 
 TEST_F(Slurm, WhatWasSubmittedTwiceIsDoneOnce) {

@@ -18,6 +18,8 @@ constexpr Nanos kFileLag = std::chrono::seconds(10);
 constexpr Nanos kReasonPatience = std::chrono::seconds(30);
 /// Behind the grace of a wish, for its host to obey, before scancel does it.
 constexpr Nanos kObedience = std::chrono::seconds(30);
+/// Of those that people ask for: beyond it is as good as for ever.
+constexpr Nanos kLongestGrace = std::chrono::hours(24 * 365);
 constexpr Nanos kOutlivedGrace = std::chrono::seconds(5);
 /// Between looks at what the queue says; the folder is looked at more often.
 constexpr Nanos kQueuePause = std::chrono::milliseconds(500);
@@ -73,7 +75,7 @@ class SlurmRunningJob final : public RunningJob {
   }
 
   void interrupt(Nanos grace) override {
-    wish(SIGINT, 2 * grace);
+    wish(SIGINT, 2 * std::min(grace, kLongestGrace));
     inner_->interrupt(grace);
   }
   void stop(Nanos grace) override {
@@ -104,9 +106,7 @@ class SlurmRunningJob final : public RunningJob {
     if (!begun_) {
       watch_.cancel(ticket_.id);
     } else {
-      // A grace may be as long as anybody likes.
-      const Nanos patience = std::min<Nanos>(grace, std::chrono::hours(24 * 365)) + kObedience;
-      watch_.cancel_at(ticket_.id, clock_.now() + patience);
+      watch_.cancel_at(ticket_.id, clock_.now() + std::min(grace, 2 * kLongestGrace) + kObedience);
     }
   }
 
@@ -141,6 +141,10 @@ class SlurmRunningJob final : public RunningJob {
   /// From the folder, or from Slurm by way of `find_slurm_loss`.
   bool take_ending() {
     auto ending = inner_->ending();
+    if (ending && !*ending && wished_ && !begun_ && watch_.is_away()) {
+      // Nobody can take it from the queue, but a host that finds a wish starts nothing.
+      ending = std::optional(JobEnding{.signal = *wished_, .stopped = true});
+    }
     if (ending && !*ending) return false;
     begun_ = true;
     waiting_.clear();
