@@ -7,7 +7,7 @@
 #include "base/ids.h"
 #include "base/process_tree.h"
 #include "launch/launcher_contract.h"
-#include "launch/ssh/sshd_fixture.h"
+#include "support/ssh_hosts.h"
 
 namespace assay {
 namespace {
