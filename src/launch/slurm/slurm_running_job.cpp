@@ -143,7 +143,7 @@ class SlurmRunningJob final : public RunningJob {
     auto ending = inner_->ending();
     if (ending && !*ending && wished_ && !begun_ && watch_.is_away()) {
       // Nobody can take it from the queue, but a host that finds a wish starts nothing.
-      ending = std::optional(JobEnding{.signal = *wished_, .stopped = true});
+      ending = std::optional(JobEnding{.signal = wished_, .stopped = true});
     }
     if (ending && !*ending) return false;
     begun_ = true;
