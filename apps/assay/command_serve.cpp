@@ -93,7 +93,8 @@ Result<LeaderOptions> leader_options(const LeaderConfig& config) {
 
 struct Listening {
   std::optional<TlsFiles> tls;
-  std::string fingerprint;
+  std::string fingerprint;  ///< what join tokens carry, as the administrator chose
+  std::string certificate;  ///< that of the certificate, whatever was chosen
 };
 
 /// The certificate that this leader makes itself, once. Says what it is not good for if it is older than the wish.
@@ -133,6 +134,7 @@ Result<Listening> listening_of(const LeaderPlace& place, const LeaderConfig& con
   }
   if (listening.tls) {
     ASSAY_TRY(listening.fingerprint, certificate_fingerprint(listening.tls->certificate, config.pin));
+    ASSAY_TRY(listening.certificate, certificate_fingerprint(listening.tls->certificate));
   }
   return listening;
 }
@@ -226,6 +228,12 @@ Result<void> check_certificate_end(const Listening& listening, WallTime now) {
                .hint = "Put a new one in its place and send the leader SIGHUP."};
 }
 
+LeaderEndpoint endpoint_of(const HttpServer& server, const Listening& listening) {
+  return {.url = url_of(server.addresses().front(), listening.tls.has_value()),
+          .fingerprint = listening.fingerprint,
+          .certificate = listening.certificate};
+}
+
 /// A leader that is up, and what it takes to change its certificate while it stays so.
 struct Serving {
   const LeaderPlace& place;
@@ -241,8 +249,7 @@ Result<void> reload_certificate(Serving& serving) {
   ASSAY_CHECK(serving.server.change_certificate(*listening.tls));
   serving.listening = std::move(listening);
   log_info("The certificate was read again: {}", serving.listening.fingerprint);
-  return write_endpoint(serving.place, {.url = url_of(serving.server.addresses().front(), true),
-                                        .fingerprint = serving.listening.fingerprint});
+  return write_endpoint(serving.place, endpoint_of(serving.server, serving.listening));
 }
 
 /// Until somebody wants it to stop.
@@ -311,8 +318,7 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
                                                   .urgent_workers = config.workers},
                                                  std::move(router)));
   leader->start();
-  ASSAY_CHECK(write_endpoint(place, {.url = url_of(server->addresses().front(), listening.tls.has_value()),
-                                     .fingerprint = listening.fingerprint}));
+  ASSAY_CHECK(write_endpoint(place, endpoint_of(*server, listening)));
   say_where(context, *server, listening);
   ASSAY_CHECK(invite_first(context, *leader, *server, listening).within("inviting the first administrator"));
 

@@ -3,9 +3,25 @@
 namespace assay {
 
 template <>
-const ApiType<StudyList>& api_type() {
+const ApiType<StudyRow>& api_type() {
   static const auto type =
-      ApiType<StudyList>("StudyList", "Studies that are kept.").field("studies", &StudyList::studies, "Newest first");
+      ApiType<StudyRow>("StudyRow", "What a list shows of a study.")
+          .field("id", &StudyRow::id, "What it is known by")
+          .field("name", &StudyRow::name, "What its user calls it; may be empty")
+          .field("tags", &StudyRow::tags, "key=value or bare words")
+          .field<AsNanos>("created_ns", &StudyRow::created, "When it was asked for")
+          .field("spec_hash", &StudyRow::spec_hash, "A hash of the settings, or of the imported files")
+          .field("configurations", &StudyRow::configurations, "How many different ones its plan has")
+          .field("planned", &StudyRow::planned, "How many runs its plan has")
+          .field("begun", &StudyRow::begun, "How many of them were begun");
+  return type;
+}
+
+template <>
+const ApiType<StudyPage>& api_type() {
+  static const auto type = ApiType<StudyPage>("StudyPage", "Some of the studies that are kept.")
+                               .field("studies", &StudyPage::rows, "Newest first")
+                               .field("next", &StudyPage::next, "For `after`: there are more; empty: that is all");
   return type;
 }
 

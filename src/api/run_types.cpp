@@ -215,7 +215,8 @@ template <>
 const ApiType<RunPage>& api_type() {
   static const auto type = ApiType<RunPage>("RunPage", "Some of the runs that fit.")
                                .field("runs", &RunPage::rows, "In the order asked for")
-                               .field("total", &RunPage::total, "How many fit on all pages together");
+                               .field("total", &RunPage::total, "How many fit on all pages together")
+                               .field("next", &RunPage::next, "For `after`: there are more; empty: that is all");
   return type;
 }
 
@@ -236,8 +237,8 @@ const ApiType<RunQuery>& api_type() {
                                .optional("conditions", &RunQuery::conditions, "All must hold")
                                .optional("sort", &RunQuery::sort, "A field, or metrics.X; without: created")
                                .optional("descending", &RunQuery::descending, "The largest first, unless this is false")
-                               .optional("limit", &RunQuery::limit, "At most so many; -1: all")
-                               .optional("offset", &RunQuery::offset, "Left out first");
+                               .optional("limit", &RunQuery::limit, "At most so many, and no more than 10,000")
+                               .optional("after", &RunQuery::after, "The 'next' of the page before");
   return type;
 }
 

@@ -11,6 +11,7 @@
 #include "store/run_curves.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
+#include "store/study_list.h"
 
 namespace assay {
 
@@ -69,9 +70,6 @@ struct JournalSize {
 };
 struct RunArtifacts {
   std::vector<Artifact> artifacts;
-};
-struct StudyList {
-  std::vector<Study> studies;
 };
 
 /// What somebody wants a cluster to do.
@@ -199,7 +197,9 @@ const ApiType<StoreProblem>& api_type();
 template <>
 const ApiType<ReindexReport>& api_type();
 template <>
-const ApiType<StudyList>& api_type();
+const ApiType<StudyRow>& api_type();
+template <>
+const ApiType<StudyPage>& api_type();
 template <>
 const ApiType<RunOrder>& api_type();
 template <>

@@ -156,13 +156,13 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
   expect_described(KeptRun{.run = full_run(), .lease = lease});
   expect_described(RunRewrite{.run = full_run(), .before = "h"});
   expect_described(OwnedRunRewrite{.lease = lease, .run = full_run(), .before = "h"});
-  expect_described(RunPage{.rows = {row_of(full_run()), RunRow{}}, .total = 9});
+  expect_described(RunPage{.rows = {row_of(full_run()), RunRow{}}, .total = 9, .next = "7b"});
   expect_described(RunQuery{.conditions = {{.field = "name", .op = Condition::Op::contains, .text = "a"},
                                            {.field = "ranks", .op = Condition::Op::less_equal, .number = 2}},
                             .sort = "ranks",
                             .descending = false,
                             .limit = 5,
-                            .offset = 6});
+                            .after = "7b"});
   expect_described(RunChanges{.changes = {{.sequence = 1, .run = "r", .removed = true}}, .newest = 2});
   expect_described(
       CurveQuestion{.names = {"loss"}, .axis = CurveQuestion::Axis::time, .from = 1, .to = 2, .width = 10});
@@ -176,7 +176,7 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
   ReindexReport report{.runs = 1, .studies = 2, .interrupted = 3, .problems = {}};
   report.problems.push_back({.about = "r", .error = {.kind = ErrorKind::bad_file, .message = "m"}});
   expect_described(report);
-  expect_described(StudyList{.studies = {full_study(), Study{}}});
+  expect_described(StudyPage{.rows = {row_of(full_study()), StudyRow{}}, .next = "7.a"});
   expect_described(RunOrder{.spec = "kind: train",
                             .file = "a.yaml",
                             .name = "n",

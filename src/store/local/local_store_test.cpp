@@ -197,7 +197,7 @@ TEST_F(LocalStoreTest, ADamagedStudyIsNamed) {
   put(data_ / "studies" / (bad.id + ".json"), "{");
   EXPECT_ERROR(ErrorKind::bad_file, store->find_study(bad.id));
   testing::internal::CaptureStderr();
-  EXPECT_THAT(*store->list_studies(), SizeIs(1));
+  EXPECT_THAT(store->list_studies({})->rows, SizeIs(1));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(bad.id));
   const auto report = store->reindex();
   ASSERT_OK(report);
