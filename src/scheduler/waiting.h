@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 
@@ -30,11 +31,18 @@ struct WaitReport {
   std::optional<WallTime> late_start;      ///< if jobs take as long as they well may
 };
 
-/// When a job will probably start.
+/// When a job will probably start, and where.
 struct JobForecast {
   std::string job;
+  std::vector<std::string> nodes;
   WallTime expected_start{};
-  WallTime late_start{};
+  WallTime late_start{};  ///< if jobs take as long as they well may
+};
+
+/// What would become of a job.
+struct JobPreview {
+  std::string never;                    ///< why it fits nowhere now; empty: it does
+  std::optional<JobForecast> forecast;  ///< where it does
 };
 
 }  // namespace assay
