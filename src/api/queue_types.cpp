@@ -39,8 +39,9 @@ const ApiType<QueuedRun>& api_type() {
           .optional("started", &QueuedRun::started, "When its node began")
           .field("length", &QueuedRun::length, "How long it will probably take")
           .optional("expected_end", &QueuedRun::expected_end, "Of one that has begun: when it will probably end")
-          .optional("reason", &QueuedRun::reason,
-                    "Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy")
+          .optional(
+              "reason", &QueuedRun::reason,
+              "Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy")
           .optional("why", &QueuedRun::why, "The same for people")
           .optional("ahead", &QueuedRun::ahead, "Runs that come before it for the same nodes")
           .optional("expected_node", &QueuedRun::expected_node, "Where it will probably be done")
@@ -78,7 +79,8 @@ const ApiType<PreviewedRun>& api_type() {
           .field("length", &PreviewedRun::length, "How long it would probably take")
           .optional("why", &PreviewedRun::why, "Why it could not be done now")
           .optional("expected_start", &PreviewedRun::expected_start, "When it would probably start")
-          .optional("late_start", &PreviewedRun::late_start, "When, if the runs before it take as long as they well may");
+          .optional("late_start", &PreviewedRun::late_start,
+                    "When, if the runs before it take as long as they well may");
   return type;
 }
 

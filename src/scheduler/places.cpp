@@ -139,12 +139,15 @@ std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
     fit.all = fit.gpus == all_gpus(kind.gpus.size()) && !needs.linked;
     fits.push_back(fit);
   }
+  // GPUs are left to those who need them.
+  const auto idle_gpus = [&](const KindFit& fit) { return needs.cpus ? kinds_[fit.kind].gpus.size() : 0; };
   const auto smallest = [&](const KindFit& fit) {
     Bytes memory{};
     for (const GpuOffer& gpu : kinds_[fit.kind].gpus) memory = std::max(memory, gpu.memory);
     return memory;
   };
   std::stable_sort(fits.begin(), fits.end(), [&](const KindFit& a, const KindFit& b) {
+    if (idle_gpus(a) != idle_gpus(b)) return idle_gpus(a) < idle_gpus(b);
     const double left = kinds_[a.kind].speed;
     const double right = kinds_[b.kind].speed;
     return left != right ? left > right : smallest(a) < smallest(b);

@@ -210,14 +210,16 @@ Result<void> Scheduler::change(const JobRequest& request, WallTime now) {
   const auto number = number_of(request.id);
   if (!number) return unknown_job(request.id);
   Job& job = jobs_[*number];
-  job.request.retry = request.retry;
   if (job.phase == Phase::running) return {};
   leave_line(*number);
   job.request.needs = request.needs;
   job.request.estimate = request.estimate;
   job.request.priority = request.priority;
   job.request.time_limit = request.time_limit;
-  if (job.request.not_before <= now) job.request.not_before = {};
+  job.request.retry = request.retry;
+  job.request.attempt = request.attempt;
+  job.request.not_before = request.not_before > now ? request.not_before : WallTime{};
+  job.request.held = request.held;
   settle(*number);
   return {};
 }

@@ -13,12 +13,9 @@ constexpr std::size_t kPlanLooks = 32;
 /// One node in sixteen of a kind may be emptied at a time: enough for gangs, little enough for everybody else.
 constexpr std::size_t kNodesPerPlan = 16;
 
-/// A job that any free GPU suits gets the next one; others could wait for ever while small jobs fill each gap.
-bool needs_setting_aside(const JobNeeds& needs) {
-  // A single GPU becomes free at once or not at all: whoever is first gets it.
-  if (needs.nodes == 1 && !needs.these.empty()) return needs.gpus > 1;
-  return needs.gpus > 1 || needs.nodes > 1 || needs.alone() || needs.linked || !needs.on.empty();
-}
+/// A single GPU becomes free at once, and whoever is first gets it, also where the node is named; others could wait for
+/// ever while small jobs fill each gap.
+bool needs_setting_aside(const JobNeeds& needs) { return needs.gpus > 1 || needs.nodes > 1 || needs.alone(); }
 
 }  // namespace
 

@@ -219,12 +219,9 @@ std::string Scheduler::quota_sentence(const Job& job) const {
   return fmt::format("'{}' has {} of {} jobs running", job.request.user, user.jobs, rule.most_jobs.value_or(0));
 }
 
-Result<WaitReport> Scheduler::explain(const std::string& id, WallTime now) const {
-  const auto number = number_of(id);
-  if (!number || jobs_[*number].phase == Phase::running) {
-    return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no job '{}' that waits", id)};
-  }
-  const Job& job = jobs_[*number];
+/// Why a job waits, but for when it will start.
+WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahead) const {
+  const Job& job = jobs_[number];
   WaitReport report;
   std::string missing;
   const auto say = [&](WaitReason reason, std::string sentence) {
@@ -248,25 +245,69 @@ Result<WaitReport> Scheduler::explain(const std::string& id, WallTime now) const
     say(WaitReason::quota, quota_sentence(job));
   } else if (job.phase == Phase::set_aside) {
     const auto place =
-        std::find_if(aside_.begin(), aside_.end(), [&](const SetAside& one) { return one.job == *number; });
+        std::find_if(aside_.begin(), aside_.end(), [&](const SetAside& one) { return one.job == number; });
     std::vector<std::string> names;
     for (const NodeNumber node : place->nodes) names.push_back(places_.node(node).offer.name);
     say(WaitReason::set_aside,
         fmt::format("is next: {} {} being emptied for it", join(names, ", "), names.size() == 1 ? "is" : "are"));
   } else {
-    report.ahead = jobs_ahead(job);
+    report.ahead = ahead;
     say(WaitReason::gpus_busy,
         fmt::format("waits for free {}, with {} {} before it", job.request.needs.cpus ? "CPUs" : "GPUs", report.ahead,
                     report.ahead == 1 ? "job" : "jobs"));
   }
+  return report;
+}
+
+Result<WaitReport> Scheduler::explain(const std::string& id, WallTime now) const {
+  const auto number = number_of(id);
+  if (!number || jobs_[*number].phase == Phase::running) {
+    return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no job '{}' that waits", id)};
+  }
+  WaitReport report = report_of(*number, now, jobs_ahead(jobs_[*number]));
   if (report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy) {
     for (const JobForecast& forecast_of : forecast(now)) {
-      if (forecast_of.job != id) continue;
-      report.expected_start = forecast_of.expected_start;
-      report.late_start = forecast_of.late_start;
+      if (forecast_of.job == id) report.expect(forecast_of);
     }
   }
   return report;
+}
+
+/// How many come before each that could run, for the same kinds of nodes.
+std::unordered_map<std::string, std::size_t> Scheduler::all_ahead(const std::vector<Candidate>& queue) const {
+  // Jobs are many, different sets of kinds few.
+  std::map<std::vector<std::uint32_t>, std::size_t> before;
+  std::unordered_map<std::string, std::size_t> ahead;
+  for (const Candidate& candidate : queue) {
+    std::vector<std::uint32_t> kinds;
+    for (const KindFit& fit : *candidate.fits) kinds.push_back(fit.kind);
+    std::sort(kinds.begin(), kinds.end());
+    std::size_t count = 0;
+    for (const auto& [others, jobs] : before) {
+      const bool shared = std::find_first_of(kinds.begin(), kinds.end(), others.begin(), others.end()) != kinds.end();
+      if (shared) count += jobs;
+    }
+    ahead[candidate.job->id] = count;
+    ++before[std::move(kinds)];
+  }
+  return ahead;
+}
+
+std::map<std::string, WaitReport> Scheduler::explain_all(WallTime now, std::size_t most) const {
+  auto queue = in_order(std::numeric_limits<std::size_t>::max());
+  const auto ahead = all_ahead(queue);
+  if (queue.size() > most) queue.resize(most);
+  std::map<std::string, WaitReport> reports;
+  for (const auto& [id, number] : numbers_) {
+    if (jobs_[number].phase == Phase::running) continue;
+    const auto before = ahead.find(id);
+    reports[id] = report_of(number, now, before == ahead.end() ? 0 : before->second);
+  }
+  for (const JobForecast& forecast_of : outlook(queue, now)) {
+    WaitReport& report = reports[forecast_of.job];
+    if (report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy) report.expect(forecast_of);
+  }
+  return reports;
 }
 
 }  // namespace assay

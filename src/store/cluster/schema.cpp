@@ -90,7 +90,8 @@ constexpr std::array kMigrations = {
        ALTER TABLE job ADD COLUMN attempts INTEGER NOT NULL DEFAULT 1;
        ALTER TABLE job ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
        ALTER TABLE job ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;
-       UPDATE job SET doing = id;)",
+       UPDATE job SET doing = id;
+       ALTER TABLE quota ADD COLUMN gpus_at_once INTEGER;)",
 };
 
 }  // namespace
