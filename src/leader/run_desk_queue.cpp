@@ -240,7 +240,7 @@ Result<void> RunDesk::place_all() {
     auto job = entry.job.row;
     job.stop = true;
     ASSAY_CHECK(store(entry, std::move(job)));
-    crash_point("overdue-stored");
+    crash_point("stop-stored");
     log_warning("Run {} on {} is to stop: it is beyond {}.", entry.job.row.current, entry.place->node, kOverdue);
   }
   return {};

@@ -106,7 +106,8 @@ TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   const auto later = asked({planned()}, "gpu02");
   ASSERT_TRUE(desk().set_priority(later, 2).ok());
   std::vector<std::string> order;
-  for (const auto& run : *desk().queue()) order.push_back(run.run);
+  const auto queue = *desk().queue();
+  for (const auto& run : queue) order.push_back(run.run);
   EXPECT_THAT(order, ElementsAre(first, later, urgent, usual));
   end(taken(first, "gpu02"));
   open();
@@ -196,7 +197,8 @@ class FairShareTest : public RunQueueTest {
     asked(of("ada"));
     end(taken(one));
     tick();
-    for (const auto& run : *desk().queue()) {
+    const auto queue = *desk().queue();
+    for (const auto& run : queue) {
       if (run.run != other && run.reason.empty()) return run.by;
     }
     return "nobody";
@@ -382,6 +384,7 @@ TEST_F(RunQueueTest, AKeyStandsForOneRun) {
   EXPECT_EQ(asked(request), first);
   open();
   EXPECT_EQ(asked(request), first);
+  tick();
   end(taken(first, node_of(first)));
   tick();
   EXPECT_EQ(asked(request), first) << "also when it is done";
@@ -426,13 +429,9 @@ TEST_F(RunQueueTest, AStudyThatNamesNoNodeStaysWhereItsFirstRunWas) {
   ASSERT_EQ(node_of(run), "gpu02");
   EXPECT_EQ(desk().jobs_of(accepted->study).size(), 1U) << "one after the other: they are to be compared";
   end(taken(run, "gpu02"));
-  const auto other = asked(anywhere(planned()));
-  EXPECT_EQ(node_of(other), "gpu02");
   tick();
   run = desk().jobs_of(accepted->study).at(0);
   EXPECT_EQ(queued(run).needs, "the CPUs of gpu02") << "though there is room on gpu01";
-  end(taken(other, "gpu02"));
-  tick();
   lose(run, "gpu02");
   silent_ = {"gpu02"};
   pass(std::chrono::minutes(1));
