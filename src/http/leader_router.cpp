@@ -43,6 +43,7 @@ ApiTable make_leader_api(Leader& leader, BeginBackup backup) {
   add_alert_endpoints(table, leader);
   add_run_endpoints(table, leader.runs(), leader.clock());
   add_run_request_endpoints(table, leader);
+  add_queue_endpoints(table, leader);
   add_look_endpoints(table, leader.runs());
   add_session_endpoints(table, leader);
   add_account_endpoints(table, leader);
