@@ -81,6 +81,7 @@ constexpr std::array kMigrations = {
        CREATE TABLE notice (id INTEGER PRIMARY KEY AUTOINCREMENT, outlet TEXT NOT NULL, body TEXT NOT NULL,
                             time INTEGER NOT NULL);)",
     kAccountTables,
+    kPriceTables,
 };
 
 }  // namespace

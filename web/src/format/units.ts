@@ -71,7 +71,7 @@ export function unitTitle(unit: string): string {
   return unit === "number" ? "" : unit;
 }
 
-/** "r-20261116-…": enough of an id to tell it by, as the command line takes a prefix. */
+/** "1 run", "12 runs". */
 export function count(value: number, one: string, many = one + "s"): string {
   return `${value}${kThin}${value === 1 ? one : many}`;
 }
