@@ -277,8 +277,9 @@ TEST(ApiTypes, OfPricesAndJoiningMachines) {
       .site = "", .per_kwh = 0.3, .currency = "EUR", .grams_co2_per_kwh = 380.0, .source = "the grid"};
   expect_described(price);
   expect_described(power);
-  expect_described(PriceList{
-      .prices = {price}, .power = power, .gpus = {{.name = "NVIDIA H200", .count = 8, .price = price}, {.name = "T4"}}});
+  expect_described(PriceList{.prices = {price},
+                             .power = power,
+                             .gpus = {{.name = "NVIDIA H200", .count = 8, .price = price}, {.name = "T4"}}});
   const JoinTokenView token{.id = "t1",
                             .name = "rack 3",
                             .created = some_time(),
@@ -289,8 +290,7 @@ TEST(ApiTypes, OfPricesAndJoiningMachines) {
                             .approval = true,
                             .nodes_let_in = 2};
   expect_described(JoinTokenList{
-      .tokens = {token},
-      .keys = {{.node = "gpu01", .joined = some_time(), .by_token = "t1", .state = "waits"}}});
+      .tokens = {token}, .keys = {{.node = "gpu01", .joined = some_time(), .by_token = "t1", .state = "waits"}}});
   expect_described(NewJoinToken{.name = "rack 3", .length = "1d", .nodes = "gpu*", .uses = 8, .approval = true});
   expect_described(MadeJoinToken{.token = token, .secret = "s"});
   expect_described(TagChange{.add = {"a"}, .remove = {"b"}});

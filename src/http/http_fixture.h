@@ -89,10 +89,10 @@ class LeaderServerTest : public LeaderTest {
   }
 
   void serve() {
-    server_ = start_server(make_leader_router(
-        *leader_, *gatekeeper_,
-        {.backup = [] { return std::shared_ptr<ByteSource>(text_source("an archive")); },
-         .fingerprint = [] { return "sha256:" + std::string(64, 'a'); }}));
+    server_ = start_server(
+        make_leader_router(*leader_, *gatekeeper_,
+                           {.backup = [] { return std::shared_ptr<ByteSource>(text_source("an archive")); },
+                            .fingerprint = [] { return "sha256:" + std::string(64, 'a'); }}));
     auto url = parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_)));
     ASSERT_TRUE(url.ok());
     auto client = HttpClient::create(std::move(*url));

@@ -65,10 +65,10 @@ Result<Nanos> join_lifetime(const std::string& text) {
 Result<MadeJoinToken> make_join_token(TokenBook& book, const LeaderProgram& program, NewJoinToken wanted,
                                       WallTime now) {
   ASSAY_TRY(const auto lifetime, join_lifetime(wanted.length));
-  ASSAY_TRY(const auto made, book.create(Role::agent, std::move(wanted.name), lifetime,
-                                         {.nodes = std::move(wanted.nodes),
-                                          .most_nodes = wanted.uses,
-                                          .needs_approval = wanted.approval}));
+  ASSAY_TRY(
+      const auto made,
+      book.create(Role::agent, std::move(wanted.name), lifetime,
+                  {.nodes = std::move(wanted.nodes), .most_nodes = wanted.uses, .needs_approval = wanted.approval}));
   const std::string fingerprint = program.fingerprint ? program.fingerprint() : std::string();
   return MadeJoinToken{
       .token = view_of(made.info, now),
@@ -88,8 +88,7 @@ Result<void> revoke_join_token(TokenBook& book, std::string_view id, bool with_n
 Result<void> check_has_key(TokenBook& book, std::string_view node) {
   const auto keys = book.nodes();
   if (std::any_of(keys.begin(), keys.end(), [&](const auto& key) { return key.node == node; })) return {};
-  return Error{.kind = ErrorKind::not_found,
-               .message = fmt::format("no node '{}' has ever joined", printable(node))};
+  return Error{.kind = ErrorKind::not_found, .message = fmt::format("no node '{}' has ever joined", printable(node))};
 }
 
 void add_join_tokens(ApiTable& table, Leader& leader, TokenBook& book, LeaderProgram program) {

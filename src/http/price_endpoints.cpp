@@ -16,7 +16,8 @@ PriceList list_prices(Leader& leader) {
   PriceBook book = leader.accounts().price_book();
   std::map<std::string, std::int64_t> models;
   for (const auto& node : leader.nodes().all()) {
-    for (const auto& device : node->status().record.devices) {
+    const NodeRecord record = node->record();
+    for (const auto& device : record.devices) {
       const auto name = device.facts.find("name");
       if (name != device.facts.end()) ++models[name->second];
     }
@@ -39,17 +40,17 @@ void add_price_endpoints(ApiTable& table, Leader& leader) {
              .handle = answering([&leader](const HttpRequest&, const Principal&) -> Result<PriceList> {
                return list_prices(leader);
              })});
-  table.add({.method = "PUT",
-             .path = "/api/v1/prices",
-             .scope = Scope::admin,
-             .summary = "State the price of a GPU, or change it",
-             .handle = taking<GpuPrice>([&leader](GpuPrice price, const HttpRequest&, const Principal&)
-                                            -> Result<GpuPrice> {
-               price.source = shortened(price.source, kLongestSource);
-               ASSAY_CHECK(check_price(price));
-               ASSAY_CHECK(leader.accounts().prices().put(price));
-               return price;
-             })});
+  table.add(
+      {.method = "PUT",
+       .path = "/api/v1/prices",
+       .scope = Scope::admin,
+       .summary = "State the price of a GPU, or change it",
+       .handle = taking<GpuPrice>([&leader](GpuPrice price, const HttpRequest&, const Principal&) -> Result<GpuPrice> {
+         price.source = shortened(price.source, kLongestSource);
+         ASSAY_CHECK(check_price(price));
+         ASSAY_CHECK(leader.accounts().prices().put(price));
+         return price;
+       })});
   table.add({.method = "DELETE",
              .path = "/api/v1/prices",
              .scope = Scope::admin,
@@ -64,13 +65,13 @@ void add_price_endpoints(ApiTable& table, Leader& leader) {
              .path = "/api/v1/prices/power",
              .scope = Scope::admin,
              .summary = "State what power costs, in money and CO₂; what is left out is not stated",
-             .handle = taking<PowerPrice>([&leader](PowerPrice power, const HttpRequest&, const Principal&)
-                                              -> Result<PowerPrice> {
-               power.source = shortened(power.source, kLongestSource);
-               ASSAY_CHECK(check_price(power));
-               ASSAY_CHECK(leader.accounts().power_prices().put(power));
-               return power;
-             })});
+             .handle = taking<PowerPrice>(
+                 [&leader](PowerPrice power, const HttpRequest&, const Principal&) -> Result<PowerPrice> {
+                   power.source = shortened(power.source, kLongestSource);
+                   ASSAY_CHECK(check_price(power));
+                   ASSAY_CHECK(leader.accounts().power_prices().put(power));
+                   return power;
+                 })});
 }
 
 }  // namespace assay

@@ -185,13 +185,13 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
              .scope = Scope::run,
              .summary = "Add and remove tags of a run, whatever else is changed about it meanwhile",
              .parameters = {kRun},
-             .handle = taking<TagChange>([&runs](const TagChange& wanted, const HttpRequest& request,
-                                                 const Principal&) -> Result<RunTags> {
-               ASSAY_TRY(auto run, runs.change_run(request.capture("run"), [&](Run& stored) {
-                 return change_tags(stored.tags, wanted.add, wanted.remove);
-               }));
-               return RunTags{.tags = std::move(run.tags)};
-             })});
+             .handle = taking<TagChange>(
+                 [&runs](const TagChange& wanted, const HttpRequest& request, const Principal&) -> Result<RunTags> {
+                   ASSAY_TRY(auto run, runs.change_run(request.capture("run"), [&](Run& stored) {
+                     return change_tags(stored.tags, wanted.add, wanted.remove);
+                   }));
+                   return RunTags{.tags = std::move(run.tags)};
+                 })});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/curves",
              .summary = "Series of a run at a width: exact figures of each bucket, by step or by time",

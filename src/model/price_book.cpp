@@ -24,8 +24,8 @@ Result<void> check_amount(std::string_view what, std::optional<double> amount, d
 }
 
 Result<void> check_currency(std::string_view currency) {
-  const bool good =
-      currency.size() == 3 && std::all_of(currency.begin(), currency.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  const bool good = currency.size() == 3 &&
+                    std::all_of(currency.begin(), currency.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   if (good) return {};
   return bad_price(fmt::format("'{}' is no currency", printable(currency.substr(0, kLongestName))),
                    "Three capital letters: USD, EUR.");
@@ -50,7 +50,8 @@ Result<void> check_price(const GpuPrice& price) {
     return bad_price(fmt::format("'{}' cannot be the name of a GPU", printable(price.gpu.substr(0, kLongestName))),
                      fmt::format("As the driver says it, or a pattern: *H200*; {} bytes at most.", kLongestName));
   }
-  if (!price.on_demand && !price.spot) return bad_price("no amount given", "'on_demand', 'spot' or both, per GPU hour.");
+  if (!price.on_demand && !price.spot)
+    return bad_price("no amount given", "'on_demand', 'spot' or both, per GPU hour.");
   ASSAY_CHECK(check_amount("on_demand", price.on_demand, kMostMoney));
   ASSAY_CHECK(check_amount("spot", price.spot, kMostMoney));
   return check_currency(price.currency);

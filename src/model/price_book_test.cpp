@@ -25,12 +25,11 @@ TEST(PriceBook, FindsTheNameThenTheLongestPattern) {
 TEST(PriceBook, TakesAmountsInACurrency) {
   EXPECT_TRUE(check_price(priced("*H200*", 0)).ok());
   EXPECT_TRUE(check_price(GpuPrice{.gpu = "a", .on_demand = {}, .spot = 1, .currency = "EUR", .source = ""}).ok());
-  for (const auto& bad :
-       {priced("", 1), priced(" ", 1), priced("a\x1b[1m", 1), priced(std::string(200, 'x'), 1), priced("a", -1),
-        priced("a", std::nan("")), priced("a", 1e9),
-        GpuPrice{.gpu = "a", .on_demand = {}, .spot = {}, .currency = "USD", .source = ""},
-        GpuPrice{.gpu = "a", .on_demand = 1, .spot = {}, .currency = "usd", .source = ""},
-        GpuPrice{.gpu = "a", .on_demand = 1, .spot = {}, .currency = "", .source = ""}}) {
+  for (const auto& bad : {priced("", 1), priced(" ", 1), priced("a\x1b[1m", 1), priced(std::string(200, 'x'), 1),
+                          priced("a", -1), priced("a", std::nan("")), priced("a", 1e9),
+                          GpuPrice{.gpu = "a", .on_demand = {}, .spot = {}, .currency = "USD", .source = ""},
+                          GpuPrice{.gpu = "a", .on_demand = 1, .spot = {}, .currency = "usd", .source = ""},
+                          GpuPrice{.gpu = "a", .on_demand = 1, .spot = {}, .currency = "", .source = ""}}) {
     EXPECT_FALSE(check_price(bad).ok()) << bad.gpu;
   }
 }

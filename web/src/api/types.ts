@@ -105,6 +105,16 @@ export interface CatalogList {
   offers: Array<Offer>;
 }
 
+/** GPUs of one model in the cluster. */
+export interface ClusterGpus {
+  /** As the driver says it */
+  name: string;
+  /** How many there are */
+  count: number;
+  /** The entry that holds for them; null: none does */
+  price: GpuPrice | null;
+}
+
 /** Commands to agents. */
 export interface CommandList {
   /** Newest first */
@@ -264,6 +274,20 @@ export interface GpuInfo {
   memory_bytes: number;
 }
 
+/** What an hour of one GPU costs where a specification names no price. */
+export interface GpuPrice {
+  /** Its name as the driver says it, or a pattern of names: `*H200*` */
+  gpu: string;
+  /** Per GPU hour; null: not stated */
+  on_demand?: number | null;
+  /** The same where it may be taken away; null: not stated */
+  spot?: number | null;
+  /** Three capital letters: USD */
+  currency: string;
+  /** Where the figures come from */
+  source?: string;
+}
+
 /** A process that uses a GPU. */
 export interface GpuUse {
   /** The UUID of the GPU */
@@ -280,6 +304,36 @@ export interface Invitation {
   user: UserView;
   /** For /#/login?once=…: works once, shown once; empty: a password was given */
   once: string;
+}
+
+/** A token that lets machines join. */
+export interface JoinToken {
+  /** What it is revoked by */
+  id: string;
+  /** What it is called */
+  name: string;
+  /** When it was made */
+  created: string;
+  /** Null: when it is revoked */
+  expires: string | null;
+  /** good, expired or revoked */
+  state: string;
+  /** Patterns of names that it lets in; empty: any */
+  nodes: string;
+  /** So many machines in all; null: any number */
+  uses: number | null;
+  /** Whether each of them waits until an administrator has looked */
+  approval: boolean;
+  /** How many came with it */
+  nodes_let_in: number;
+}
+
+/** How machines get in, and which did. */
+export interface JoinTokenList {
+  /** Newest first */
+  tokens: Array<JoinToken>;
+  /** By node */
+  keys: Array<NodeKey>;
 }
 
 /** A further process of a job. */
@@ -469,6 +523,14 @@ export interface LogLine {
   text: string;
 }
 
+/** A new token for machines. */
+export interface MadeJoinToken {
+  /** What is kept of it */
+  token: JoinToken;
+  /** For `assay agent --token-file`, with the leader's fingerprint where it has one; shown once */
+  secret: string;
+}
+
 /** A new link. */
 export interface MadeLink {
   /** What is kept of it */
@@ -501,6 +563,20 @@ export interface NamedRun {
 export interface NamedStudy {
   /** The id of the study */
   study: string;
+}
+
+/** A token to be made for machines. */
+export interface NewJoinToken {
+  /** What it is called; without one, by its id */
+  name?: string;
+  /** How long it is good: 12h, 7d; 24h without, 30d at most */
+  for?: string;
+  /** Patterns of names that it lets in: gpu*, gpu0[1-8],login */
+  nodes?: string;
+  /** So many machines, and no more */
+  uses?: number;
+  /** true: each waits until an administrator has looked */
+  approval?: boolean;
 }
 
 /** A token to be made. */
@@ -557,6 +633,18 @@ export interface NodeCounts {
   offline: number;
   /** Heard of, but without new work */
   draining: number;
+}
+
+/** What a node shows that it is itself. */
+export interface NodeKey {
+  /** Whose */
+  node: string;
+  /** Since when */
+  joined: string;
+  /** The id of the token that let it in */
+  by_token: string;
+  /** good, waits (for approval) or revoked */
+  state: string;
 }
 
 /** Nodes of the cluster. */
@@ -730,6 +818,28 @@ export interface PlannedRun {
   run?: string;
   /** Complete settings of this run */
   spec: Record<string, unknown>;
+}
+
+/** What power costs where the cluster stands. */
+export interface PowerPrice {
+  /** Money per kilowatt hour; null: not stated */
+  per_kwh?: number | null;
+  /** Of that money: EUR */
+  currency?: string;
+  /** CO₂ per kilowatt hour; null: not stated */
+  grams_co2_per_kwh?: number | null;
+  /** Where the figures come from */
+  source?: string;
+}
+
+/** Prices that hold where a specification names none. */
+export interface PriceList {
+  /** Of GPUs, by name */
+  prices: Array<GpuPrice>;
+  /** Of power; null: not stated */
+  power: PowerPrice | null;
+  /** What the cluster has, with what it costs */
+  gpus: Array<ClusterGpus>;
 }
 
 /** storage: something could not be read or written; damage: of what was stored; refused: a node sent what was not stored; clock: of the leader's machine; limit: nodes have to wait; outlet: an alert did not get out; certificate; fault: a part has failed. */
@@ -1066,6 +1176,12 @@ export interface RunRow {
 /** How far a run is; it never goes back. */
 export type RunState = "queued" | "starting" | "running" | "ended";
 
+/** The tags of a run. */
+export interface RunTags {
+  /** All that it has now */
+  tags: Array<string>;
+}
+
 /** Telemetry over a time. */
 export interface SeriesAnswer {
   /** Where the buckets begin, in milliseconds since 1970 */
@@ -1329,6 +1445,14 @@ export interface StudyResumption {
   node?: string;
   /** UUIDs of the GPUs to use; without: as many as each run needs */
   gpus?: Array<string>;
+}
+
+/** Tags to be added and removed. */
+export interface TagChange {
+  /** `key=value` or words; what is there already stays */
+  add?: Array<string>;
+  /** First; what is not there is no error */
+  remove?: Array<string>;
 }
 
 /** How a GPU's temperature at equal power develops over weeks. */
@@ -1620,6 +1744,13 @@ export interface Routes {
     query: Record<string, never>;
     body: undefined;
     answer: Removed;
+  };
+  /** Add and remove tags of a run, whatever else is changed about it meanwhile */
+  "POST /api/v1/runs/{run}/tags": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: TagChange | undefined;
+    answer: RunTags;
   };
   /** Series of a run at a width: exact figures of each bucket, by step or by time */
   "POST /api/v1/runs/{run}/curves": {
@@ -1992,6 +2123,69 @@ export interface Routes {
     body: undefined;
     answer: OwnerAnswer;
   };
+  /** What GPU hours and power cost where a specification names no price */
+  "GET /api/v1/prices": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: PriceList;
+  };
+  /** State the price of a GPU, or change it */
+  "PUT /api/v1/prices": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: GpuPrice;
+    answer: GpuPrice;
+  };
+  /** Take a price back */
+  "DELETE /api/v1/prices": {
+    path: Record<string, never>;
+    query: { gpu: string };
+    body: undefined;
+    answer: Done;
+  };
+  /** State what power costs, in money and CO₂; what is left out is not stated */
+  "PUT /api/v1/prices/power": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: PowerPrice | undefined;
+    answer: PowerPrice;
+  };
+  /** Tokens that let machines join, and the keys of those that did */
+  "GET /api/v1/join-tokens": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: JoinTokenList;
+  };
+  /** A token with which machines join */
+  "POST /api/v1/join-tokens": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: NewJoinToken | undefined;
+    answer: MadeJoinToken;
+  };
+  /** Let nobody join with it any more */
+  "DELETE /api/v1/join-tokens/{token}": {
+    path: { token: string };
+    query: { with_nodes?: boolean };
+    body: undefined;
+    answer: Done;
+  };
+  /** Let in a node that waits for it */
+  "POST /api/v1/nodes/{node}/approve": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Shut a node out: it joins again with another key and a token made after this alone */
+  "DELETE /api/v1/nodes/{node}/key": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
 }
 
 export type RouteName = keyof Routes;
@@ -2029,6 +2223,7 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/runs/{run}": { method: "GET", path: "/api/v1/runs/{run}", scope: "read", media: "application/json" },
   "PUT /api/v1/runs/{run}": { method: "PUT", path: "/api/v1/runs/{run}", scope: "run", media: "application/json" },
   "DELETE /api/v1/runs/{run}": { method: "DELETE", path: "/api/v1/runs/{run}", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/tags": { method: "POST", path: "/api/v1/runs/{run}/tags", scope: "run", media: "application/json" },
   "POST /api/v1/runs/{run}/curves": { method: "POST", path: "/api/v1/runs/{run}/curves", scope: "read", media: "application/json" },
   "POST /api/v1/runs/recorded": { method: "POST", path: "/api/v1/runs/recorded", scope: "run", media: "application/json" },
   "GET /api/v1/runs/{run}/lease": { method: "GET", path: "/api/v1/runs/{run}/lease", scope: "read", media: "application/json" },
@@ -2082,4 +2277,13 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "DELETE /api/v1/quotas/{user}": { method: "DELETE", path: "/api/v1/quotas/{user}", scope: "admin", media: "application/json" },
   "GET /api/v1/quota": { method: "GET", path: "/api/v1/quota", scope: "read", media: "application/json" },
   "GET /api/v1/runs/{run}/owner": { method: "GET", path: "/api/v1/runs/{run}/owner", scope: "read", media: "application/json" },
+  "GET /api/v1/prices": { method: "GET", path: "/api/v1/prices", scope: "read", media: "application/json" },
+  "PUT /api/v1/prices": { method: "PUT", path: "/api/v1/prices", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/prices": { method: "DELETE", path: "/api/v1/prices", scope: "admin", media: "application/json" },
+  "PUT /api/v1/prices/power": { method: "PUT", path: "/api/v1/prices/power", scope: "admin", media: "application/json" },
+  "GET /api/v1/join-tokens": { method: "GET", path: "/api/v1/join-tokens", scope: "admin", media: "application/json" },
+  "POST /api/v1/join-tokens": { method: "POST", path: "/api/v1/join-tokens", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/join-tokens/{token}": { method: "DELETE", path: "/api/v1/join-tokens/{token}", scope: "admin", media: "application/json" },
+  "POST /api/v1/nodes/{node}/approve": { method: "POST", path: "/api/v1/nodes/{node}/approve", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/nodes/{node}/key": { method: "DELETE", path: "/api/v1/nodes/{node}/key", scope: "admin", media: "application/json" },
 };

@@ -2,9 +2,16 @@ import { describe, expect, test } from "vitest";
 import { csv, csvCell } from "./csv";
 import { strokeName } from "./palette";
 import { ago, readRange, readSpan, writeRange } from "./time";
-import { duration, quantity } from "./units";
+import { duration, quantity, tickLabels } from "./units";
 
 const plain = (text: string) => text.replace(/\u202f/g, " ");
+
+describe("labels along an axis", () => {
+  test("are told apart", () => {
+    expect(tickLabels([1.3401 * 2 ** 30, 1.3402 * 2 ** 30], "B").map(plain)).toEqual(["1.3401 GiB", "1.3402 GiB"]);
+    expect(tickLabels([0, 0.2, null], "ratio").map(plain)).toEqual(["0 %", "20 %", ""]);
+  });
+});
 
 describe("quantities", () => {
   test("have their unit", () => {
