@@ -108,7 +108,7 @@ try {
     await page.getByLabel("Spot, per GPU hour").fill("1.25");
     await page.getByLabel("Where the figures come from").fill("a list of 2026");
     await page.getByRole("button", { name: "Save" }).click();
-    await page.getByRole("row", { name: /3\.5.USD\/GPUh.*1\.25.USD\/GPUh.*4 × NVIDIA/ }).waitFor();
+    await page.getByRole("row", { name: /3\.50.USD\/GPUh.*1\.25.USD\/GPUh.*4 × NVIDIA/ }).waitFor();
     await section("What power costs").getByRole("button", { name: "Change…" }).click();
     await page.getByLabel("Per kilowatt hour", { exact: true }).fill("0.3");
     await page.getByLabel("Grams of CO₂").fill("380");

@@ -78,7 +78,7 @@ try {
   });
 
   const spec = join(cluster.folder, "hostile.yaml");
-  writeFileSync(spec, ["kind: command", `name: ${JSON.stringify(script("study"))}`, `tags: [${JSON.stringify(tag)}]`, "command: [python3, -c, \"import sys; print('step 1 loss=0.5'); print(sys.argv[1])\", \"${mode}\"]", "sweep:", `  mode: [${JSON.stringify(image("variant"))}, plain]`, ""].join("\n"));
+  writeFileSync(spec, ["kind: command", `name: ${JSON.stringify(script("study"))}`, `tags: [${JSON.stringify(tag)}]`, "command: [python3, -c, \"import sys; print('step 1 loss=0.5'); print(sys.argv[1])\", \"{params.mode}\"]", "params: {mode: plain}", "sweep:", `  params.mode: [${JSON.stringify(image("variant"))}, plain]`, ""].join("\n"));
   cluster.run("run", spec);
   cluster.run("exec", "--quiet", "--name", image("name"), "--tag", `x=${image("tag")}`, "--", "python3", "-c", `import sys\nprint(${JSON.stringify(image("line"))})\nprint(${JSON.stringify(frame("stderr"))}, file=sys.stderr)\nprint('step 1 loss=1.5')\nprint('step 2 ${"<b>bold</b>"}=2.5')`);
   const runs = JSON.parse(cluster.run("runs", "--json")).result.runs;
@@ -88,7 +88,7 @@ try {
   await check("what administrators write is kept as it is", async () => {
     const [alert] = (await made("GET", "/api/v1/alerts")).alerts;
     await made("POST", `/api/v1/alerts/${alert.id}/acknowledge`, { note: image("note") });
-    await made("POST", "/api/v1/silences", { for: "2h", node: "other", reason: image("reason") });
+    await made("POST", "/api/v1/silences", { for: "2h", node: "forged", rule: "overheating", reason: image("reason") });
     await made("POST", "/api/v1/nodes/forged/drain", { reason: image("drain") });
     await made("PUT", "/api/v1/catalog", { name: "offer", kind: "command", description: image("offer"), commands: [image("command")] });
     await made("PUT", "/api/v1/prices", { gpu: image("price"), on_demand: 1, currency: "USD", source: address });
@@ -108,7 +108,7 @@ try {
   const views = [
     ["/", image("message").slice(0, 9)], ["/cluster?metric=gpu.temperature_c", image("index")], ["/cluster?metric=gpu.power_w", "forged"], ["/cluster?view=node&node=forged", image("index")], ["/nodes", image("gpu")], ["/nodes/forged", image("gpu")], ["/nodes/forged", image("drain")],
     ["/alerts", image("note")], ["/events", image("message")], ["/runs", image("name")], [`/runs?cols=name,tags,variant&filter=${encodeURIComponent(`tag=${tag}`)}`, tag], ["/runs?group=variant", image("variant")],
-    [`/runs/${run.id}`, image("name")], [`/runs/${run.id}`, tag], [`/runs/${run.id}?tab=settings`, image("line")], [`/runs/${run.id}?tab=log`, image("line")], [`/runs/${run.id}?tab=provenance`, "hostname"], [`/runs/${run.id}?tab=artifacts`, "Files"],
+    [`/runs/${run.id}`, image("name")], [`/runs/${run.id}`, tag], [`/runs/${run.id}?tab=settings`, "pwned='line'"], [`/runs/${run.id}?tab=log`, image("line")], [`/runs/${run.id}?tab=provenance`, "hostname"], [`/runs/${run.id}?tab=artifacts`, "Files"],
     [`/compare?of=${run.id},${swept.id}`, image("name")], ["/studies", script("study")], [`/studies/${swept.study}`, script("study")], [`/studies/${swept.study}?tab=plan`, image("variant")], [`/benchmark?from=${swept.id}`, "window.pwned="],
     [`/reports?of=${run.id}`, image("name")], [`/reports?of=study:${swept.study}`, image("variant")], [`/panels?runs=${run.id},${swept.id}`, image("name")],
     ["/admin", "Leader"], ["/admin?tab=users", image("user")], ["/admin?tab=offers", image("offer")], ["/admin?tab=prices", image("price")], ["/admin?tab=prices", address], ["/admin?tab=agents", "forged"], ["/admin?tab=audit", "refused"],
@@ -118,7 +118,7 @@ try {
     await check(`${path.slice(0, 60)} shows it as text`, async () => {
       page.wrong.length = 0;
       await page.goto(`${base}/#${path}`);
-      await page.waitForSelector("h1, [role=alert]");
+      await page.waitForSelector("h1, .notice");
       if (words) await shows(page, words, path);
       await expectHarmless(page, path);
       expect(page.wrong.length === 0, page.wrong.join("; "));

@@ -18,6 +18,8 @@ describe("quantities", () => {
     expect(plain(quantity(0.832, "ratio"))).toBe("83.2 %");
     expect(plain(quantity(1.5 * 2 ** 30, "B"))).toBe("1.5 GiB");
     expect(plain(quantity(12_340, "tok/s"))).toBe("12.3 ktok/s");
+    expect(plain(quantity(3.5, "USD/GPUh"))).toBe("3.50 USD/GPUh");
+    expect(plain(quantity(0.2855, "EUR/kWh"))).toBe("0.2855 EUR/kWh");
     expect(plain(quantity(340, "W"))).toBe("340 W");
     expect(plain(quantity(0.0133))).toBe("0.0133");
     expect(plain(quantity(4, "GPUs"))).toBe("4 GPUs");

@@ -61,6 +61,8 @@ export function quantity(value: number | null | undefined, unit = "", significan
     case "1/s":
       return scaled(value, 1000, kDecimal, unit, significant ?? 3);
     default:
+      // Money has cents.
+      if (/^[A-Z]{3}(\/|$)/.test(unit) && Number.isInteger(Math.round(value * 1e6) / 1e4)) return value.toFixed(2) + kThin + unit;
       return digits(value, significant) + kThin + unit;
   }
 }
