@@ -20,8 +20,7 @@ namespace assay {
 namespace {
 
 /// Commands of the design whose part does not exist yet: told apart from typing mistakes.
-constexpr std::array<std::string_view, 7> kLaterCommands = {"migrate",    "user",  "submit", "queue",
-                                                            "node-bench", "login", "probe"};
+constexpr std::array<std::string_view, 3> kLaterCommands = {"migrate", "node-bench", "probe"};
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -119,6 +118,10 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["audit"] = add_audit(app, context);
   actions["login"] = add_login(app, context);
   actions["logout"] = add_logout(app, context);
+  actions["submit"] = add_submit(app, context);
+  actions["queue"] = add_queue(app, context);
+  actions["hold"] = add_hold(app, context);
+  actions["release"] = add_release(app, context);
   actions["cancel"] = add_cancel(app, context);
   actions["nodes"] = add_nodes(app, context);
   actions["top"] = add_top(app, context);

@@ -18,8 +18,14 @@ const ApiType<RunOrder>& api_type() {
           .optional("name", &RunOrder::name, "Of the run or study")
           .optional("tags", &RunOrder::tags, "Further tags")
           .optional("set", &RunOrder::set, "Changed settings: batch_size=64")
-          .optional("node", &RunOrder::node, "Where, unless the specification says")
-          .optional("gpus", &RunOrder::gpus, "UUIDs of the GPUs to use; without: as many as it needs");
+          .optional("node", &RunOrder::node, "Where, unless the specification says; without: wherever it fits")
+          .optional("gpus", &RunOrder::gpus, "UUIDs of the GPUs to use; without: as many as it needs")
+          .optional("each_node", &RunOrder::each_node, "One run on each node that takes runs")
+          .optional("priority", &RunOrder::priority, "A step counts as an hour of waiting; above 0 for administrators")
+          .optional("hold", &RunOrder::hold, "It waits until somebody releases it")
+          .optional("retries", &RunOrder::retries, "Further attempts where a node is lost")
+          .optional("after", &RunOrder::after, "Ids of runs that must have succeeded first")
+          .optional("key", &RunOrder::key, "Whoever asks again with the same key is given the same run");
   return type;
 }
 

@@ -90,6 +90,12 @@ struct RunOrder {
   std::vector<std::string> set;
   std::string node;
   std::optional<std::vector<std::string>> gpus;
+  bool each_node = false;
+  int priority = 0;
+  bool hold = false;
+  int retries = 0;
+  std::vector<std::string> after;
+  std::string key;
 };
 struct OrderedRun {
   std::string run;

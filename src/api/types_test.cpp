@@ -11,6 +11,7 @@
 #include "api/error_types.h"
 #include "api/look_types.h"
 #include "api/offer_types.h"
+#include "api/queue_types.h"
 #include "api/run_types.h"
 #include "api/schema_fixture.h"
 
@@ -184,8 +185,35 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
                             .tags = {"t"},
                             .set = {"a=1"},
                             .node = "gpu01",
-                            .gpus = std::vector<std::string>{}});
+                            .gpus = std::vector<std::string>{},
+                            .each_node = true,
+                            .priority = 1,
+                            .hold = true,
+                            .retries = 2,
+                            .after = {"r"},
+                            .key = "k"});
   expect_described(OrderedRun{.run = "r", .study = "s"});
+}
+
+TEST(ApiTypes, WhatTravelsOfTheQueue) {
+  QueuedRun run{.run = "r", .name = "n", .kind = "train", .study = "s", .variant = "v", .by = "ada"};
+  run.started = run.expected_end = run.expected_start = run.late_start = some_time();
+  run.reason = "held";
+  run.why = "is held";
+  run.ahead = 1;
+  run.expected_node = "gpu01";
+  expect_described(run);
+  expect_described(QueueList{.runs = {run}});
+  expect_described(NewPriority{.priority = 1});
+  PreviewedRun previewed{.variant = "v", .node = "gpu01", .length = {.seconds = 5, .factor = 2, .from_runs = 1}};
+  previewed.why = "w";
+  previewed.expected_start = previewed.late_start = some_time();
+  expect_described(PricedRun{.run = previewed, .cost = 0.5});
+  expect_described(OrderPreview{.name = "n",
+                                .runs = {PricedRun{.run = previewed, .cost = {}}},
+                                .expected_end = some_time(),
+                                .cost = 0.5,
+                                .currency = "USD"});
 }
 
 TEST(ApiTypes, WhatTravelsForWhoLooks) {
@@ -265,7 +293,8 @@ TEST(ApiTypes, WhatTravelsAboutPeople) {
   expect_described(CatalogList{.offers = {{.name = "gpt", .kind = "train", .models = {"gpt*"}}}});
   expect_described(CatalogRecord{
       .name = "n", .description = "d", .kind = "train", .models = {"m"}, .datasets = {"d"}, .commands = {"c"}});
-  expect_described(QuotaRecord{.user = "ada", .runs_at_once = 1, .runs_per_order = 2, .gpu_hours_per_day = 0.5});
+  expect_described(
+      QuotaRecord{.user = "ada", .runs_at_once = 1, .runs_per_order = 2, .gpu_hours_per_day = 0.5, .gpus_at_once = 4});
   expect_described(QuotaList{.quotas = {QuotaRecord{}}});
   expect_described(QuotaUse{.quota = {.user = "ada"}, .runs = 1, .gpu_hours = 0.5});
   expect_described(OwnerAnswer{.owner = "user ada"});

@@ -26,6 +26,9 @@ void add_study_endpoints(ApiTable& table, RunStore& runs);
 /// Asking the cluster for runs, within catalog and quota, and stopping them.
 void add_run_request_endpoints(ApiTable& table, Leader& leader);
 
+/// What the cluster has to do: looking at it, what would come of an order, holding, releasing, priorities.
+void add_queue_endpoints(ApiTable& table, Leader& leader);
+
 /// Signing in and out; who is asking; one's own password.
 void add_session_endpoints(ApiTable& table, Leader& leader);
 /// Accounts, tokens of people, links to share.

@@ -43,6 +43,7 @@ ApiTable make_leader_api(Leader& leader, TokenBook& book, LeaderProgram program)
   add_alert_endpoints(table, leader);
   add_run_endpoints(table, leader.runs(), leader.clock());
   add_run_request_endpoints(table, leader);
+  add_queue_endpoints(table, leader);
   add_look_endpoints(table, leader);
   add_session_endpoints(table, leader);
   add_account_endpoints(table, leader);

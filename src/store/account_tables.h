@@ -87,6 +87,7 @@ struct QuotaRecord {
   std::optional<std::int64_t> runs_at_once;
   std::optional<std::int64_t> runs_per_order;
   std::optional<double> gpu_hours_per_day;
+  std::optional<std::int64_t> gpus_at_once;  ///< beyond it, runs wait
   bool operator==(const QuotaRecord&) const = default;
 };
 

@@ -167,18 +167,20 @@ struct RowForm<CatalogRecord> {
 template <>
 struct RowForm<QuotaRecord> {
   static constexpr const char* kTable = "quota";
-  static constexpr const char* kColumns = "account, runs_at_once, runs_per_order, gpu_hours_per_day";
-  static constexpr int kCount = 4;
+  static constexpr const char* kColumns = "account, runs_at_once, runs_per_order, gpu_hours_per_day, gpus_at_once";
+  static constexpr int kCount = 5;
   static void bind(Statement& statement, const QuotaRecord& row) {
     statement.bind(1, row.user);
     bind_number(statement, 2, row.runs_at_once);
     bind_number(statement, 3, row.runs_per_order);
     statement.bind(4, row.gpu_hours_per_day.value_or(std::nan("")));
+    bind_number(statement, 5, row.gpus_at_once);
   }
   static Result<QuotaRecord> read(const Statement& statement) {
     QuotaRecord row{
         .user = statement.text(0), .runs_at_once = number_in(statement, 1), .runs_per_order = number_in(statement, 2)};
     row.gpu_hours_per_day = real_in(statement, 3);
+    row.gpus_at_once = number_in(statement, 4);
     return row;
   }
 };

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "model/queued_run.h"
+
+namespace assay {
+
+/// "now", "in 5 min – 12 min"; "-" where nobody can tell.
+std::string start_text(std::optional<WallTime> expected, std::optional<WallTime> late, WallTime now);
+/// "12 min ×/÷ 1.3"; a guess has a question mark.
+std::string length_text(const ExpectedLength& length);
+/// What a run does or waits for, for people: "waits for free GPUs, with 2 jobs before it; starts in 5 min – 12 min".
+std::string sentence_of(const QueuedRun& run, WallTime now);
+
+}  // namespace assay
