@@ -26,11 +26,11 @@ const ApiType<PowerPrice>& api_type() {
 }
 
 template <>
-const ApiType<ClusterGpus>& api_type() {
-  static const auto type = ApiType<ClusterGpus>("ClusterGpus", "GPUs of one model in the cluster.")
-                               .field("name", &ClusterGpus::name, "As the driver says it")
-                               .field("count", &ClusterGpus::count, "How many there are")
-                               .field("price", &ClusterGpus::price, "The entry that holds for them; null: none does");
+const ApiType<GpusOfModel>& api_type() {
+  static const auto type = ApiType<GpusOfModel>("ClusterGpus", "GPUs of one model in the cluster.")
+                               .field("name", &GpusOfModel::name, "As the driver says it")
+                               .field("count", &GpusOfModel::count, "How many there are")
+                               .field("price", &GpusOfModel::price, "The entry that holds for them; null: none does");
   return type;
 }
 

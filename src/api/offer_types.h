@@ -13,7 +13,7 @@ namespace assay {
 
 // What the API says of prices, and of tokens and keys by which machines get in.
 
-struct ClusterGpus {
+struct GpusOfModel {
   std::string name;
   std::int64_t count = 0;
   std::optional<GpuPrice> price;
@@ -21,7 +21,7 @@ struct ClusterGpus {
 struct PriceList {
   std::vector<GpuPrice> prices;
   std::optional<PowerPrice> power;
-  std::vector<ClusterGpus> gpus;
+  std::vector<GpusOfModel> gpus;
 };
 
 struct JoinTokenView {
@@ -62,7 +62,7 @@ const ApiType<GpuPrice>& api_type();
 template <>
 const ApiType<PowerPrice>& api_type();
 template <>
-const ApiType<ClusterGpus>& api_type();
+const ApiType<GpusOfModel>& api_type();
 template <>
 const ApiType<PriceList>& api_type();
 template <>
