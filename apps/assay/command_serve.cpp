@@ -310,8 +310,15 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
   ASSAY_CHECK(keep_own_token(book, place.own_token()).within("making the owner's token"));
   const auto gatekeeper = make_gatekeeper(*leader, book);
   BackupDesk backups(data.backup_options(place), context.clock);
-  Router router =
-      make_leader_router(*leader, *gatekeeper, [&backups] { return backups.begin(); }, embedded_dashboard());
+  Router router = make_leader_router(*leader, *gatekeeper,
+                                     {.backup = [&backups] { return backups.begin(); },
+                                      .fingerprint =
+                                          [&place] {
+                                            // Where it is renewed when the certificate is.
+                                            const auto endpoint = read_endpoint(place);
+                                            return endpoint ? endpoint->fingerprint : std::string();
+                                          }},
+                                     embedded_dashboard());
   ASSAY_TRY(const auto server, HttpServer::start({.listen = config.listen,
                                                   .tls = listening.tls,
                                                   .limits = leader_limits(),

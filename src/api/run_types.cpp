@@ -183,6 +183,21 @@ const ApiType<RunRewrite>& api_type() {
 }
 
 template <>
+const ApiType<TagChange>& api_type() {
+  static const auto type = ApiType<TagChange>("TagChange", "Tags to be added and removed.")
+                               .optional("add", &TagChange::add, "`key=value` or words; what is there already stays")
+                               .optional("remove", &TagChange::remove, "First; what is not there is no error");
+  return type;
+}
+
+template <>
+const ApiType<RunTags>& api_type() {
+  static const auto type =
+      ApiType<RunTags>("RunTags", "The tags of a run.").field("tags", &RunTags::tags, "All that it has now");
+  return type;
+}
+
+template <>
 const ApiType<OwnedRunRewrite>& api_type() {
   static const auto type = ApiType<OwnedRunRewrite>("OwnedRunRewrite", "A run as its owner wants it.")
                                .field("lease", &OwnedRunRewrite::lease, "As it was given")

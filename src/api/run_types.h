@@ -49,6 +49,13 @@ struct RunRewrite {
   Run run;
   std::string before;
 };
+struct TagChange {
+  std::vector<std::string> add;
+  std::vector<std::string> remove;
+};
+struct RunTags {
+  std::vector<std::string> tags;
+};
 struct OwnedRunRewrite {
   Lease lease;
   Run run;
@@ -167,6 +174,10 @@ template <>
 const ApiType<KeptRun>& api_type();
 template <>
 const ApiType<RunRewrite>& api_type();
+template <>
+const ApiType<TagChange>& api_type();
+template <>
+const ApiType<RunTags>& api_type();
 template <>
 const ApiType<OwnedRunRewrite>& api_type();
 

@@ -10,6 +10,7 @@
 #include "api/cluster_types.h"
 #include "api/error_types.h"
 #include "api/look_types.h"
+#include "api/offer_types.h"
 #include "api/queue_types.h"
 #include "api/run_types.h"
 #include "api/schema_fixture.h"
@@ -297,6 +298,32 @@ TEST(ApiTypes, WhatTravelsAboutPeople) {
   expect_described(QuotaList{.quotas = {QuotaRecord{}}});
   expect_described(QuotaUse{.quota = {.user = "ada"}, .runs = 1, .gpu_hours = 0.5});
   expect_described(OwnerAnswer{.owner = "user ada"});
+}
+
+TEST(ApiTypes, OfPricesAndJoiningMachines) {
+  const GpuPrice price{.gpu = "*H200*", .on_demand = 3.5, .spot = 1.2, .currency = "USD", .source = "a list"};
+  const PowerPrice power{
+      .site = "", .per_kwh = 0.3, .currency = "EUR", .grams_co2_per_kwh = 380.0, .source = "the grid"};
+  expect_described(price);
+  expect_described(power);
+  expect_described(PriceList{.prices = {price},
+                             .power = power,
+                             .gpus = {{.name = "NVIDIA H200", .count = 8, .price = price}, {.name = "T4"}}});
+  const JoinTokenView token{.id = "t1",
+                            .name = "rack 3",
+                            .created = some_time(),
+                            .expires = some_time(),
+                            .state = "good",
+                            .nodes = "gpu*",
+                            .uses = 8,
+                            .approval = true,
+                            .nodes_let_in = 2};
+  expect_described(JoinTokenList{
+      .tokens = {token}, .keys = {{.node = "gpu01", .joined = some_time(), .by_token = "t1", .state = "waits"}}});
+  expect_described(NewJoinToken{.name = "rack 3", .length = "1d", .nodes = "gpu*", .uses = 8, .approval = true});
+  expect_described(MadeJoinToken{.token = token, .secret = "s"});
+  expect_described(TagChange{.add = {"a"}, .remove = {"b"}});
+  expect_described(RunTags{.tags = {"a"}});
 }
 
 }  // namespace

@@ -71,6 +71,15 @@ const std::vector<Call> kAccountCalls = {
     {"DELETE", "/api/v1/quotas/*", Role::admin, ""},
     {"GET", "/api/v1/quota", Role::viewer, ""},
     {"GET", "/api/v1/runs/r/owner", Role::viewer, ""},
+    {"GET", "/api/v1/prices", Role::viewer, ""},
+    {"PUT", "/api/v1/prices", Role::admin, R"({"gpu": "a", "on_demand": 1, "currency": "USD"})"},
+    {"DELETE", "/api/v1/prices?gpu=a", Role::admin, ""},
+    {"PUT", "/api/v1/prices/power", Role::admin, "{}"},
+    {"GET", "/api/v1/join-tokens", Role::admin, ""},
+    {"POST", "/api/v1/join-tokens", Role::admin, "{}"},
+    {"DELETE", "/api/v1/join-tokens/t", Role::admin, ""},
+    {"POST", "/api/v1/nodes/gpu01/approve", Role::admin, ""},
+    {"DELETE", "/api/v1/nodes/gpu03/key", Role::admin, ""},
 };
 
 // The same for runs: who is let in. What they are then told is for run_api_test.cpp.
@@ -82,6 +91,7 @@ const std::vector<Call> kRunCalls = {
     {"GET", "/api/v1/runs/r", Role::viewer, ""},
     {"PUT", "/api/v1/runs/r", Role::user, "{}"},
     {"DELETE", "/api/v1/runs/r", Role::user, ""},
+    {"POST", "/api/v1/runs/r/tags", Role::user, "{}"},
     {"POST", "/api/v1/runs/r/curves", Role::viewer, "{}"},
     {"POST", "/api/v1/runs/recorded", Role::user, "{}"},
     {"GET", "/api/v1/runs/r/lease", Role::viewer, ""},

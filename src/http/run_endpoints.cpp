@@ -10,6 +10,7 @@
 #include "http/api_routes.h"
 #include "model/run.h"
 #include "model/study.h"
+#include "model/tags.h"
 #include "store/run_curves.h"
 #include "store/run_query.h"
 
@@ -179,6 +180,18 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
                ASSAY_CHECK(runs.remove_run(request.capture("run")));
                return Removed{.removed = std::string(request.capture("run"))};
              })});
+  table.add({.method = "POST",
+             .path = "/api/v1/runs/{run}/tags",
+             .scope = Scope::run,
+             .summary = "Add and remove tags of a run, whatever else is changed about it meanwhile",
+             .parameters = {kRun},
+             .handle = taking<TagChange>(
+                 [&runs](const TagChange& wanted, const HttpRequest& request, const Principal&) -> Result<RunTags> {
+                   ASSAY_TRY(auto run, runs.change_run(request.capture("run"), [&](Run& stored) {
+                     return change_tags(stored.tags, wanted.add, wanted.remove);
+                   }));
+                   return RunTags{.tags = std::move(run.tags)};
+                 })});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/curves",
              .summary = "Series of a run at a width: exact figures of each bucket, by step or by time",

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "model/price_book.h"
 
 namespace assay {
 
@@ -165,6 +166,8 @@ class AccountTables {
   virtual KeptTable<LinkRecord>& links() = 0;
   virtual KeptTable<CatalogRecord>& catalog() = 0;
   virtual KeptTable<QuotaRecord>& quotas() = 0;
+  virtual KeptTable<GpuPrice>& prices() = 0;
+  virtual KeptTable<PowerPrice>& power_prices() = 0;
   virtual OwnerTable& owners() = 0;
   virtual AuditLog& audit() = 0;
 };

@@ -92,6 +92,7 @@ constexpr std::array kMigrations = {
        ALTER TABLE job ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;
        UPDATE job SET doing = id;
        ALTER TABLE quota ADD COLUMN gpus_at_once INTEGER;)",
+    kPriceTables,
 };
 
 }  // namespace
