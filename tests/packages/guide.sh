@@ -20,16 +20,21 @@ wait_for() {  # WHAT COMMAND…
   done
 }
 # Somebody without rights, in whose home the leader by hand keeps its data. Settings that the page leaves out come from the environment.
-as_ada() {
-  (cd /home/ada && exec runuser -u ada -- env HOME=/home/ada ASSAY_AGENT_NAME=gpu03 ASSAY_AGENT_ALLOW=doctor,run ASSAY_SERVE_LISTEN=:8470 \
-    ASSAY_FINGERPRINT="$(cat /home/ada/fingerprint 2>/dev/null)" sh -c "$1")
+become_ada() {
+  cd /home/ada && exec setpriv --reuid ada --regid ada --init-groups env HOME=/home/ada ASSAY_AGENT_NAME=gpu03 ASSAY_AGENT_ALLOW=doctor,run \
+    ASSAY_SERVE_LISTEN=:8470 ASSAY_FINGERPRINT="$(cat /home/ada/fingerprint 2>/dev/null)" sh -c "$1"
 }
+as_ada() { (become_ada "$1"); }
 node_is_there() { as_ada 'assay nodes --state online' | grep -qw gpu03; }
 token() { as_ada "assay token create --role $1 --name $2 --out $2.token" >/tmp/said 2>&1 || fail "a token for $1"; }
+# There is no GPU here: a simulated node has some, one of which fails.
+simulate() {
+  as_ada 'assay fleet-sim 1 --leader https://head:8470 --token-file join.token --duration 3s --fault ecc:node1:gpu0@1s' >/tmp/said 2>&1 || fail 'assay fleet-sim'
+}
 leader=''
 start_leader() {
-  [ -z "$leader" ] || { kill "$leader"; wait "$leader"; }
-  as_ada "exec $1" >>/home/ada/leader.log 2>&1 &
+  [ -z "$leader" ] || { kill "$leader" && wait "$leader" || fail 'the leader does not end in peace'; }
+  become_ada "exec $1" >>/home/ada/leader.log 2>&1 &
   leader=$!
   wait_for "the leader of '$1' does not answer" as_ada 'assay nodes'
 }
@@ -50,19 +55,23 @@ perform() {
   case "$command" in
     'assay serve '*) start_leader "$command"; return ;;
     'assay agent '*)
-      as_ada "exec $command" >/home/ada/agent.log 2>&1 &
+      become_ada "exec $command" >/home/ada/agent.log 2>&1 &
       wait_for 'the node did not join' node_is_there
       return ;;
     'assay token revoke join-march '*) token agent join-march ;;
+    "assay query 'gpu."*)
+      simulate
+      command=$(printf '%s' "$command" | sed 's/node=gpu03/node=sim001/') ;;
     'assay alerts ack 3n99 '*)
-      as_ada 'assay fleet-sim 1 --leader https://head:8470 --token-file join.token --duration 3s --fault ecc:node1:gpu0@1s' >/tmp/said 2>&1 || fail 'assay fleet-sim'
+      simulate
       wait_for 'there is no alert' as_ada 'assay alerts --json | grep -q ecc_uncorrected'
       id=$(as_ada 'assay alerts --json' | sed -n 's/.*"id": *"\([^"]*\)".*/\1/p' | head -n 1)
       command=$(printf '%s' "$command" | sed "s/3n99/$id/") ;;
     *'--node gpu03'*)
       # Runs need a node that takes work, which the section before has taken away.
       as_ada 'assay nodes resume gpu03' >/tmp/said 2>&1 || fail 'assay nodes resume'
-      [ -e /home/ada/me.token ] || token user me ;;
+      # Commands are for administrators.
+      [ -e /home/ada/me.token ] || token admin me ;;
     *'--token-file admin.token'*) token admin admin ;;
     'assay cancel @last')
       as_ada 'assay run bench.yaml --node gpu03 --no-wait' >/tmp/said 2>&1 || fail 'a run to be cancelled' ;;
@@ -95,5 +104,5 @@ while IFS='|' read -r section line command <&3; do
   perform "$command"
   done=$((done + 1))
 done 3</shared/guide
-[ -z "$leader" ] || kill "$leader"
+kill "$leader" && wait "$leader" || fail 'the leader does not end in peace'
 echo "$done commands of the guide were executed"

@@ -1,5 +1,9 @@
 #include "store/local/local_store.h"
 
+#include <fmt/format.h>
+
+#include <thread>
+
 #include "model/study.h"
 #include "store/local/local_store_fixture.h"
 #include "store/run_contract.h"
@@ -186,6 +190,32 @@ TEST_F(LocalStoreTest, ADamagedRunIsNamedAndTheOthersAreNotAffected) {
   EXPECT_THAT(report->problems, SizeIs(4));
   EXPECT_THAT(names(*store), ElementsAre("fine"));
   ASSERT_OK(store->remove_run(broken));
+}
+
+TEST_F(LocalStoreTest, ManyListWhileRunsAreRecorded) {
+  const auto store = open();
+  ended_run(*store, "first");
+  {
+    std::vector<std::jthread> viewers;
+    for (int i = 0; i < 4; ++i) {
+      viewers.emplace_back([&](const std::stop_token& stop) {
+        std::int64_t before = 1;
+        while (!stop.stop_requested()) {
+          const auto page = store->list_runs({.limit = 3});
+          ASSERT_OK(page);
+          EXPECT_GE(page->total, before) << "a run that was listed is gone";
+          before = page->total;
+        }
+      });
+    }
+    for (int i = 0; i < 20; ++i) ended_run(*store, fmt::format("r{:02}", i));
+  }
+  EXPECT_THAT(names(*store), SizeIs(21));
+  // The file is put aside under readers that are idle: the next ones are on the new one.
+  put(data_ / "index.db", "this is no database");
+  testing::internal::CaptureStderr();
+  EXPECT_THAT(names(*store), SizeIs(21));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("made again"));
 }
 
 TEST_F(LocalStoreTest, ADamagedStudyIsNamed) {
