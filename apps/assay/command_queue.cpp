@@ -22,7 +22,7 @@ struct QueueOptions {
   int priority = 0;
 };
 
-std::pair<std::string, Colour> state_of(const QueuedRun& run) {
+std::pair<std::string, Colour> state_shown(const QueuedRun& run) {
   if (run.stopping) return {"stopping", Colour::yellow};
   if (run.state != RunState::queued) return {std::string(name_of(run.state)), Colour::green};
   if (run.held) return {"held", Colour::dim};
@@ -30,7 +30,7 @@ std::pair<std::string, Colour> state_of(const QueuedRun& run) {
   return {run.reason.empty() ? "placed" : "waiting", Colour::plain};
 }
 
-std::string place_of(const QueuedRun& run) {
+std::string place_shown(const QueuedRun& run) {
   if (!run.node.empty()) {
     return printable(run.node) +
            (run.gpus.empty() ? "" : fmt::format(" ({} GPU{})", run.gpus.size(), run.gpus.size() == 1 ? "" : "s"));
@@ -45,7 +45,7 @@ std::string name_of_run(const QueuedRun& run) {
   return name;
 }
 
-Table table_of(const std::vector<QueuedRun>& runs, WallTime now) {
+Table queue_table(const std::vector<QueuedRun>& runs, WallTime now) {
   Table table({{"Run"},
                {"Name", Align::left, true},
                {"User", Align::left, true, 3},
@@ -56,15 +56,14 @@ Table table_of(const std::vector<QueuedRun>& runs, WallTime now) {
                {"Starts", Align::right, false, 1},
                {"Why", Align::left, true}});
   for (const auto& run : runs) {
-    const auto [state, colour] = state_of(run);
+    const auto [state, colour] = state_shown(run);
     const bool waits = run.state == RunState::queued && !run.reason.empty();
-    const std::string started = run.started ? format_duration(now - *run.started) + " ago" : "now";
+    const std::string started = run.started ? rough_time(now - *run.started) + " ago" : "now";
     QueuedRun told = run;
     told.expected_start.reset();  // it has a column of its own
-    table.add({Cell(run.run, Colour::bold), name_of_run(run), printable(run.by), Cell(state, colour), place_of(run),
+    table.add({Cell(run.run, Colour::bold), name_of_run(run), printable(run.by), Cell(state, colour), place_shown(run),
                run.priority == 0 ? "" : std::to_string(run.priority), length_text(run.length),
-               waits ? start_text(run.expected_start, run.late_start, now) : started,
-               Cell(sentence_of(told, now), Colour::dim)});
+               waits ? waiting_start_text(run, now) : started, Cell(sentence_of(told, now), Colour::dim)});
   }
   return table;
 }
@@ -80,7 +79,7 @@ int show_queue(const Context& context, Connection& leader, const QueueOptions& o
     print("Nothing waits and nothing runs. `assay submit SPEC` asks for something.\n");
     return 0;
   }
-  print(table_of(list->runs, context.clock.wall()).render(style, 0));
+  print(queue_table(list->runs, context.clock.wall()).render(style, 0));
   std::size_t running = 0;
   std::size_t held = 0;
   for (const auto& run : list->runs) {

@@ -189,7 +189,9 @@ Action add_run(CLI::App& app, Context& context) {
   command->add_option("--name", options->name, "Name of the run or study [the file's name]");
   command->add_option("--tag", options->tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);
   command->add_option("--resume", options->resume, "Go on with an interrupted study")->type_name("STUDY");
-  command->add_option("--node", options->node, "On this node of the cluster [as the specification says, else wherever it fits]")
+  command
+      ->add_option("--node", options->node,
+                   "On this node of the cluster [as the specification says, else wherever it fits]")
       ->type_name("NODE");
   command->add_option("--gpus", options->gpus, "On these GPUs of the node, by UUID [as many as it needs]")
       ->delimiter(',')

@@ -25,16 +25,16 @@ std::optional<Nanos> setting_duration(const json::object& spec, std::string_view
   return Nanos(static_cast<std::int64_t>(seconds * 1e9));
 }
 
-enum class GpuUse { none, ranks, all };
+enum class GpuWish { none, ranks, all };
 
-GpuUse use_of(const PlannedRun& planned) {
+GpuWish use_of(const PlannedRun& planned) {
   const auto kind = setting_text(planned.spec, "kind");
-  if (kind == "null" || setting_text(planned.spec, "device") == "cpu") return GpuUse::none;
-  if (kind == "command") return GpuUse::all;
+  if (kind == "null" || setting_text(planned.spec, "device") == "cpu") return GpuWish::none;
+  if (kind == "command") return GpuWish::all;
   // The load on somebody else's server takes CPUs alone.
   const bool elsewhere =
       !setting_text(planned.spec, "target.openai").empty() || setting_text(planned.spec, "target.name") == "null";
-  return kind == "serve" && elsewhere ? GpuUse::none : GpuUse::ranks;
+  return kind == "serve" && elsewhere ? GpuWish::none : GpuWish::ranks;
 }
 
 void use_cpus(JobNeeds& needs) {
@@ -86,10 +86,10 @@ JobNeeds needs_of(const JobRecord& job, const PlannedRun& planned, const Cluster
   const auto node = gpus.nodes.find(job.node);
   const std::size_t there = job.node.empty() ? gpus.most() : node == gpus.nodes.end() ? 0 : node->second.count;
   const bool must = setting_text(planned.spec, "device") == "cuda";
-  const GpuUse use = use_of(planned);
-  if (use == GpuUse::none || (there == 0 && !must)) {
+  const GpuWish use = use_of(planned);
+  if (use == GpuWish::none || (there == 0 && !must)) {
     use_cpus(needs);
-  } else if (use == GpuUse::all) {
+  } else if (use == GpuWish::all) {
     needs.whole_node = job.node.empty();
     needs.gpus = needs.whole_node ? 1 : static_cast<int>(there);
   } else {

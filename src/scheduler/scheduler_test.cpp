@@ -337,7 +337,7 @@ TEST_F(SchedulerTest, SenselessRequestsAreRefusedWithAReason) {
   EXPECT_FALSE(scheduler_.node_up(node_with("big", 65)));
 }
 
-TEST(SchedulerTest, CpusOfANodeAreOneJobsAtATimeBesideGpus) {
+TEST(SchedulerOfNodes, CpusOfANodeAreOneJobsAtATimeBesideGpus) {
   Scheduler scheduler;
   ASSERT_TRUE(scheduler.node_up(node_with("gpus", 2)));
   ASSERT_TRUE(scheduler.node_up(node_with("plain", 0)));
@@ -361,7 +361,7 @@ TEST(SchedulerTest, CpusOfANodeAreOneJobsAtATimeBesideGpus) {
   EXPECT_FALSE(scheduler.submit(both)) << "GPUs or CPUs";
 }
 
-TEST(SchedulerTest, NamedGpusAreWaitedForAndNoOthersTaken) {
+TEST(SchedulerOfNodes, NamedGpusAreWaitedForAndNoOthersTaken) {
   Scheduler scheduler;
   ASSERT_TRUE(scheduler.node_up(node_with("n", 4)));
   JobRequest first = job_of("first", 0, 100, 2);
@@ -387,7 +387,7 @@ TEST(SchedulerTest, NamedGpusAreWaitedForAndNoOthersTaken) {
   EXPECT_EQ(scheduler.explain("gone", at_second(2))->reason, WaitReason::no_such_node);
 }
 
-TEST(SchedulerTest, AClosedNodeKeepsWhatItDoesAndTakesNothing) {
+TEST(SchedulerOfNodes, AClosedNodeKeepsWhatItDoesAndTakesNothing) {
   Scheduler scheduler;
   NodeOffer offer = node_with("n", 2);
   ASSERT_TRUE(scheduler.node_up(offer));
@@ -408,7 +408,7 @@ TEST(SchedulerTest, AClosedNodeKeepsWhatItDoesAndTakesNothing) {
   EXPECT_EQ(scheduler.decide(at_second(3)).start.size(), 1U) << "one GPU is still in use";
 }
 
-TEST(SchedulerTest, WhatWasTakenBackWaitsAgain) {
+TEST(SchedulerOfNodes, WhatWasTakenBackWaitsAgain) {
   Scheduler scheduler;
   ASSERT_TRUE(scheduler.node_up(node_with("n", 1)));
   ASSERT_TRUE(scheduler.submit(job_of("a", 0, 100)));
@@ -420,7 +420,7 @@ TEST(SchedulerTest, WhatWasTakenBackWaitsAgain) {
   EXPECT_FALSE(scheduler.take_back("nobody", at_second(2)));
 }
 
-TEST(SchedulerTest, AJobThatWaitsCanBeChanged) {
+TEST(SchedulerOfNodes, AJobThatWaitsCanBeChanged) {
   Scheduler scheduler;
   ASSERT_TRUE(scheduler.node_up(node_with("n", 1)));
   for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(scheduler.submit(job_of(id, 0, 100)));
@@ -440,7 +440,7 @@ TEST(SchedulerTest, AJobThatWaitsCanBeChanged) {
   EXPECT_THAT(ids_of(scheduler.decide(at_second(60))), testing::ElementsAre("b"));
 }
 
-TEST(SchedulerTest, APreviewSaysWhereAndWhenAndChangesNothing) {
+TEST(SchedulerOfNodes, APreviewSaysWhereAndWhenAndChangesNothing) {
   Scheduler scheduler;
   ASSERT_TRUE(scheduler.node_up(node_with("n", 1)));
   ASSERT_TRUE(scheduler.submit(job_of("a", 0, 100)));
