@@ -27,17 +27,34 @@ struct SshHandle {
 std::string text_of(const SshHandle& handle) {
   return fmt::format("{}{}:{}", kHandlePrefix, handle.id, join(handle.hosts, ","));
 }
+/// As `new_id` makes them: it stands in commands for a shell.
+bool is_id(std::string_view text) {
+  return !text.empty() && text.size() <= 32 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); });
+}
 std::optional<SshHandle> parse_handle(std::string_view text) {
   if (!text.starts_with(kHandlePrefix)) return std::nullopt;
   text.remove_prefix(kHandlePrefix.size());
   const auto colon = text.find(':');
-  if (colon == std::string_view::npos || !is_file_name(text.substr(0, colon))) return std::nullopt;
+  if (colon == std::string_view::npos || !is_id(text.substr(0, colon))) return std::nullopt;
   SshHandle handle{.id = std::string(text.substr(0, colon))};
   for (const auto host : split(text.substr(colon + 1), ',')) {
     if (!check_host(host)) return std::nullopt;
     handle.hosts.emplace_back(host);
   }
   return handle;
+}
+
+/// Notes on jobs that nobody took up for a month; their hosts have forgotten them long before.
+void remove_old_notes(const fs::path& folder) {
+  const auto before = fs::file_time_type::clock::now() - std::chrono::hours(24 * 30);
+  std::error_code code;
+  std::vector<fs::path> old;
+  for (fs::directory_iterator entry(folder, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    std::error_code unknown;
+    if (entry->path().extension() == ".merge" && entry->last_write_time(unknown) < before) old.push_back(entry->path());
+  }
+  for (const auto& file : old) fs::remove(file, code);
 }
 
 /// Does the same for each of several at once, each on a thread of its own. The first error in their order is the
@@ -163,6 +180,7 @@ class SshLauncher final : public Launcher {
     const std::size_t count = hosts.size();
     if (count > 1) {
       ASSAY_CHECK(make_folders(options_.state));
+      remove_old_notes(options_.state);
       ASSAY_TRY(notes, MergeNotes::open(options_.state / (handle.id + ".merge"), count, taken));
     }
     std::vector<std::unique_ptr<SshPart>> parts;
