@@ -164,6 +164,8 @@ Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& ma
   RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit, .marks = true},
                        services.clock);
   ASSAY_CHECK(recorder.restore(marks.state()));
+  // Where the launcher puts what the job leaves. The one who made it is gone, and it may be, too.
+  if (!workload.artifacts.empty()) ASSAY_CHECK(make_folders(workload.artifacts));
   // Whoever died between the start of the job and the mark after it knew the token alone.
   const auto* handle = marks.state().if_contains("job");
   const std::string job = handle && handle->is_string() ? std::string(handle->get_string()) : run.id;
