@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/result.h"
 
 namespace assay {
@@ -45,6 +46,8 @@ struct Job {
   /// Else its standard input is empty. Only where the job runs beside whoever asks; elsewhere `unsupported`.
   bool inherit_input = false;
   JobRanks ranks = {};
+  /// Names of the nodes that it has to run on, as the place knows them, one for each of `ranks.nodes`. Empty: any.
+  std::vector<std::string> nodes = {};
   /// Between the signals that end it when nobody is there to say: the one who asked died, or its first process has
   /// ended and left others.
   Nanos grace = std::chrono::seconds(5);
@@ -129,6 +132,9 @@ class RunningJob {
   virtual std::string handle() const = 0;
   /// Its first process, where that is one of this machine.
   virtual std::optional<pid_t> first_process() const = 0;
+  /// What the place says of the machine of its first process, where that is another one: its provenance as JSON. Empty
+  /// where it is this machine, or not known yet.
+  virtual json::object machine() const { return {}; }
 };
 
 /// A place where jobs can be started. Any number of threads and of jobs at once; must outlive the jobs that it hands
