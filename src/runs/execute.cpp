@@ -231,6 +231,12 @@ Result<Run> resume_run(const std::string& id, const RunServices& services) {
     return Error{.kind = ErrorKind::usage,
                  .message = fmt::format("run '{}' cannot be taken up: its workload ends with whoever started it", id)};
   }
+  if (run.state != RunState::ended && run.placement.place != services.place) {
+    return Error{
+        .kind = ErrorKind::usage,
+        .message = fmt::format("run '{}' goes on at '{}', not at '{}'", id, run.placement.place, services.place),
+        .hint = "Leave --on away: its record says where it is."};
+  }
   ASSAY_TRY(const auto before, store.find_lease(id));
   ASSAY_TRY(const auto lease, store.take_run(id, {}));
   MarkCollector marks;
