@@ -6,9 +6,9 @@ import { duration } from "../../format/units";
 
 /** "about 2 min (1 … 4 min in two of three cases)", or what a guess is worth. */
 export function lengthText(length: ExpectedLength): string {
-  if (length.from_runs === 0) return "not known yet";
-  const [least, most] = [length.seconds / length.factor, length.seconds * length.factor];
-  return length.factor <= 1.05 ? duration(length.seconds) : `${duration(length.seconds)} (${duration(least)} … ${duration(most)})`;
+  const { seconds, factor } = length;
+  if (length.from_runs === 0 || seconds === null) return "not known yet";
+  return factor === null || factor <= 1.05 ? duration(seconds) : `${duration(seconds)} (${duration(seconds / factor)} … ${duration(seconds * factor)})`;
 }
 
 /** "now", "14:05", "2026-11-19 08:00"; empty: nobody can tell. */
