@@ -4,10 +4,11 @@ import type { ExpectedLength, QueuedRun } from "../../api/types";
 import { clock, day, parseTime } from "../../format/time";
 import { duration } from "../../format/units";
 
-/** "about 2 min (1 … 4 min in two of three cases)", or what a guess is worth. */
+/** "2 min (1 … 4 min)" as in two of three cases, or that it is a guess. */
 export function lengthText(length: ExpectedLength): string {
   const { seconds, factor } = length;
-  if (length.from_runs === 0 || seconds === null) return "not known yet";
+  if (seconds === null) return "not known";
+  if (length.from_runs === 0) return `${duration(seconds)}, a guess`;
   return factor === null || factor <= 1.05 ? duration(seconds) : `${duration(seconds)} (${duration(seconds / factor)} … ${duration(seconds * factor)})`;
 }
 
