@@ -59,13 +59,12 @@ Table table_of(const std::vector<QueuedRun>& runs, WallTime now) {
   for (const auto& run : runs) {
     const auto [state, colour] = state_of(run);
     const bool waits = run.state == RunState::queued && !run.reason.empty();
-    const std::string started = run.started ? format_duration(now - *run.started) + " ago" : "now";
+    const std::string started = run.started ? rough_time(now - *run.started) + " ago" : "now";
     QueuedRun told = run;
     told.expected_start.reset();  // it has a column of its own
     table.add({Cell(run.run, Colour::bold), name_of_run(run), printable(run.by), Cell(state, colour), place_of(run),
                run.priority == 0 ? "" : std::to_string(run.priority), length_text(run.length),
-               waits ? start_text(run.expected_start, run.late_start, now) : started,
-               Cell(sentence_of(told, now), Colour::dim)});
+               waits ? waiting_start_text(run, now) : started, Cell(sentence_of(told, now), Colour::dim)});
   }
   return table;
 }

@@ -71,7 +71,11 @@ class RunCommand {
       auto study = store_->find_study(*id);
       if (!study) return context_.fail(study.error());
       // What the leader of this data folder was asked for is its nodes' to do.
-      const auto is_placed = [](const PlannedRun& planned) { return !planned.node.empty(); };
+      const auto is_placed = [&](const PlannedRun& planned) {
+        if (!planned.node.empty() || planned.run.empty()) return !planned.node.empty();
+        const auto run = store_->find_run(planned.run);
+        return run && !run->placement.node.empty();
+      };
       if (std::any_of(study->plan.begin(), study->plan.end(), is_placed)) return ask_cluster();
       return finish_study(*id);
     }
@@ -185,7 +189,9 @@ Action add_run(CLI::App& app, Context& context) {
   command->add_option("--name", options->name, "Name of the run or study [the file's name]");
   command->add_option("--tag", options->tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);
   command->add_option("--resume", options->resume, "Go on with an interrupted study")->type_name("STUDY");
-  command->add_option("--node", options->node, "On this node of the cluster [as the specification says]")
+  command
+      ->add_option("--node", options->node,
+                   "On this node of the cluster [as the specification says, else wherever it fits]")
       ->type_name("NODE");
   command->add_option("--gpus", options->gpus, "On these GPUs of the node, by UUID [as many as it needs]")
       ->delimiter(',')
@@ -198,6 +204,7 @@ Examples:
   assay run bench.yaml --set repeat=5 --tag node=gpu03
   assay run --resume @last
   assay run --resume @last --leader https://head:8443
+  assay run bench.yaml --leader https://head:8443              on a node of that cluster, wherever it fits
   assay run bench.yaml --leader https://head:8443 --node gpu03)");
   return [&context, options] { return RunCommand(context, *options).run(); };
 }

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 
 #include "api/queue_types.h"
 #include "api/run_types.h"
+#include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "client/ask.h"

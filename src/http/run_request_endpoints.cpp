@@ -19,6 +19,9 @@ void add_run_request_endpoints(ApiTable& table, Leader& leader) {
                                                                    const Principal& caller) -> Result<OrderedRun> {
                ASSAY_TRY(const auto wanted, request_in(std::move(order), caller, desk));
                const std::lock_guard lock(*ordering);
+               // Who asks again is given the same answer, whatever they have used meanwhile.
+               ASSAY_TRY(const auto before, desk.answered(wanted));
+               if (before) return OrderedRun{.run = before->run, .study = before->study};
                ASSAY_CHECK(check_may_start(leader, caller, wanted.plan));
                ASSAY_TRY(const auto accepted, desk.ask(wanted));
                return OrderedRun{.run = accepted.run, .study = accepted.study};

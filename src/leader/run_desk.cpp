@@ -113,7 +113,9 @@ Result<void> RunDesk::check(const RunRequest& request) const {
     if (planned.nodes > 1) {
       return Error{.kind = ErrorKind::unsupported,
                    .message = fmt::format("agents do runs of one node, and this one is for {}", planned.nodes),
-                   .hint = "Slurm and ssh start runs over several nodes: `assay run --on slurm:…` or `--on ssh:…`."};
+                   .hint =
+                       "One run on each: `each_node: true`. One run over all of them: `assay run --on slurm:…` or "
+                       "`--on ssh:…`."};
     }
     const auto& name = planned.node.empty() ? request.node : planned.node;
     if (!name.empty()) {
@@ -140,6 +142,7 @@ Result<void> RunDesk::check(const RunRequest& request) const {
 Result<RunDesk::Accepted> RunDesk::ask(const RunRequest& request) {
   ASSAY_CHECK(check(request));
   const std::lock_guard lock(mutex_);
+  ASSAY_CHECK(refresh());
   ASSAY_TRY(auto before, asked_before(request));
   if (before) return std::move(*before);
   if (entries_.size() >= kMostJobs) {
@@ -159,6 +162,11 @@ Result<RunDesk::Accepted> RunDesk::ask(const RunRequest& request) {
   ASSAY_CHECK(place_all());
   tell_all();
   return accepted;
+}
+
+Result<std::optional<RunDesk::Accepted>> RunDesk::answered(const RunRequest& request) {
+  const std::lock_guard lock(mutex_);
+  return asked_before(request);
 }
 
 /// What an order with this key was answered with. A run that a killed leader had stored without anybody to do it counts

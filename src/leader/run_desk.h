@@ -77,6 +77,9 @@ class RunDesk {
   /// succeed to come after, a key that was used for something else; `denied`: the node's agent takes no runs;
   /// `unsupported`: one run over several nodes.
   Result<Accepted> ask(const RunRequest& request);
+  /// What a request with this key was answered with; nothing where it has none or nobody asked yet. `usage`: it was
+  /// used for something else.
+  Result<std::optional<Accepted>> answered(const RunRequest& request);
   /// What would come of the request, run by run; nothing is stored. Errors as `ask`.
   Result<std::vector<PreviewedRun>> preview(const RunRequest& request);
   /// Everything that has not ended: first what goes on, then what waits in the order of its start.

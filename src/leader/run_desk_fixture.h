@@ -113,6 +113,17 @@ class RunDeskTest : public LeaderTest {
   }
   std::string node_of(const std::string& run) { return queued(run).node; }
 
+  static RunRequest anywhere(PlannedRun planned) { return {.plan = {std::move(planned)}}; }
+  static PlannedRun lasting(int seconds) {
+    return planned({{"kind", "null"}, {"device", "cpu"}, {"duration", seconds}});
+  }
+  /// As when the agent of its node was killed: the run is interrupted.
+  void lose(const std::string& run, const std::string& node) { end(taken(run, node), Verdict::interrupted); }
+  void pass(Nanos time) {
+    clock_.advance(time);
+    tick();
+  }
+
   std::set<std::string> silent_;  ///< nodes that are not heard of
 };
 

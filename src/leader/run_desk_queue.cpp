@@ -128,8 +128,13 @@ void RunDesk::remember_length(const Run& run) {
   const bool used_gpus = run.placement.gpus && !run.placement.gpus->empty();
   std::string gpu = "cpu";
   if (used_gpus) gpu = run.provenance.gpus.empty() ? "" : run.provenance.gpus.front().name;
-  auto keys = length_keys(run.spec, run.name, gpu);
+  const auto keys = length_keys(run.spec, run.name, gpu);
   lengths_.add(keys, run.ended - run.started);
+  // Those that are probably like it are judged anew.
+  for (auto& [id, entry] : entries_) {
+    if (entry.place || entry.kind != run.kind || entry.name != run.name) continue;
+    if (auto changed = reconsider(entry); !changed) log_warning("Run {}: {}", id, changed.error().text());
+  }
 }
 
 /// Use from before this leader was started sets a user back as well.
@@ -151,8 +156,11 @@ Result<void> RunDesk::charge_for(const Run& run) {
 
 DurationEstimate RunDesk::estimate_of(const JobNeeds& needs, const json::object& spec, const std::string& name,
                                       ExpectedLength& length) const {
-  const auto keys = length_keys(spec, name, gpu_for_length(needs, gpus_));
-  const auto estimate = estimate_duration(lengths_, keys, specified_length(spec), time_limit_of(spec));
+  auto keys = length_keys(spec, name, gpu_for_length(needs, gpus_));
+  const auto specified = specified_length(spec);
+  // What others of its kind took says less than its own specification.
+  if (specified) keys.pop_back();
+  const auto estimate = estimate_duration(lengths_, keys, specified, time_limit_of(spec));
   const auto known = lengths_.estimate(keys);
   length = {.seconds = seconds_of(estimate.expected),
             .factor = std::exp(estimate.log_error),
@@ -240,7 +248,7 @@ Result<void> RunDesk::place_all() {
     auto job = entry.job.row;
     job.stop = true;
     ASSAY_CHECK(store(entry, std::move(job)));
-    crash_point("overdue-stored");
+    crash_point("stop-stored");
     log_warning("Run {} on {} is to stop: it is beyond {}.", entry.job.row.current, entry.place->node, kOverdue);
   }
   return {};

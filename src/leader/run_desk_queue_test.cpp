@@ -1,6 +1,5 @@
-// Which run starts where and when, what people may change of that, and what a restart must not change.
+// Which run starts where and when, and what a restart must not change of that.
 
-#include "base/crash_point.h"
 #include "leader/run_desk_fixture.h"
 #include "model/run.h"
 #include "store/run_query.h"
@@ -13,19 +12,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-class RunQueueTest : public RunDeskTest {
- protected:
-  static RunRequest anywhere(PlannedRun planned) { return {.plan = {std::move(planned)}}; }
-  static PlannedRun lasting(int seconds) {
-    return planned({{"kind", "null"}, {"device", "cpu"}, {"duration", seconds}});
-  }
-  /// As when the agent of its node was killed: the run is interrupted.
-  void lose(const std::string& run, const std::string& node) { end(taken(run, node), Verdict::interrupted); }
-  void pass(Nanos time) {
-    clock_.advance(time);
-    tick();
-  }
-};
+class RunQueueTest : public RunDeskTest {};
 
 TEST_F(RunQueueTest, ARunThatNamesNoNodeGoesWhereItFits) {
   const auto cpu = asked(anywhere(planned()));
@@ -106,7 +93,8 @@ TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   const auto later = asked({planned()}, "gpu02");
   ASSERT_TRUE(desk().set_priority(later, 2).ok());
   std::vector<std::string> order;
-  for (const auto& run : *desk().queue()) order.push_back(run.run);
+  const auto queue = *desk().queue();
+  for (const auto& run : queue) order.push_back(run.run);
   EXPECT_THAT(order, ElementsAre(first, later, urgent, usual));
   end(taken(first, "gpu02"));
   open();
@@ -196,7 +184,8 @@ class FairShareTest : public RunQueueTest {
     asked(of("ada"));
     end(taken(one));
     tick();
-    for (const auto& run : *desk().queue()) {
+    const auto queue = *desk().queue();
+    for (const auto& run : queue) {
       if (run.run != other && run.reason.empty()) return run.by;
     }
     return "nobody";
@@ -237,218 +226,6 @@ TEST_F(RunQueueTest, AQuotaOfGpusIsKept) {
   ASSERT_TRUE(leader_->accounts().quotas().put({.user = "", .gpus_at_once = 2}).ok());
   tick();
   EXPECT_THAT(told(), UnorderedElementsAre(first, second));
-}
-
-TEST_F(RunQueueTest, RunsComeAfterOthers) {
-  const auto first = asked({planned()}, "gpu02");
-  const auto second = asked(RunRequest{.plan = {planned()}, .after = {first}});
-  const auto third = asked(RunRequest{.plan = {planned()}, .after = {second, first}});
-  EXPECT_EQ(queued(second).reason, "dependency");
-  EXPECT_THAT(queued(third).after, UnorderedElementsAre(first, second));
-  EXPECT_THAT(told("gpu01"), IsEmpty()) << "there is room, but it is not its turn";
-  open();
-  tick();
-  end(taken(first, "gpu02"));
-  tick();
-  EXPECT_EQ(queued(third).reason, "dependency");
-  EXPECT_THAT(queued(third).after, ElementsAre(second));
-  open();
-  tick();
-  end(taken(second, node_of(second)));
-  tick();
-  EXPECT_EQ(queued(third).reason, "");
-  const auto late = asked(RunRequest{.plan = {planned()}, .after = {first}});
-  EXPECT_NE(queued(late).reason, "dependency") << "what has succeeded is not waited for";
-}
-
-TEST_F(RunQueueTest, WhatWaitsForAFailureIsEnded) {
-  const auto first = asked({planned()}, "gpu02");
-  const auto second = asked(RunRequest{.plan = {planned()}, .after = {first}});
-  const auto third = asked(RunRequest{.plan = {planned()}, .after = {second}});
-  end(taken(first, "gpu02"), Verdict::failed);
-  tick();
-  for (const auto& run : {second, third}) {
-    EXPECT_EQ(runs_->find_run(run)->verdict, Verdict::interrupted);
-    EXPECT_THAT(runs_->find_run(run)->error->message, HasSubstr("did not succeed"));
-  }
-  EXPECT_THAT(*cluster_.jobs().list(), IsEmpty());
-  EXPECT_EQ(ask(RunRequest{.plan = {planned()}, .after = {first}}).error().kind, ErrorKind::usage);
-}
-
-TEST_F(RunQueueTest, WhatWaitsForAFailureIsEndedAlsoByTheNextLeader) {
-  const auto first = asked({planned()}, "gpu02");
-  const auto second = asked(RunRequest{.plan = {planned()}, .after = {first}});
-  end(taken(first, "gpu02"), Verdict::failed);
-  ASSERT_TRUE(cluster_.jobs().remove(first).ok());  // killed just then
-  open();
-  EXPECT_EQ(runs_->find_run(second)->verdict, Verdict::interrupted);
-  EXPECT_THAT(*cluster_.jobs().list(), IsEmpty());
-}
-
-TEST_F(RunQueueTest, HeldRunsStayUntilTheyAreReleased) {
-  const auto held = asked(RunRequest{.plan = {planned()}, .node = "gpu02", .held = true});
-  EXPECT_THAT(told("gpu02"), IsEmpty());
-  EXPECT_EQ(queued(held).reason, "held");
-  const auto offered = asked({planned()}, "gpu02");
-  EXPECT_THAT(told("gpu02"), ElementsAre(offered));
-  ASSERT_TRUE(desk().hold(offered).ok()) << "its node was offered it, and has not taken it";
-  EXPECT_THAT(told("gpu02"), IsEmpty());
-  EXPECT_EQ(desk().take("gpu02", offered).error().kind, ErrorKind::not_found);
-  open();
-  tick();
-  EXPECT_THAT(told("gpu02"), IsEmpty());
-  ASSERT_TRUE(desk().release(held).ok());
-  EXPECT_THAT(told("gpu02"), ElementsAre(held));
-  taken(held, "gpu02");
-  EXPECT_EQ(desk().hold(held).error().kind, ErrorKind::busy);
-  EXPECT_EQ(desk().release("nobody").error().kind, ErrorKind::not_found);
-  ASSERT_TRUE(desk().stop(offered, "ada").ok()) << "what is held can be ended";
-  EXPECT_EQ(runs_->find_run(offered)->verdict, Verdict::interrupted);
-}
-
-TEST_F(RunQueueTest, ALostRunIsTriedAgainElsewhereAndLater) {
-  auto request = anywhere(planned());
-  request.retries = 2;
-  request.owner = "user ada";
-  const auto first = asked(request);
-  const auto after = asked(RunRequest{.plan = {planned()}, .after = {first}});
-  lose(first, "gpu02");
-  silent_ = {"gpu02"};
-  tick();
-  const auto second = queued(first).run;
-  EXPECT_NE(second, first) << "a run that has ended is never begun again";
-  EXPECT_EQ(queued(second).attempt, 2);
-  EXPECT_EQ(queued(second).attempts, 3);
-  EXPECT_EQ(queued(second).reason, "retry_delay");
-  EXPECT_EQ(*cluster_.accounts().owners().find({.kind = OwnerTable::Owned::Kind::run, .id = second}), "user ada");
-  EXPECT_EQ(queued(after).reason, "dependency") << "it is still hoped for";
-  open();
-  EXPECT_EQ(queued(first).run, second) << "the next leader goes on with the same";
-  pass(std::chrono::minutes(2));
-  EXPECT_EQ(node_of(second), "gpu01");
-  end(taken(second, "gpu01"));
-  tick();
-  EXPECT_NE(queued(after).reason, "dependency");
-  EXPECT_EQ(desk().find(first).error().kind, ErrorKind::not_found) << "it is done";
-}
-
-TEST_F(RunQueueTest, AttemptsComeToAnEnd) {
-  auto request = anywhere(planned());
-  request.retries = 1;
-  const auto first = asked(request);
-  lose(first, "gpu02");
-  pass(std::chrono::seconds(1));
-  const auto second = queued(first).run;
-  pass(std::chrono::minutes(2));
-  lose(second, node_of(second));
-  pass(std::chrono::seconds(1));
-  EXPECT_EQ(desk().find(first).error().kind, ErrorKind::not_found);
-  EXPECT_EQ(runs_->list_runs({})->total, 2);
-}
-
-TEST_F(RunQueueTest, WhatWouldFailAgainOrWasStoppedIsNotTriedAgain) {
-  auto request = anywhere(planned());
-  request.retries = 5;
-  const auto failing = asked(request);
-  end(taken(failing, node_of(failing)), Verdict::failed);
-  const auto stopped = asked(request);
-  const auto lease = taken(stopped, node_of(stopped));
-  ASSERT_TRUE(desk().stop(stopped, "ada").ok());
-  end(lease, Verdict::interrupted);
-  const auto never_begun = asked(request);
-  ASSERT_TRUE(desk().stop(never_begun, "ada").ok());
-  tick();
-  EXPECT_THAT(*cluster_.jobs().list(), IsEmpty());
-  EXPECT_EQ(runs_->list_runs({})->total, 3);
-}
-
-TEST_F(RunQueueTest, AFurtherAttemptCanBeStoppedByTheNameOfTheFirst) {
-  auto request = anywhere(planned());
-  request.retries = 5;
-  const auto first = asked(request);
-  lose(first, "gpu02");
-  tick();
-  const auto second = queued(first).run;
-  ASSERT_TRUE(desk().stop(first, "ada").ok());
-  EXPECT_EQ(runs_->find_run(second)->verdict, Verdict::interrupted);
-  EXPECT_THAT(*cluster_.jobs().list(), IsEmpty());
-}
-
-TEST_F(RunQueueTest, AKeyStandsForOneRun) {
-  RunRequest request = anywhere(planned());
-  request.owner = "user ada";
-  request.key = "nightly";
-  const auto first = asked(request);
-  EXPECT_EQ(asked(request), first);
-  open();
-  EXPECT_EQ(asked(request), first);
-  end(taken(first, node_of(first)));
-  tick();
-  EXPECT_EQ(asked(request), first) << "also when it is done";
-  auto others = request;
-  others.owner = "user bob";
-  EXPECT_NE(asked(others), first) << "keys are everybody's own";
-  auto other = request;
-  other.plan = {lasting(5)};
-  EXPECT_EQ(ask(other).error().kind, ErrorKind::usage);
-  EXPECT_EQ(runs_->list_runs({})->total, 2);
-}
-
-TEST_F(RunQueueTest, AKeyStandsForOneStudy) {
-  RunRequest request{.plan = {planned(), planned()}};
-  request.owner = "user ada";
-  request.key = "k";
-  const auto first = ask(request);
-  ASSERT_TRUE(first.ok());
-  const auto again = ask(request);
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(again->study, first->study);
-  EXPECT_EQ(again->run, first->run);
-  EXPECT_EQ(runs_->list_studies()->size(), 1U);
-}
-
-TEST_F(RunQueueTest, AKeyWhoseRunNobodyWasToDoIsAskedForAnew) {
-  RunRequest request = anywhere(planned());
-  request.owner = "user ada";
-  request.key = "nightly";
-  const auto first = asked(request);
-  ASSERT_TRUE(cluster_.jobs().remove(first).ok());  // as if the leader was killed before it stored the job
-  open();
-  ASSERT_EQ(state_of(first), RunState::ended);
-  EXPECT_EQ(asked(request), first);
-  EXPECT_EQ(state_of(first), RunState::queued);
-}
-
-TEST_F(RunQueueTest, AStudyThatNamesNoNodeStaysWhereItsFirstRunWas) {
-  const auto accepted = ask(RunRequest{.plan = {planned(), planned(), planned()}});
-  ASSERT_TRUE(accepted.ok());
-  auto run = accepted->run;
-  ASSERT_EQ(node_of(run), "gpu02");
-  EXPECT_EQ(desk().jobs_of(accepted->study).size(), 1U) << "one after the other: they are to be compared";
-  end(taken(run, "gpu02"));
-  const auto other = asked(anywhere(planned()));
-  EXPECT_EQ(node_of(other), "gpu02");
-  tick();
-  run = desk().jobs_of(accepted->study).at(0);
-  EXPECT_EQ(queued(run).needs, "the CPUs of gpu02") << "though there is room on gpu01";
-  end(taken(other, "gpu02"));
-  tick();
-  lose(run, "gpu02");
-  silent_ = {"gpu02"};
-  pass(std::chrono::minutes(1));
-  run = desk().jobs_of(accepted->study).at(0);
-  EXPECT_EQ(node_of(run), "gpu01") << "a node that is lost is not waited for";
-}
-
-TEST_F(RunQueueTest, AStudyOnEachNodeGoesSideBySide) {
-  auto one = planned();
-  one.node = "gpu01";
-  auto two = planned();
-  two.node = "gpu02";
-  ASSERT_TRUE(ask(RunRequest{.plan = {one, two, one, two}}).ok());
-  EXPECT_EQ(told("gpu01").size(), 1U);
-  EXPECT_EQ(told("gpu02").size(), 1U);
-  EXPECT_THAT(desk().nodes_for_runs(), ElementsAre("gpu01", "gpu02"));
 }
 
 TEST_F(RunQueueTest, WhatARunNeedsFollowsWhatThereIs) {

@@ -158,7 +158,7 @@ Result<void> RunDesk::go_on_with_study(const JobRecord& done, const Run* run, co
     // A run that has ended is never begun again: another one does its entry.
     if (progress == Progress::interrupted) planned.run.clear();
     RunRequest request{.plan = {}, .name = study->name, .tags = study->tags, .gpus = done.gpus, .by = done.by};
-    request.node = was_lost ? done.node : node;
+    request.node = was_lost ? lane : node;
     request.owner = done.owner;
     request.priority = done.priority;
     request.retries = done.attempts - 1;

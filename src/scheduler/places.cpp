@@ -322,6 +322,8 @@ bool Places::could_ever_fit(const JobNeeds& needs, std::span<const KindFit> fits
   }
   if (enough >= static_cast<std::size_t>(needs.nodes)) return true;
   if (!absent.empty()) return why_not(absent);
+  const auto takes = [](const Kind& kind) { return kind.taking > 0; };
+  if (std::none_of(kinds_.begin(), kinds_.end(), takes)) return why_not("no node takes jobs now");
   const std::string many = needs.nodes == 1 ? "a node" : fmt::format("{} nodes", needs.nodes);
   return why_not(fmt::format("it needs {} with {}, and {} of those that take jobs now {} that", many,
                              gpus_in_words(needs), enough == 0 ? "none" : std::to_string(enough),
