@@ -4,6 +4,7 @@
 
 #include "api/queue_types.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "client/ask.h"
 #include "client/leader_runs.h"
 #include "commands.h"

@@ -110,7 +110,7 @@ try {
     ["/alerts", image("note")], ["/events", image("message")], ["/runs", image("name")], [`/runs?cols=name,tags,variant&filter=${encodeURIComponent(`tag=${tag}`)}`, tag], ["/runs?group=variant", image("variant")],
     [`/runs/${run.id}`, image("name")], [`/runs/${run.id}`, tag], [`/runs/${run.id}?tab=settings`, "pwned='line'"], [`/runs/${run.id}?tab=log`, image("line")], [`/runs/${run.id}?tab=provenance`, "hostname"], [`/runs/${run.id}?tab=artifacts`, "Files"],
     [`/compare?of=${run.id},${swept.id}`, image("name")], ["/studies", script("study")], [`/studies/${swept.study}`, script("study")], [`/studies/${swept.study}?tab=plan`, image("variant")], [`/benchmark?from=${swept.id}`, "window.pwned="],
-    [`/reports?of=${run.id}`, image("name")], [`/reports?of=study:${swept.study}`, image("variant")], [`/panels?runs=${run.id},${swept.id}`, image("name")],
+    [`/reports?of=${run.id}`, image("name")], [`/reports?of=study:${swept.study}`, image("variant")], [`/panels?metrics=loss&title=${encodeURIComponent(image("title"))}&runs=${run.id},${swept.id}`, image("title")],
     ["/admin", "Leader"], ["/admin?tab=users", image("user")], ["/admin?tab=offers", image("offer")], ["/admin?tab=prices", image("price")], ["/admin?tab=prices", address], ["/admin?tab=agents", "forged"], ["/admin?tab=audit", "refused"],
     [`/runs?filter=${encodeURIComponent(image("filter"))}`, image("filter")], [`/${encodeURIComponent(image("path"))}`, ""], [`/login?to=${encodeURIComponent(address)}`, ""],
   ];

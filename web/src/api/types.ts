@@ -254,6 +254,16 @@ export interface EventView {
   values: Record<string, number | null>;
 }
 
+/** How long a run will probably take. */
+export interface ExpectedLength {
+  /** From its start to its end */
+  seconds: number | null;
+  /** Two of three runs take between 1/factor and factor times that */
+  factor: number | null;
+  /** Runs like it that this rests on; 0: a guess */
+  from_runs: number;
+}
+
 /** Something found wrong or noteworthy about a result. */
 export interface Flag {
   /** Stable name for scripts: left_processes, non_finite */
@@ -589,6 +599,12 @@ export interface NewPersonalToken {
   for?: string;
 }
 
+/** How urgent a run is. */
+export interface NewPriority {
+  /** A step counts as an hour of waiting; above 0 for administrators */
+  priority: number;
+}
+
 /** A run that its caller records itself. */
 export interface NewRun {
   /** The run */
@@ -732,6 +748,20 @@ export interface Offer {
   commands?: Array<string>;
 }
 
+/** What would come of an order. Nothing was asked for. */
+export interface OrderPreview {
+  /** Of the run or study */
+  name: string;
+  /** In the order in which they would be done */
+  runs: Array<PricedRun>;
+  /** When all of it would probably be done */
+  expected_end?: string;
+  /** Of all of it, by the price of the specification */
+  cost?: number | null;
+  /** Of the costs */
+  currency?: string;
+}
+
 /** What came of an order. */
 export interface OrderedRun {
   /** The id of the run; of a study, of its first */
@@ -842,6 +872,32 @@ export interface PriceList {
   gpus: Array<ClusterGpus>;
 }
 
+/** What would become of a run, and what it would cost. */
+export interface PricedRun {
+  /** Which configuration of the study */
+  variant: string;
+  /** Which repeat, from 0 */
+  repeat: number;
+  /** For people: 2 GPUs; the CPUs of a node */
+  needs: string;
+  /** GPUs that it would have */
+  gpus: number;
+  /** Nodes that it would have */
+  nodes: number;
+  /** Where it would probably be done; empty: nowhere now */
+  node: string;
+  /** How long it would probably take */
+  length: ExpectedLength;
+  /** Why it could not be done now */
+  why?: string;
+  /** When it would probably start */
+  expected_start?: string;
+  /** When, if the runs before it take as long as they well may */
+  late_start?: string;
+  /** By the price of its specification */
+  cost?: number | null;
+}
+
 /** storage: something could not be read or written; damage: of what was stored; refused: a node sent what was not stored; clock: of the leader's machine; limit: nodes have to wait; outlet: an alert did not get out; certificate; fault: a part has failed. */
 export type ProblemKind = "storage" | "damage" | "refused" | "clock" | "limit" | "outlet" | "certificate" | "fault";
 
@@ -893,6 +949,70 @@ export interface Provenance {
   seeds?: Record<string, number>;
 }
 
+/** What the cluster has to do. */
+export interface QueueList {
+  /** Those that go on first, then those that wait in the order of their starts */
+  runs: Array<QueuedRun>;
+}
+
+/** A run that the cluster was asked for and that has not ended. */
+export interface QueuedRun {
+  /** Its id */
+  run: string;
+  /** What it is called */
+  name: string;
+  /** train, command, … */
+  kind: string;
+  /** The study it is part of */
+  study?: string;
+  /** Which configuration of the study */
+  variant?: string;
+  /** Who asked for it */
+  by: string;
+  /** Whose it is: `user ada`, `token ci`; empty: not known */
+  owner: string;
+  /** queued until its node has taken it */
+  state: RunState;
+  /** Whether somebody has ended it */
+  stopping: boolean;
+  /** Whether it waits until somebody releases it */
+  held: boolean;
+  /** A step counts as an hour of waiting; 0 is usual */
+  priority: number;
+  /** For people: 2 GPUs; the CPUs of a node */
+  needs: string;
+  /** Where it is or must be done; empty: not decided yet */
+  node: string;
+  /** UUIDs of the GPUs it has been given */
+  gpus: Array<string>;
+  /** Runs that must have succeeded first */
+  after: Array<string>;
+  /** Which one this is, from 1 */
+  attempt: number;
+  /** How many there may be in all */
+  attempts: number;
+  /** When it was asked for */
+  created: string;
+  /** When its node began */
+  started?: string;
+  /** How long it will probably take */
+  length: ExpectedLength;
+  /** Of one that has begun: when it will probably end */
+  expected_end?: string;
+  /** Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy */
+  reason?: string;
+  /** The same for people */
+  why?: string;
+  /** Runs that come before it for the same nodes */
+  ahead?: number;
+  /** Where it will probably be done */
+  expected_node?: string;
+  /** When it will probably start */
+  expected_start?: string;
+  /** When, if the runs before it take as long as they well may */
+  late_start?: string;
+}
+
 /** How much somebody may use; what is null has no limit. */
 export interface Quota {
   /** Empty: everybody who has none of their own */
@@ -903,6 +1023,8 @@ export interface Quota {
   runs_per_order?: number;
   /** Within the last 24 hours */
   gpu_hours_per_day?: number | null;
+  /** GPUs in use; further runs wait */
+  gpus_at_once?: number;
 }
 
 /** How much people may use. */
@@ -1103,10 +1225,22 @@ export interface RunOrder {
   tags?: Array<string>;
   /** Changed settings: batch_size=64 */
   set?: Array<string>;
-  /** Where, unless the specification says */
+  /** Where, unless the specification says; without: wherever it fits */
   node?: string;
   /** UUIDs of the GPUs to use; without: as many as it needs */
   gpus?: Array<string>;
+  /** One run on each node that takes runs */
+  each_node?: boolean;
+  /** A step counts as an hour of waiting; above 0 for administrators */
+  priority?: number;
+  /** It waits until somebody releases it */
+  hold?: boolean;
+  /** Further attempts where a node is lost */
+  retries?: number;
+  /** Ids of runs that must have succeeded first */
+  after?: Array<string>;
+  /** Whoever asks again with the same key is given the same run */
+  key?: string;
 }
 
 /** Some of the runs that fit. */
@@ -1696,7 +1830,7 @@ export interface Routes {
     body: undefined;
     answer: RunPage;
   };
-  /** Ask for what a specification says: a run, or a study of several, on a node of the cluster */
+  /** Ask for what a specification says: a run, or a study of several, on nodes of the cluster */
   "POST /api/v1/runs": {
     path: Record<string, never>;
     query: Record<string, never>;
@@ -1912,6 +2046,48 @@ export interface Routes {
     query: Record<string, never>;
     body: undefined;
     answer: NamedStudy;
+  };
+  /** What the cluster was asked for and has not ended: what goes on, then what waits, with the reason */
+  "GET /api/v1/queue": {
+    path: Record<string, never>;
+    query: { mine?: boolean };
+    body: undefined;
+    answer: QueueList;
+  };
+  /** One run of the queue: where it is, or why it waits and until when probably */
+  "GET /api/v1/queue/{run}": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: QueuedRun;
+  };
+  /** What would come of an order: place, expected time and start, cost. Nothing is asked for */
+  "POST /api/v1/queue/preview": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: RunOrder;
+    answer: OrderPreview;
+  };
+  /** Let a run that waits go on waiting until it is released */
+  "POST /api/v1/runs/{run}/hold": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: QueuedRun;
+  };
+  /** Let a run that was held start when it is its turn */
+  "POST /api/v1/runs/{run}/release": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: QueuedRun;
+  };
+  /** Make a run that waits more or less urgent; above 0 is for administrators */
+  "POST /api/v1/runs/{run}/priority": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: NewPriority;
+    answer: QueuedRun;
   };
   /** The metrics that assay knows by name: unit, meaning, which way is better */
   "GET /api/v1/metrics/known": {
@@ -2247,6 +2423,12 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/studies/{study}/jobs": { method: "GET", path: "/api/v1/studies/{study}/jobs", scope: "read", media: "application/json" },
   "POST /api/v1/studies/{study}/resume": { method: "POST", path: "/api/v1/studies/{study}/resume", scope: "run", media: "application/json" },
   "POST /api/v1/studies/{study}/stop": { method: "POST", path: "/api/v1/studies/{study}/stop", scope: "run", media: "application/json" },
+  "GET /api/v1/queue": { method: "GET", path: "/api/v1/queue", scope: "read", media: "application/json" },
+  "GET /api/v1/queue/{run}": { method: "GET", path: "/api/v1/queue/{run}", scope: "read", media: "application/json" },
+  "POST /api/v1/queue/preview": { method: "POST", path: "/api/v1/queue/preview", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/hold": { method: "POST", path: "/api/v1/runs/{run}/hold", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/release": { method: "POST", path: "/api/v1/runs/{run}/release", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/priority": { method: "POST", path: "/api/v1/runs/{run}/priority", scope: "run", media: "application/json" },
   "GET /api/v1/metrics/known": { method: "GET", path: "/api/v1/metrics/known", scope: "read", media: "application/json" },
   "GET /api/v1/spec/schema": { method: "GET", path: "/api/v1/spec/schema", scope: "read", media: "application/json" },
   "POST /api/v1/spec/validate": { method: "POST", path: "/api/v1/spec/validate", scope: "read", media: "application/json" },

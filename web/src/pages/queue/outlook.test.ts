@@ -7,10 +7,11 @@ const now = new Date(2026, 10, 18, 14, 0, 0).getTime();
 const at = (seconds: number) => new Date(now + seconds * 1000).toISOString();
 
 describe("what is to be expected of a run", () => {
-  it("has a length with its error, or none where nothing was like it", () => {
+  it("has a length with its error, or a guess where nothing was like it", () => {
     expect(plain(lengthText({ seconds: 60, factor: 2, from_runs: 5 }))).toBe("60 s (30 s … 2 min 0 s)");
     expect(plain(lengthText({ seconds: 60, factor: 1, from_runs: 5 }))).toBe("60 s");
-    expect(lengthText({ seconds: 60, factor: 3, from_runs: 0 })).toBe("not known yet");
+    expect(plain(lengthText({ seconds: 60, factor: 3, from_runs: 0 }))).toBe("60 s, a guess");
+    expect(lengthText({ seconds: null, factor: null, from_runs: 0 })).toBe("not known");
   });
   it("has a start today, another day, now or never", () => {
     expect(startText(now, now)).toBe("now");

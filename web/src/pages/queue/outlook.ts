@@ -4,11 +4,12 @@ import type { ExpectedLength, QueuedRun } from "../../api/types";
 import { clock, day, parseTime } from "../../format/time";
 import { duration } from "../../format/units";
 
-/** "about 2 min (1 … 4 min in two of three cases)", or what a guess is worth. */
+/** "2 min (1 … 4 min)" as in two of three cases, or that it is a guess. */
 export function lengthText(length: ExpectedLength): string {
-  if (length.from_runs === 0) return "not known yet";
-  const [least, most] = [length.seconds / length.factor, length.seconds * length.factor];
-  return length.factor <= 1.05 ? duration(length.seconds) : `${duration(length.seconds)} (${duration(least)} … ${duration(most)})`;
+  const { seconds, factor } = length;
+  if (seconds === null) return "not known";
+  if (length.from_runs === 0) return `${duration(seconds)}, a guess`;
+  return factor === null || factor <= 1.05 ? duration(seconds) : `${duration(seconds)} (${duration(seconds / factor)} … ${duration(seconds * factor)})`;
 }
 
 /** "now", "14:05", "2026-11-19 08:00"; empty: nobody can tell. */
