@@ -377,6 +377,13 @@ std::vector<SpecSetting> serve_settings() {
           {.range = Range{0, 10000}, .needs = Need{"scenario", {"ramp"}}}),
       row("concurrency", kServe, whole, "1", "Requests under way at any time.", "16",
           {.range = Range{1, 1e6}, .needs = Need{"scenario", {"closed", "multi_stream"}}}),
+      row("clients", kServe, whole, "",
+          "Processes that send the load together, each its share of one schedule: on one machine, or evenly over "
+          "`nodes`.",
+          "4",
+          {.range = Range{1, 1024},
+           .needs = Need{"scenario", {"server", "offline", "constant", "burst", "closed", "ramp", "trace"}},
+           .otherwise = "one on each node"}),
       row("trace", kServe, text, "", "File with the times and sizes of requests.", "requests.jsonl",
           {.range = Range{1, 4096}, .needs = Need{"scenario", {"trace"}}, .otherwise = "needed by `scenario: trace`"}),
       row("speed_up", kServe, number, "1", "How much faster than recorded a trace is replayed.", "2",
