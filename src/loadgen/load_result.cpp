@@ -12,8 +12,10 @@ namespace {
 
 constexpr double kLatenessShare = 0.01;           // of the latency limit
 constexpr std::int64_t kLatenessFloor = 100'000;  // ns; below this nothing that is served by a network can tell
-constexpr double kMostWaited = 0.05;
-constexpr double kMostStolen = 0.02;
+// An answer that comes while its thread waits is read late. What comes at any time does so with this probability, so
+// that the 99th percentile, the strictest that every result states, is the server's own up to here (measured: ADR 13).
+constexpr double kMostWaited = 0.01;
+constexpr double kMostStolen = 0.01;
 constexpr double kLeastDelivered = 0.99;
 constexpr std::string_view kOnlyClient = "client";
 

@@ -35,8 +35,8 @@ Result<std::unique_ptr<LoadFollower>> LoadFollower::join(const FollowerOptions& 
   auto answer = link.receive(options.join_patience, stopping);
   if (!answer || !*answer) {
     return Error{.kind = ErrorKind::denied,
-                 .message = answer ? "there was no answer" : answer.error().message,
-                 .hint = "Every client needs the key file of this very run."}
+                 .message = fmt::format("it was not let in ({}): a client needs the key file of this very run",
+                                        answer ? "there was no answer" : answer.error().message)}
         .within(where());
   }
   if ((**answer).type != FrameType::welcome) {

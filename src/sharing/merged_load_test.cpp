@@ -26,7 +26,7 @@ ClientPart part_with_requests(std::uint32_t index) {
   for (std::int64_t i = index; i < 100; i += 3) part.records.push_back(record_at(i * 1'000'000, 1'000'000 + i * 7919));
   part.tokens = {{1, {{10, 1}, {20, 2}}}};
   part.texts = {{0, "answer of " + std::to_string(index)}};
-  part.ending.client = {.waited_share = 0.01 * index, .known = true};
+  part.ending.client = {.waited_share = 0.001 * index, .known = true};
   part.facts = {
       {"api", "chat"}, {"resent", 2}, {"problems", {{"busy", 1}}}, {"endpoints", {{{"address", "a"}, {"ok", 5}}}}};
   return part;
@@ -82,7 +82,7 @@ TEST(MergedLoad, AccountsForEachClientByItsName) {
   EXPECT_EQ(merged.ending.clients[0].requests, 34u);
   EXPECT_EQ(merged.ending.clients[2].requests, 33u);
   EXPECT_EQ(merged.ending.clients[1].name, "client 1 on host1");
-  EXPECT_DOUBLE_EQ(merged.ending.client.waited_share, 0.02) << "the worst";
+  EXPECT_DOUBLE_EQ(merged.ending.client.waited_share, 0.002) << "the worst";
 }
 
 TEST(MergedLoad, ALostClientsRequestsAreLostAndMakeItInvalid) {

@@ -32,8 +32,9 @@ json::object profile_of_last(AssayCli& cli) {
 }
 
 std::vector<std::string> flags_of_last(AssayCli& cli) {
+  const json::object run = cli.last_run();
   std::vector<std::string> flags;
-  for (const auto& flag : cli.last_run().at("flags").as_array()) {
+  for (const auto& flag : run.at("flags").as_array()) {
     flags.push_back(std::string(flag.at("kind").as_string()) + ": " + std::string(flag.at("about").as_string()));
   }
   return flags;
