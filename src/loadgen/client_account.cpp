@@ -11,7 +11,7 @@ ClientAccount account_of(std::span<const QueryRecord> records, Nanos warmup, boo
   std::int64_t last_scheduled = 0;
   std::int64_t last_sent = 0;
   for (const QueryRecord& record : records) {
-    if (record.scheduled_ns < warmup.count()) continue;
+    if (!record.ended() || record.scheduled_ns < warmup.count()) continue;
     ++account.requests;
     account.ok += record.ok() ? 1 : 0;
     account.lost += record.outcome() == RequestOutcome::lost ? 1 : 0;

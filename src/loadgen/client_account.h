@@ -27,7 +27,7 @@ struct ClientAccount {
   std::string lost_reason;  ///< why the client did not stay to the end; empty: it did
 };
 
-/// Counts, lateness and rates of one client's records. Pure; sorts copies of the lateness of all.
+/// Counts, lateness and rates of one client's records, which have ended. Pure; sorts copies of the lateness of all.
 ClientAccount account_of(std::span<const QueryRecord> records, Nanos warmup, bool open_loop);
 
 }  // namespace assay
