@@ -94,9 +94,10 @@ function(assay_module path)
   endif()
 endfunction()
 
-# assay_test_program(NAME LABELS … SOURCES … LIBS …): a GoogleTest program, each TEST a ctest test.
+# assay_test_program(NAME LABELS … SOURCES … LIBS …): a GoogleTest program, each TEST a ctest test. TOGETHER: all of them
+# are one, since they share something that takes long to set up.
 function(assay_test_program target)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "LABELS;SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "TOGETHER" "TIMEOUT" "LABELS;SOURCES;LIBS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
@@ -118,6 +119,11 @@ function(assay_test_program target)
   include(GoogleTest)
   # Discovery cannot hand on a list of labels; `ctest -L` takes a pattern, so one joined label does the same.
   list(JOIN ARG_LABELS "-" label)
+  if(ARG_TOGETHER)
+    add_test(NAME ${target} COMMAND ${target})
+    set_tests_properties(${target} PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
+    return()
+  endif()
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
     PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
 endfunction()

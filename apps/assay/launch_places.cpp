@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "launch/local/local_launcher.h"
 #include "launch/place_text.h"
+#include "launch/slurm/slurm_launcher.h"
 #include "launch/ssh/ssh_launcher.h"
 #include "run_services.h"
 
@@ -34,6 +35,14 @@ Result<LaunchPlace> open_ssh(const PlaceText& text, const Context& context) {
   return LaunchPlace{.launcher = make_ssh_launcher(std::move(options)), .text = {}, .node = {}};
 }
 
+Result<LaunchPlace> open_slurm(const PlaceText& text, const Context& context) {
+  ASSAY_TRY(auto place, slurm_place_from(text));
+  ASSAY_TRY(auto launcher,
+            make_slurm_launcher(
+                {.place = std::move(place), .folder = context.data_folder() / "slurm", .assay = find_programs().self}));
+  return LaunchPlace{.launcher = std::move(launcher), .text = {}, .node = {}};
+}
+
 Result<LaunchPlace> open_node(const PlaceText& text, const Context&) {
   ASSAY_CHECK(check_options(text, {}));
   if (text.words.size() == 1) return LaunchPlace{.launcher = nullptr, .text = {}, .node = text.words.front()};
@@ -54,6 +63,10 @@ constexpr std::array kPlaceKinds = {
               .form = "ssh:HOST,…",
               .about = "hosts that `ssh` reaches; options engine, address, patience, config (docs/guides/ssh.md)",
               .open = open_ssh},
+    PlaceKind{.name = "slurm",
+              .form = "slurm:OPTIONS",
+              .about = "the queue of a Slurm cluster: partition=gpu,gres=gpu:2,exclusive, … (docs/guides/slurm.md)",
+              .open = open_slurm},
     PlaceKind{.name = "node", .form = "node:NODE", .about = "a node of the cluster, as with --node", .open = open_node},
 };
 

@@ -67,14 +67,29 @@ void LiveView::on_output(OutputStream stream, std::string_view text) {
   (void)write_all(fd, text).ok();
 }
 
-void LiveView::on_progress(const RunFacts& facts, Nanos elapsed) {
-  if (!progress_ || line_open_) return;
+std::string LiveView::progress_start(Nanos elapsed) {
   static constexpr std::array<std::string_view, 10> kFrames = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
   std::string line = fmt::format(
       " {} ",
       style_.paint(Colour::cyan, style_.pick(kFrames[static_cast<std::size_t>(frame_++) % kFrames.size()], "*")));
   if (!title_.empty()) line += shorten(title_, 40, style_) + "  ";
-  line += format_duration(elapsed);
+  return line + format_duration(elapsed);
+}
+
+void LiveView::on_waiting(std::string_view why, Nanos elapsed) {
+  if (!options_.show_progress) return;
+  if (progress_) {
+    print_error(fmt::format("\r{}  {}\x1b[K", progress_start(elapsed), why));
+    progress_shown_ = true;
+  } else if (why_ != why) {
+    why_ = why;
+    print_error(fmt::format("{}\n", why));
+  }
+}
+
+void LiveView::on_progress(const RunFacts& facts, Nanos elapsed) {
+  if (!progress_ || line_open_) return;
+  std::string line = progress_start(elapsed);
   if (!facts.phase.empty()) line += "  " + facts.phase;
   if (facts.last_step && facts.total_steps && *facts.total_steps > 0) {
     const double share = static_cast<double>(*facts.last_step + 1) / static_cast<double>(*facts.total_steps);

@@ -16,7 +16,7 @@ class LiveView final : public RunObserver {
   struct Options {
     bool show_output = true;       ///< the workload's text, each stream to its own
     bool output_to_error = false;  ///< all of it to standard error (standard output is ours)
-    bool show_progress = true;     ///< has an effect on a terminal only
+    bool show_progress = true;     ///< on a terminal; elsewhere why a run waits
     bool show_read = true;         ///< what was read from the workload's text, behind the first run that had some
   };
   LiveView(Options options, const TerminalStyle& style);
@@ -27,6 +27,8 @@ class LiveView final : public RunObserver {
 
   void on_start(const Run& run) override;
   void on_output(OutputStream stream, std::string_view text) override;
+  /// On a terminal as progress, elsewhere a line for each new reason.
+  void on_waiting(std::string_view why, Nanos elapsed) override;
   void on_progress(const RunFacts& facts, Nanos elapsed) override;
   /// Lists once what was read from ordinary output, since nobody asked for it by name.
   void on_recorded(const RunFacts& facts) override;
@@ -34,11 +36,14 @@ class LiveView final : public RunObserver {
 
  private:
   void erase_progress();
+  /// What stands before every line of progress.
+  std::string progress_start(Nanos elapsed);
 
   Options options_;
   TerminalStyle style_;
   std::optional<RunNotice> notice_;  ///< an agent of this machine looks more often while a run is on it
   std::string title_;
+  std::string why_;              ///< it was said last to wait for this
   bool progress_ = false;        ///< there is a terminal to show it on
   bool progress_shown_ = false;  ///< the cursor is behind it
   bool line_open_ = false;       ///< the workload's text stands in an unfinished line: no place for progress

@@ -14,11 +14,16 @@ namespace assay {
 class FakeWork {
  public:
   FakeWork(Job job, JobScript script, std::string handle, SteadyTime now)
-      : job_(std::move(job)), script_(std::move(script)), handle_(std::move(handle)), step_at_(now) {}
+      : job_(std::move(job)),
+        script_(std::move(script)),
+        handle_(std::move(handle)),
+        runs_at_(now + script_.queued),
+        step_at_(runs_at_) {}
 
   const std::string& handle() const { return handle_; }
   const std::string& token() const { return job_.token; }
   bool ended() const { return ended_; }
+  bool is_queued(SteadyTime now) const { return !ended_ && now < runs_at_; }
   bool streams_ended() const { return ended_ && !script_.holds_streams; }
   const std::string& written(JobStream stream) const { return written_[stream]; }
 
@@ -110,6 +115,7 @@ class FakeWork {
   JobScript script_;
   std::string handle_;
   PerStream<std::string> written_;
+  SteadyTime runs_at_;
   std::size_t step_ = 0;
   SteadyTime step_at_;
   SteadyTime stop_at_ = SteadyTime::max();
@@ -177,6 +183,7 @@ class FakeJob final : public RunningJob {
     ending_told_ = work_->ended();
     return work_->ending();
   }
+  std::string waiting() const override { return work_->is_queued(clock_.now()) ? "waits for its turn" : ""; }
   std::string handle() const override { return work_->handle(); }
   std::optional<pid_t> first_process() const override { return std::nullopt; }
 

@@ -47,6 +47,7 @@ struct JobScript {
   OnSignal on_terminate;
 
   // Of the fake alone.
+  Nanos queued{};  ///< before it runs
   std::optional<JobUsage> usage;
   std::optional<Nanos> ran_for;
   std::optional<Error> lost;   ///< instead of its ending: whoever watched it died

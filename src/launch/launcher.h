@@ -46,6 +46,8 @@ struct Job {
   /// Else its standard input is empty. Only where the job runs beside whoever asks; elsewhere `unsupported`.
   bool inherit_input = false;
   JobRanks ranks = {};
+  /// How many GPUs it needs on each node, for places that hand them out by number. Absent: it uses those that it sees.
+  std::optional<std::int64_t> gpus_per_node = {};
   /// Names of the nodes that it has to run on, as the place knows them, one for each of `ranks.nodes`. Empty: any.
   std::vector<std::string> nodes = {};
   /// Between the signals that end it when nobody is there to say: the one who asked died, or its first process has
@@ -127,6 +129,10 @@ class RunningJob {
   /// How it ended, once it has; an error of kind `crash` if whoever watched it died, so that nobody knows. Does not
   /// block. Once there, every further call gives the same.
   virtual Result<std::optional<JobEnding>> ending() = 0;
+
+  /// Why it does not run yet, for people: "Slurm job 4711 waits: Resources". Empty once it runs, and always where there
+  /// is no queue. Changes within `wait` only; does not block.
+  virtual std::string waiting() const { return {}; }
 
   /// What to store in order to `attach` to it later.
   virtual std::string handle() const = 0;

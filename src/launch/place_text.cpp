@@ -14,6 +14,22 @@ Error bad_place(std::string_view text, std::string_view rule) {
           .hint = "Write the kind of place, a colon, and names and options with commas: --on ssh:gpu01,gpu02"};
 }
 
+/// At the commas that stand in no bracket: `node[1,3]` is one name to Slurm.
+std::vector<std::string_view> split_items(std::string_view text) {
+  std::vector<std::string_view> items;
+  std::size_t start = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '[') ++depth;
+    if (text[i] == ']') --depth;
+    if (text[i] != ',' || depth > 0) continue;
+    items.push_back(text.substr(start, i - start));
+    start = i + 1;
+  }
+  items.push_back(text.substr(start));
+  return items;
+}
+
 }  // namespace
 
 Result<PlaceText> parse_place(std::string_view text) {
@@ -22,7 +38,7 @@ Result<PlaceText> parse_place(std::string_view text) {
   place.kind = trim(text.substr(0, colon));
   if (place.kind.empty()) return bad_place(text, "the kind of place is missing");
   if (colon == std::string_view::npos || trim(text.substr(colon + 1)).empty()) return place;
-  for (const auto raw : split(text.substr(colon + 1), ',')) {
+  for (const auto raw : split_items(text.substr(colon + 1))) {
     const auto item = trim(raw);
     if (item.empty()) return bad_place(text, "there is nothing between two commas");
     const auto equals = item.find('=');

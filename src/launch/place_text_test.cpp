@@ -10,6 +10,8 @@ using testing::HasSubstr;
 TEST(PlaceText, IsAKindWithWordsAndOptions) {
   EXPECT_EQ(parse_place("ssh:gpu01, me@gpu02,engine=/opt/a=b").value(),
             (PlaceText{.kind = "ssh", .words = {"gpu01", "me@gpu02"}, .options = {{"engine", "/opt/a=b"}}}));
+  EXPECT_EQ(parse_place("slurm:exclusive,nodelist=gpu[1,3-4]").value(),
+            (PlaceText{.kind = "slurm", .words = {"exclusive"}, .options = {{"nodelist", "gpu[1,3-4]"}}}));
   EXPECT_EQ(parse_place("slurm").value(), PlaceText{.kind = "slurm"});
   EXPECT_EQ(parse_place("k8s:").value(), PlaceText{.kind = "k8s"});
 }

@@ -127,6 +127,15 @@ Outcome follow_job(RunningJob& job, RunRecorder& recorder, const Workload& workl
   return outcome;
 }
 
+/// Until it is the job's turn; the run starts then. False where there is no queue.
+bool wait_in_queue(Run& run, RunningJob& job, RunRecorder& recorder, const RunServices& services) {
+  if (job.waiting().empty()) return false;
+  await_turn(job, services.observer, services.stop_fd, services.clock);
+  recorder.start_now();
+  run.started = recorder.started();
+  return true;
+}
+
 /// Starts and follows the workload; fills in the times of `run`. `token`: see Job.
 Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, const Workload& workload,
                                 const RunServices& services) {
@@ -154,6 +163,7 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
     recorder.remember("job", json::value_from(running->handle()));
     recorder.flush();
   }
+  if (wait_in_queue(run, *running, recorder, services)) started = services.clock.now();
   services.observer.on_start(run);
   Outcome outcome = follow_job(*running, recorder, workload, services, Nanos(0));
   take_machine(run, *running);
@@ -194,6 +204,7 @@ Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& ma
   const std::string job = handle && handle->is_string() ? std::string(handle->get_string()) : run.id;
   ASSAY_TRY(const auto running, services.launcher.attach(job, recorder.taken()));
   recorder.flush();
+  wait_in_queue(run, *running, recorder, services);
   services.observer.on_start(run);
   const auto elapsed = [&] { return std::max(Nanos(0), services.clock.wall() - recorder.started()); };
   Outcome outcome = follow_job(*running, recorder, workload, services, elapsed());

@@ -96,6 +96,17 @@ TEST_F(ExecuteOnFake, TheGraceAndTheTimeLimitAreThoseOfTheWorkload) {
   EXPECT_EQ(run->duration, 10min + 30s);
 }
 
+TEST_F(ExecuteOnFake, TimeInAQueueIsNotTheRuns) {
+  launcher_.script = {.steps = {JobScript::Wait{90s}}, .queued = 3h};
+  const auto asked = clock_.wall();
+  const auto run = execute_run(a_run("patient"), {.job = {.arguments = {"train.py"}}, .time_limit = 10min}, services());
+  ASSERT_TRUE(run.ok());
+  EXPECT_EQ(run->verdict, Verdict::valid);
+  EXPECT_EQ(run->created, asked);
+  EXPECT_EQ(run->started, asked + 3h);
+  EXPECT_EQ(run->duration, 90s);
+}
+
 TEST_F(ExecuteOnFake, AJobThatIsLostIsAFailedRunWithItsData) {
   launcher_.script = {.steps = {JobScript::Say{"loss=0.25\n"}},
                       .lost = Error{.kind = ErrorKind::crash, .message = "the guard died"}};

@@ -176,6 +176,16 @@ class Follower {
 
 }  // namespace
 
+void await_turn(RunningJob& job, RunObserver& observer, int stop_fd, const Clock& clock) {
+  const SteadyTime began = clock.now();
+  for (auto why = job.waiting(); !why.empty(); why = job.waiting()) {
+    observer.on_waiting(why, clock.now() - began);
+    const JobReady ready = job.wait(clock.now() + kProgressPeriod, stop_fd);
+    // Left for `follow` to take.
+    if (ready.woken || ready.ended) return;
+  }
+}
+
 Ending follow(RunningJob& job, RunRecorder& recorder, std::vector<std::unique_ptr<MetricSource>>& sources,
               RunObserver& observer, const FollowOptions& options, const Clock& clock) {
   return Follower(job, recorder, sources, observer, options, clock).run();

@@ -18,6 +18,8 @@ class RunObserver {
   virtual void on_start(const Run& /*run*/) {}
   /// Ordinary text that the workload printed.
   virtual void on_output(OutputStream /*stream*/, std::string_view /*text*/) {}
+  /// It is in a queue of its place. At most five times a second.
+  virtual void on_waiting(std::string_view /*why*/, Nanos /*elapsed*/) {}
   /// At most five times a second.
   virtual void on_progress(const RunFacts& /*facts*/, Nanos /*elapsed*/) {}
   /// The workload has ended, and this is all that it said. Comes before `on_end`.
@@ -35,6 +37,10 @@ struct FollowOptions {
   /// The byte that says that it was Ctrl-C, which the workload gets as SIGINT; any other one is SIGTERM.
   static constexpr char kInterrupt = 'i';
 };
+
+/// Waits until a job runs, where its place has a queue; returns as well when it has ended or the user wants to stop.
+/// Blocks that long. Its time limit and its clock begin afterwards.
+void await_turn(RunningJob& job, RunObserver& observer, int stop_fd, const Clock& clock);
 
 /// Reads everything a workload prints and sends until it has ended and its streams are empty. Blocks that long. Any
 /// number of threads, each with a job of its own.

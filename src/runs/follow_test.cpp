@@ -78,6 +78,42 @@ TEST_F(Follow, SamplesOnTheGridAndAtTheEnd) {
   EXPECT_EQ(readings_, 5) << "at 0, 1, 2, 3 and 3.5 s";
 }
 
+/// Keeps what it was told about waiting.
+class WaitingObserver final : public RunObserver {
+ public:
+  void on_waiting(std::string_view why, Nanos elapsed) override {
+    reason = why;
+    longest = elapsed;
+  }
+  std::string reason;
+  Nanos longest{};
+};
+
+TEST_F(Follow, AJobInAQueueIsWaitedForAndItsReasonTold) {
+  launcher_.script = {.steps = {JobScript::Say{"loss=0.5\n"}}, .queued = 2h};
+  const auto job = launcher_.start({.arguments = {"script"}}).value();
+  WaitingObserver observer;
+  const SteadyTime begin = clock_.now();
+  await_turn(*job, observer, -1, clock_);
+  EXPECT_EQ(clock_.now() - begin, 2h);
+  EXPECT_EQ(observer.reason, "waits for its turn");
+  EXPECT_GT(observer.longest, 119min);
+  EXPECT_EQ(job->waiting(), "");
+}
+
+TEST_F(Follow, WhoeverWantsToStopDoesNotWaitForTheQueue) {
+  auto pipe = make_pipe().value();
+  ASSERT_TRUE(write_all(pipe.write_end.get(), "i").ok());
+  launcher_.script = {.queued = 2h};
+  const auto job = launcher_.start({.arguments = {"script"}}).value();
+  WaitingObserver observer;
+  const SteadyTime begin = clock_.now();
+  await_turn(*job, observer, pipe.read_end.get(), clock_);
+  EXPECT_EQ(clock_.now(), begin);
+  char byte = 0;
+  EXPECT_EQ(::read(pipe.read_end.get(), &byte, 1), 1) << "the request is for whoever follows the job";
+}
+
 TEST_F(Follow, ATimeLimitStopsIt) {
   const auto ending = follow_script({.forever = true}, {.time_limit = 2h});
   EXPECT_EQ(ending.by, EndedBy::time_limit);

@@ -65,7 +65,7 @@ std::optional<RunError> find_error(const Run& run, const RunFacts& facts, const 
   }
   if (facts.error) return facts.error;
   if (ending.lost) {
-    return RunError{.kind = ErrorKind::crash, .message = ending.lost->text(), .hint = ending.lost->hint};
+    return RunError{.kind = ending.lost->kind, .message = ending.lost->text(), .hint = ending.lost->hint};
   }
   if (ending.job.signal || ending.job.exit_code.value_or(0) != 0) return error_from_exit(facts, ending.job);
   return std::nullopt;

@@ -106,6 +106,8 @@ class RunRecorder {
   PerStream<std::uint64_t> taken() const;
   /// Puts something of the owner's into the next mark.
   void remember(std::string_view key, json::value value);
+  /// The workload starts only now: it was in a queue. Call before anything is taken in.
+  void start_now() { started_wall_ = WallTime(Nanos(time_now())); }
   /// When the workload started.
   WallTime started() const { return started_wall_; }
 

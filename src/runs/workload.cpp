@@ -83,6 +83,9 @@ Result<void> describe_training(const Ingredients& from, Workload& workload) {
     workload.job.environment["OMP_WAIT_POLICY"] = "passive";
   }
   workload.job.arguments = {std::string(kEngineOfPlace), "train", "--spec", std::move(settings)};
+  const auto device = text_setting(from.planned.spec, "device");
+  if (device == "cuda") workload.job.gpus_per_node = from.planned.ranks / std::max(from.planned.nodes, 1);
+  if (device == "cpu") workload.job.gpus_per_node = 0;
   if (from.planned.nodes > 1) {
     // The place starts every rank; on one node the engine starts its own.
     if (from.planned.ranks % from.planned.nodes != 0) {

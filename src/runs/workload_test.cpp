@@ -62,6 +62,18 @@ TEST_F(MakeWorkload, TheRanksOfSeveralNodesAreThePlacesToStart) {
   EXPECT_EQ(command->job.ranks.per_node, 1) << "a command starts its own";
 }
 
+TEST_F(MakeWorkload, TrainingOnGpusNeedsOneForEachRankOfANode) {
+  const auto gpus = [&](int ranks, int nodes, std::string_view device) {
+    return make_workload({.ranks = ranks, .nodes = nodes, .spec = {{"kind", "train"}, {"device", device}}},
+                         scratch_.path())
+        ->job.gpus_per_node;
+  };
+  EXPECT_EQ(gpus(4, 1, "cuda"), 4);
+  EXPECT_EQ(gpus(8, 2, "cuda"), 4);
+  EXPECT_EQ(gpus(4, 1, "cpu"), 0);
+  EXPECT_EQ(gpus(4, 1, "auto"), std::nullopt) << "the place decides";
+}
+
 TEST_F(MakeWorkload, ALoadIsThisProgramWithItsSettings) {
   const auto load = made({{"kind", "serve"}, {"target", {{"name", "null"}}}});
   ASSERT_TRUE(load.ok());

@@ -2,13 +2,15 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <netdb.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
-#include <thread>
 
 #include "base/subprocess.h"
 #include "base/text.h"
@@ -42,6 +44,7 @@ AuthInfo=socket={folder}/munge.socket
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
+GresTypes=gpu
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
@@ -61,16 +64,29 @@ SlurmdSpoolDir={folder}/%n
 )",
                                  fmt::arg("host", host), fmt::arg("port", free_port()), fmt::arg("folder", folder));
   for (int i = 1; i <= nodes; ++i) {
-    conf +=
-        fmt::format("NodeName=node{} NodeHostname={} NodeAddr=127.0.0.1 Port={} CPUs=2 RealMemory=1000 State=UNKNOWN\n",
-                    i, host, free_port());
+    conf += fmt::format(
+        "NodeName=node{} NodeHostname={} NodeAddr=127.0.0.1 Port={} CPUs=32 RealMemory=1000 Gres=gpu:h100:2 "
+        "State=UNKNOWN\n",
+        i, host, free_port());
   }
-  return conf + "PartitionName=main Nodes=ALL Default=YES State=UP\n";
+  return conf +
+         "PartitionName=normal Nodes=ALL Default=YES State=UP\n"
+         "PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE State=UP\n";
+}
+
+/// GPUs are counted by their files, and shown to jobs only if those are devices.
+Result<void> write_gres(const fs::path& folder) {
+  ASSAY_CHECK(make_folders(folder / "gpus"));
+  std::error_code code;
+  for (const auto* const name : {"gpu0", "gpu1"}) fs::create_symlink("/dev/null", folder / "gpus" / name, code);
+  if (code) return Error{.kind = ErrorKind::io, .message = code.message()};
+  return write_file_atomically(
+      folder / "gres.conf", fmt::format("AutoDetect=off\nName=gpu Type=h100 File={}/gpus/gpu[0-1]\n", folder.string()));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<SlurmCluster>> SlurmCluster::start(int nodes) {
+Result<void> SlurmCluster::check_possible() {
   if (::geteuid() != 0 || !fs::exists("/usr/sbin/slurmctld") || !fs::exists("/usr/sbin/munged")) {
     return Error{.kind = ErrorKind::unsupported, .message = "Slurm tests need root, slurm-wlm and munge"};
   }
@@ -78,12 +94,18 @@ Result<std::unique_ptr<SlurmCluster>> SlurmCluster::start(int nodes) {
     return Error{.kind = ErrorKind::unsupported,
                  .message = "Slurm tests need a machine that finds its own name, as with a line in /etc/hosts"};
   }
+  return {};
+}
+
+Result<std::unique_ptr<SlurmCluster>> SlurmCluster::start(int nodes) {
+  ASSAY_CHECK(check_possible());
   std::unique_ptr<SlurmCluster> cluster(new SlurmCluster);
+  cluster->nodes_ = nodes;
   // munged refuses a socket in a folder that others may write to, and clients must be able to enter it.
   ::chmod(cluster->folder_.path().c_str(), 0711);
   ASSAY_CHECK(cluster->start_munge().within("munged"));
   ASSAY_CHECK(cluster->start_daemons(nodes).within("slurm"));
-  ASSAY_CHECK(cluster->wait_until_idle(nodes));
+  ASSAY_CHECK(cluster->wait_until_idle());
   return cluster;
 }
 
@@ -91,13 +113,25 @@ std::map<std::string, std::string> SlurmCluster::environment() const {
   return {{"SLURM_CONF", (folder_.path() / "slurm.conf").string()}};
 }
 
+std::string SlurmCluster::run(const std::vector<std::string>& command) const {
+  const auto output = run_command(command, {.deadline = std::chrono::seconds(30), .environment = environment()});
+  if (!output) return output.error().text();
+  return std::string(trim(output->exit_code == 0 ? output->out : output->error));
+}
+
+void SlurmCluster::cancel_all() const {
+  run({"scancel", "--user=root"});
+  EXPECT_TRUE(eventually([&] { return is_idle(); })) << run({"squeue"}) << run({"sinfo"});
+}
+
 /// A daemon that stays in the foreground, so that it can be ended by its process id.
-Result<void> SlurmCluster::start_daemon(const std::vector<std::string>& command) {
+Result<pid_t> SlurmCluster::start_daemon(const std::vector<std::string>& command) {
   const auto log = (folder_.path() / "daemons.log").string();
   const pid_t child = ::fork();
   if (child < 0) return system_error(errno, "cannot fork");
   if (child == 0) {
     ::setsid();
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     ::setenv("SLURM_CONF", (folder_.path() / "slurm.conf").c_str(), 1);
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
     ::dup2(out, STDOUT_FILENO);
@@ -108,17 +142,18 @@ Result<void> SlurmCluster::start_daemon(const std::vector<std::string>& command)
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
   }
-  daemons_.push_back(child);
-  return {};
+  return child;
 }
 
 Result<void> SlurmCluster::start_munge() {
   const auto file = [&](const char* name) { return (folder_.path() / name).string(); };
   ASSAY_CHECK(write_file_atomically(file("munge.key"), std::string(128, 'k')));
   ::chmod(file("munge.key").c_str(), 0600);
-  ASSAY_CHECK(start_daemon({"/usr/sbin/munged", "--foreground", "--force", "--key-file=" + file("munge.key"),
-                            "--socket=" + file("munge.socket"), "--pid-file=" + file("munge.pid"),
-                            "--log-file=" + file("munge.log"), "--seed-file=" + file("munge.seed")}));
+  ASSAY_TRY(const pid_t munged,
+            start_daemon({"/usr/sbin/munged", "--foreground", "--force", "--key-file=" + file("munge.key"),
+                          "--socket=" + file("munge.socket"), "--pid-file=" + file("munge.pid"),
+                          "--log-file=" + file("munge.log"), "--seed-file=" + file("munge.seed")}));
+  daemons_.emplace_back("munged", munged);
   if (eventually([&] { return fs::exists(file("munge.socket")); })) return {};
   return Error{.kind = ErrorKind::timeout, .message = "its socket did not appear"};
 }
@@ -127,31 +162,69 @@ Result<void> SlurmCluster::start_daemons(int nodes) {
   ASSAY_CHECK(make_folders(folder_.path() / "state"));
   for (int i = 1; i <= nodes; ++i) ASSAY_CHECK(make_folders(folder_.path() / fmt::format("node{}", i)));
   ASSAY_CHECK(write_file_atomically(folder_.path() / "slurm.conf", slurm_conf(folder_.path().string(), nodes)));
-  ASSAY_CHECK(start_daemon({"/usr/sbin/slurmctld", "-D", "-c"}));
-  for (int i = 1; i <= nodes; ++i)
-    ASSAY_CHECK(start_daemon({"/usr/sbin/slurmd", "-D", "-N", fmt::format("node{}", i)}));
+  ASSAY_CHECK(write_gres(folder_.path()));
+  ASSAY_TRY(const pid_t controller, start_daemon({"/usr/sbin/slurmctld", "-D", "-c"}));
+  daemons_.emplace_back("slurmctld", controller);
+  for (int i = 1; i <= nodes; ++i) {
+    const auto name = fmt::format("node{}", i);
+    ASSAY_TRY(const pid_t node, start_daemon({"/usr/sbin/slurmd", "-D", "-N", name}));
+    daemons_.emplace_back(name, node);
+  }
   return {};
 }
 
-Result<void> SlurmCluster::wait_until_idle(int nodes) const {
-  const auto idle = [&] {
-    const auto answer = run_command({"sinfo", "-h", "-t", "idle", "-o", "%D"},
-                                    {.deadline = std::chrono::seconds(5), .environment = environment()});
-    return answer && trim(answer->out) == std::to_string(nodes);
-  };
-  if (eventually(idle)) return {};
+bool SlurmCluster::is_idle() const {
+  return run({"sinfo", "-h", "-p", "normal", "-t", "idle", "-o", "%D"}) == std::to_string(nodes_);
+}
+
+Result<void> SlurmCluster::wait_until_idle() const {
+  if (eventually([&] { return is_idle(); })) return {};
   return Error{
       .kind = ErrorKind::timeout,
       .message = "the nodes did not become idle: " + read_file(folder_.path() / "slurmctld.log").value_or("no log")};
 }
 
+void SlurmCluster::end_daemon(const std::string& name, int signal) {
+  const auto found = std::find_if(daemons_.begin(), daemons_.end(), [&](const auto& it) { return it.first == name; });
+  if (found == daemons_.end()) return;
+  ::kill(found->second, signal);
+  const bool ended = eventually([&] { return ::waitpid(found->second, nullptr, WNOHANG) != 0; });
+  if (!ended) ::kill(found->second, SIGKILL);
+  daemons_.erase(found);
+}
+
+void SlurmCluster::kill_controller() { end_daemon("slurmctld", SIGKILL); }
+
+void SlurmCluster::restart_controller() {
+  const auto controller = start_daemon({"/usr/sbin/slurmctld", "-D"});
+  ASSERT_TRUE(controller.ok()) << controller.error().text();
+  daemons_.emplace(daemons_.begin() + 1, "slurmctld", *controller);
+  EXPECT_TRUE(eventually([&] { return run({"scontrol", "ping"}).find("is UP") != std::string::npos; }));
+  // It has forgotten the last seconds, and would give out ids that slurmd remembers.
+  for (int i = 0; i < 30; ++i) run({"sbatch", "--hold", "--wrap=true", "--output=/dev/null"});
+  EXPECT_TRUE(eventually([&] {
+    run({"scancel", "--user=root"});
+    for (int i = 1; i <= nodes_; ++i) run({"scontrol", "update", fmt::format("NodeName=node{}", i), "State=RESUME"});
+    return is_idle();
+  })) << run({"squeue"})
+      << run({"sinfo", "-N", "-l"});
+}
+
+void SlurmCluster::kill_node(const std::string& name) { end_daemon(name, SIGKILL); }
+
+void SlurmCluster::restart_node(const std::string& name) {
+  const auto node = start_daemon({"/usr/sbin/slurmd", "-D", "-N", name});
+  ASSERT_TRUE(node.ok()) << node.error().text();
+  daemons_.emplace_back(name, *node);
+  EXPECT_TRUE(eventually([&] {
+    run({"scontrol", "update", "NodeName=" + name, "State=RESUME"});
+    return is_idle();
+  })) << run({"sinfo", "-N", "-l"});
+}
+
 SlurmCluster::~SlurmCluster() {
   // slurmd before slurmctld before munged.
-  for (auto daemon = daemons_.rbegin(); daemon != daemons_.rend(); ++daemon) {
-    ::kill(*daemon, SIGTERM);
-    const bool ended = eventually([&] { return ::waitpid(*daemon, nullptr, WNOHANG) != 0; });
-    if (!ended) ::kill(*daemon, SIGKILL);
-  }
+  while (!daemons_.empty()) end_daemon(std::string(daemons_.back().first), SIGTERM);
 }
 
 }  // namespace assay

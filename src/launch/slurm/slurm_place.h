@@ -1,0 +1,39 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/result.h"
+#include "launch/launcher.h"
+#include "launch/place_text.h"
+
+namespace assay {
+
+/// How jobs are asked of Slurm: what people write behind `--on slurm:`. What is empty is left to Slurm.
+struct SlurmPlace {
+  std::string partition, account, qos, constraint, reservation;
+  std::string gres;               ///< on each node, as Slurm writes it: `gpu:h100:2`; else what the job needs
+  std::string nodelist, exclude;  ///< names of nodes, as Slurm writes them: `node[1-4]`
+  std::string cpus, memory;       ///< on each node: `16`, `64G`
+  bool exclusive = false;         ///< whole nodes
+  std::optional<Nanos> time;      ///< for Slurm to end it; else the job's own limit and a while
+  fs::path folder;                ///< of jobs, on a file system that the nodes share; empty: the caller's choice
+  std::string assay;              ///< this program on the nodes; empty: where it is here
+  bool operator==(const SlurmPlace&) const = default;
+};
+
+/// What `partition=gpu,account=a,exclusive` asks for. Errors (`usage`) name the option, the value and the rule.
+Result<SlurmPlace> slurm_place_from(const PlaceText& text);
+
+/// Arguments of sbatch that say what a job needs: nodes, one task on each, GPUs, limits. `key` marks it as ours in
+/// Slurm's comment.
+std::vector<std::string> sbatch_arguments(const SlurmPlace& place, const Job& job, std::string_view key);
+
+/// Slurm's comment on a job with that key.
+std::string slurm_comment(std::string_view key);
+
+}  // namespace assay
