@@ -305,13 +305,10 @@ Result<void> KubeApi::watch(KubeResource resource, std::string_view selector, st
   return {};
 }
 
-Result<void> KubeApi::follow_log(std::string_view pod, std::string_view since, const ByteSink& take) {
-  const auto response =
-      send(KubeVerb::get, KubeResource::pod_logs,
-           {.target = target_with(path_of(KubeResource::pod_logs, pod),
-                                  {{"follow", "true"}, {"timestamps", "true"}, {"sinceTime", std::string(since)}}),
-            .time = kStreamPatience},
-           &take);
+Result<void> KubeApi::follow_log(std::string_view pod, const ByteSink& take) {
+  const auto response = send(KubeVerb::get, KubeResource::pod_logs,
+                             {.target = path_of(KubeResource::pod_logs, pod) + "?follow=true", .time = kStreamPatience},
+                             &take);
   if (!response) return response.error();
   return {};
 }

@@ -73,10 +73,9 @@ class KubeApi {
   Result<void> watch(KubeResource resource, std::string_view selector, std::string& version,
                      const std::function<Result<void>(const KubeChange&)>& take);
 
-  /// The lines that a pod's first container wrote, each with its time in front, followed until it ends, the connection
-  /// does, or nothing came for a while. `since`: the time of a line as it stood there; lines of that second come again.
-  /// Empty: from the oldest that the node still has.
-  Result<void> follow_log(std::string_view pod, std::string_view since, const ByteSink& take);
+  /// What a pod's first container wrote, from the oldest that its node still has, followed until the container ends,
+  /// the connection does, or nothing came for a minute.
+  Result<void> follow_log(std::string_view pod, const ByteSink& take);
 
   const std::string& name_space() const { return name_space_; }
   /// Any thread.
