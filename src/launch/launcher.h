@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/result.h"
 
 namespace assay {
@@ -127,6 +128,9 @@ class RunningJob {
   virtual std::string handle() const = 0;
   /// Its first process, where that is one of this machine.
   virtual std::optional<pid_t> first_process() const = 0;
+  /// What the place says of the machine of its first process, where that is another one: its provenance as JSON. Empty
+  /// where it is this machine, or not known yet.
+  virtual json::object machine() const { return {}; }
 };
 
 /// A place where jobs can be started. Any number of threads and of jobs at once; must outlive the jobs that it hands
