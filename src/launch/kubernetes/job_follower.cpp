@@ -24,8 +24,9 @@ constexpr std::size_t kLongestLogLine = std::size_t{1} << 20;
 constexpr Nanos kHostGrace = std::chrono::seconds(15);
 /// After it a pod that was killed is held to be out of reach.
 constexpr Nanos kKillPatience = std::chrono::minutes(2);
-/// Between looks at the events of something that waits; also how long a job may be without a pod before we ask why.
+/// Between looks at the events of something that waits, and before the first where its pod says nothing.
 constexpr Nanos kEventPeriod = std::chrono::seconds(20);
+constexpr Nanos kFirstEvents = std::chrono::seconds(5);
 
 Nanos longer_pause(Nanos pause) { return std::min(pause * 2, kLongestPause); }
 
@@ -42,7 +43,8 @@ JobFollower::JobFollower(FollowedJob job, std::vector<std::shared_ptr<PodFeed>> 
       feeds_(std::move(feeds)),
       began_(SystemClock().now()),
       parts_(feeds_.size()),
-      stop_wished_(job_.stop_wished) {
+      stop_wished_(job_.stop_wished),
+      ask_events_at_(began_ + kFirstEvents) {
   const auto begin = [this](const std::string& name, SupervisedThread::Body body) {
     threads_.emplace_back(name, std::move(body), SupervisedThread::OnFailure{.restart_after = kLongestPause});
   };
@@ -325,6 +327,7 @@ void JobFollower::carry_out_wishes(const std::stop_token& stop) {
     }
     if (!wish) {
       look_at_waiting(*api);
+      look_at_killed();
       continue;
     }
     const auto done = carry_out(*api, *wish);
@@ -359,33 +362,41 @@ Result<void> JobFollower::carry_out(KubeApi& api, const Wish& wish) {
   return {};
 }
 
-void JobFollower::look_at_waiting(KubeApi& api) {
-  std::optional<PodState> waiting;
-  const SteadyTime now = SystemClock().now();
+void JobFollower::look_at_killed() {
   {
     const std::lock_guard lock(mutex_);
-    if (killed_at_ && now > *killed_at_ + kKillPatience) killed_at_.reset(), waiting.emplace();
-    for (const auto& part : parts_) {
-      if (!stop_wished_ && !part.has_run && !part.gone) waiting = part.pod.value_or(PodState{});
-    }
-    if (!waiting) return;
-    if (stop_wished_) waiting->hopeless = true;
+    if (!killed_at_ || SystemClock().now() < *killed_at_ + kKillPatience) return;
   }
-  if (stop_wished_) {
-    return give_up({.kind = ErrorKind::lost_peer,
-                    .message = "the job was killed, but its node does not say that it is gone",
-                    .hint = "`kubectl get nodes` tells which are there."});
+  give_up({.kind = ErrorKind::lost_peer,
+           .message = "the job was killed, but its node does not say that it is gone",
+           .hint = "`kubectl get nodes` tells which are there."});
+}
+
+std::optional<PodState> JobFollower::first_waiting() {
+  const std::lock_guard lock(mutex_);
+  if (stop_wished_) return std::nullopt;
+  for (const auto& part : parts_) {
+    if (!part.has_run && !part.gone) return part.pod.value_or(PodState{});
   }
-  const bool late = now - began_ > job_.patience;
-  if (now < ask_events_at_ && !late && (waiting->why.empty() || told_.find(waiting->why) != std::string::npos)) return;
-  if (waiting->name.empty() && now - began_ < kEventPeriod && !late) return;
+  return std::nullopt;
+}
+
+void JobFollower::look_at_waiting(KubeApi& api) {
+  const auto waiting = first_waiting();
+  if (!waiting) return;
+  const SteadyTime now = SystemClock().now();
+  const bool over = waiting->hopeless || now - began_ > job_.patience;
+  const bool is_news = !waiting->why.empty() && told_.find(waiting->why) == std::string::npos;
+  if (!over && !is_news && now < ask_events_at_) return;
   ask_events_at_ = now + kEventPeriod;
   const std::string about = waiting->name.empty() ? job_.name : waiting->name;
   const auto events = api.list(KubeResource::events, "involvedObject.name=" + about);
   const std::string warning = events ? newest_warning(events->items).value_or("") : "";
   Error error = not_started(*waiting, warning);
-  if (late || waiting->hopeless) {
-    if (late) error = std::move(error).within(fmt::format("it did not start within {}", format_duration(job_.patience)));
+  if (over) {
+    if (!waiting->hopeless) {
+      error = std::move(error).within(fmt::format("it did not start within {}", format_duration(job_.patience)));
+    }
     return give_up(error);
   }
   if (waiting->why.empty() && warning.empty()) return;

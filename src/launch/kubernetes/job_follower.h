@@ -74,7 +74,9 @@ class JobFollower {
 
   void carry_out_wishes(const std::stop_token& stop);
   Result<void> carry_out(KubeApi& api, const Wish& wish);
+  std::optional<PodState> first_waiting();
   void look_at_waiting(KubeApi& api);
+  void look_at_killed();
   /// Ends every part that has not ended with this, and the job in the cluster when it is let go.
   void give_up(const Error& why);
 

@@ -273,7 +273,7 @@ Result<void> KubeApi::remove(KubeResource resource, std::string_view name, std::
 }
 
 Result<KubeList> KubeApi::list(KubeResource resource, std::string_view selector) {
-  ASSAY_TRY(const json::value object,
+  ASSAY_TRY(const auto object,
             send_for_object(KubeVerb::list, resource,
                             {.target = target_with(path_of(resource, ""), selection(resource, selector))}));
   KubeList list{.items = {}, .version = kube_text(object, {"metadata", "resourceVersion"})};
