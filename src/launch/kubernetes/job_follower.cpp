@@ -110,9 +110,10 @@ void JobFollower::watch_pods(const std::stop_token& stop) {
   while (api && !stop.stop_requested()) {
     const auto watched = watch_once(*api);
     if (!watched && watched.error().kind == ErrorKind::denied) return give_up(watched.error());
+    if (!watched && watched.error().kind == ErrorKind::interrupted) return;
     const bool away = !watched && watched.error().kind != ErrorKind::not_found &&
                       watched.error().kind != ErrorKind::timeout && watched.error().kind != ErrorKind::lost_peer;
-    if (away && !std::exchange(told, true) && !stop.stop_requested()) {
+    if (away && !std::exchange(told, true)) {
       log_warning("following the job '{}' in Kubernetes, which goes on meanwhile: {}", job_.title,
                   watched.error().text());
     }
@@ -138,6 +139,8 @@ Result<void> JobFollower::watch_once(KubeApi& api) {
 
 void JobFollower::note_pod(const json::object& object, bool removed) {
   PodState pod = read_pod(object);
+  // A job of the same name may have been there before.
+  if (pod.owner != job_.uid) return;
   const std::lock_guard lock(mutex_);
   if (pod.part < 0 || static_cast<std::size_t>(pod.part) >= parts_.size()) return;
   Part& part = parts_[static_cast<std::size_t>(pod.part)];
@@ -348,13 +351,14 @@ Result<void> JobFollower::carry_out(KubeApi& api, const Wish& wish) {
   ASSAY_TRY(const auto pods, api.list(KubeResource::pods, selector_for(job_.name)));
   for (const auto& object : pods.items) {
     const PodState pod = read_pod(object);
-    if (pod.phase == PodState::Phase::ended) continue;
+    if (pod.phase == PodState::Phase::ended || pod.owner != job_.uid) continue;
     ASSAY_CHECK(api.remove(KubeResource::pods, pod.name, grace_seconds(wish.kind, wish.grace)));
   }
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const bool there = std::any_of(pods.items.begin(), pods.items.end(), [&](const json::object& pod) {
-      return read_pod(pod).part == static_cast<std::int64_t>(i);
+      const PodState state = read_pod(pod);
+      return state.owner == job_.uid && state.part == static_cast<std::int64_t>(i);
     });
     if (!there) parts_[i].gone = true;
   }
@@ -394,10 +398,8 @@ void JobFollower::look_at_waiting(KubeApi& api) {
   const std::string warning = events ? newest_warning(events->items).value_or("") : "";
   Error error = not_started(*waiting, warning);
   if (over) {
-    if (!waiting->hopeless) {
-      error = std::move(error).within(fmt::format("it did not start within {}", format_duration(job_.patience)));
-    }
-    return give_up(error);
+    if (waiting->hopeless) return give_up(error);
+    return give_up(std::move(error).within(fmt::format("it did not start within {}", format_duration(job_.patience))));
   }
   if (waiting->why.empty() && warning.empty()) return;
   if (std::exchange(told_, error.message) != error.message) {

@@ -17,9 +17,9 @@ namespace assay {
 struct FollowedJob {
   KubeAccess access;
   std::string name_space;
-  std::string name;   ///< of the Job
-  std::string title;  ///< for people
-  Nanos patience{};   ///< for pods that do not start
+  std::string name, uid;     ///< of the Job
+  std::string title;         ///< for people
+  Nanos patience{};          ///< for pods that do not start
   bool stop_wished = false;  ///< somebody has asked for its end before
 };
 

@@ -48,6 +48,15 @@ std::string name_in(const json::object& object) { return kube_text(object, {"met
 
 bool is_being_deleted(const json::object& pod) { return kube_value(pod, {"metadata", "deletionTimestamp"}) != nullptr; }
 
+bool is_selected(const json::object& object, std::string_view selector) {
+  return selector == selector_for(kube_text(object, {"metadata", "labels", kJobLabel}));
+}
+
+/// Another one for each Job, also for one of the same name.
+std::string pod_name_for(const json::object& job, std::int64_t index) {
+  return fmt::format("{}-{}-{}", name_in(job), index, kube_text(job, {"metadata", "uid"}));
+}
+
 void set_container(json::object& pod, std::string_view phase, json::object state) {
   auto& status = part(pod, "status");
   status["phase"] = phase;
@@ -123,13 +132,22 @@ void KubeCluster::end_watches(bool gone) {
   watches_.clear();
 }
 
-void KubeCluster::cut_logs(bool rotated) {
+void KubeCluster::cut_logs() {
   const std::lock_guard lock(mutex_);
-  for (auto& log : logs_) {
-    if (rotated) thrown_away_[log.pod] = log.sent;
-    log.stream->finish();
-  }
+  for (auto& log : logs_) log.stream->finish();
   logs_.clear();
+}
+
+void KubeCluster::rotate_logs() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, process] : processes_) {
+    thrown_away_[name] = read_file(process.folder / "log", std::size_t{1} << 30).value_or("").size();
+  }
+}
+
+void KubeCluster::delete_jobs() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& name : names_of("jobs")) collect(name);
 }
 
 void KubeCluster::delete_pods() {
@@ -210,12 +228,13 @@ HttpResponse KubeCluster::list(const std::string& kind, const HttpRequest& reque
   if (kind == "events") return HttpResponse::json(200, kube_fixture(events_));
   if (request.query_value("watch")) {
     const auto stream = std::make_shared<ResponseStream>(ResponseStream::Options{.queue_bytes = std::size_t{64} << 20, .heartbeat = {}});
-    watches_.push_back({stream, {}, 0});
+    const std::string selector(request.query_value("labelSelector").value_or(""));
+    watches_.push_back({stream, selector, 0});
     // What has changed since then: as if everything had.
     const std::int64_t since = std::stoll(std::string(request.query_value("resourceVersion").value_or("0")));
     for (const auto& name : names_of("pods")) {
       const auto& pod = objects_.at("pods/" + name);
-      if (std::stoll(kube_text(pod, {"metadata", "resourceVersion"})) > since) {
+      if (is_selected(pod, selector) && std::stoll(kube_text(pod, {"metadata", "resourceVersion"})) > since) {
         stream->write(json::serialize(json::object{{"type", "MODIFIED"}, {"object", pod}}) + "\n");
       }
     }
@@ -224,8 +243,7 @@ HttpResponse KubeCluster::list(const std::string& kind, const HttpRequest& reque
   json::array items;
   for (const auto& name : names_of(kind)) {
     const auto& object = objects_.at(kind + "/" + name);
-    const std::string label = kube_text(object, {"metadata", "labels", kJobLabel});
-    if (request.query_value("labelSelector") == selector_for(label)) items.push_back(object);
+    if (is_selected(object, request.query_value("labelSelector").value_or(""))) items.push_back(object);
   }
   return json_answer(200, json::object{{"kind", "List"},
                                        {"apiVersion", "v1"},
@@ -248,12 +266,18 @@ HttpResponse KubeCluster::change(const std::string& kind, const std::string& nam
     delete_pod(found->second, kube_integer(options, {"gracePeriodSeconds"}).value_or(30));
     return before;
   }
-  objects_.erase(found);
-  // The collector of what has lost its owner.
-  for (const auto& pod : names_of("pods")) delete_pod(objects_.at("pods/" + pod), 30);
-  objects_.erase("secrets/" + name);
-  objects_.erase("services/" + name);
+  collect(name);
   return before;
+}
+
+void KubeCluster::collect(const std::string& job) {
+  objects_.erase("jobs/" + job);
+  objects_.erase("secrets/" + job);
+  objects_.erase("services/" + job);
+  for (const auto& name : names_of("pods")) {
+    auto& pod = objects_.at("pods/" + name);
+    if (is_selected(pod, selector_for(job))) delete_pod(pod, 30);
+  }
 }
 
 HttpResponse KubeCluster::follow(const std::string& pod) {
@@ -277,15 +301,14 @@ void KubeCluster::work() {
 }
 
 void KubeCluster::control_job(json::object& job) {
-  const std::string name = name_in(job);
   const auto parallelism = kube_integer(job, {"spec", "parallelism"}).value();
   const bool failed = kube_value(job, {"status", "conditions"}) != nullptr;
   for (std::int64_t index = 0; index < kube_integer(job, {"spec", "completions"}).value(); ++index) {
-    const std::string pod_name = fmt::format("{}-{}-pod", name, index);
+    const std::string pod_name = pod_name_for(job, index);
     const auto pod = objects_.find("pods/" + pod_name);
     if (pod == objects_.end()) {
       const bool had_one = processes_.contains(pod_name);
-      if (parallelism > 0 && !failed && !had_one) make_pod(job, index);
+      if (parallelism > 0 && !failed && !had_one && held_ != kNoPods) make_pod(job, index);
       continue;
     }
     if (kube_text(pod->second, {"status", "phase"}) == "Failed" && !failed) {
@@ -302,13 +325,17 @@ void KubeCluster::control_job(json::object& job) {
 }
 
 void KubeCluster::make_pod(const json::object& job, std::int64_t index) {
-  const std::string name = fmt::format("{}-{}-pod", name_in(job), index);
+  const std::string name = pod_name_for(job, index);
   json::object pod{{"kind", "Pod"},
                    {"apiVersion", "v1"},
                    {"metadata",
                     {{"name", name},
                      {"uid", fmt::format("uid-{}", ++made_)},
                      {"labels", {{kJobLabel, name_in(job)}}},
+                     {"ownerReferences", json::array{json::object{{"apiVersion", "batch/v1"},
+                                                                  {"kind", "Job"},
+                                                                  {"name", name_in(job)},
+                                                                  {"uid", kube_text(job, {"metadata", "uid"})}}}},
                      {"annotations", {{"batch.kubernetes.io/job-completion-index", std::to_string(index)}}}}},
                    {"spec", *kube_value(job, {"spec", "template", "spec"})},
                    {"status", {{"phase", "Pending"}}}};
@@ -382,14 +409,14 @@ void KubeCluster::delete_pod(json::object& pod, std::int64_t grace_seconds) {
 
 void KubeCluster::forget_pod(const std::string& name) {
   // Only once its log was taken by those who follow it.
-  if (std::any_of(logs_.begin(), logs_.end(), [&](const Stream& log) { return log.pod == name; })) return;
+  if (std::any_of(logs_.begin(), logs_.end(), [&](const Stream& log) { return log.about == name; })) return;
   publish("DELETED", objects_.at("pods/" + name));
   objects_.erase("pods/" + name);
 }
 
 void KubeCluster::feed_logs() {
   std::erase_if(logs_, [this](Stream& log) {
-    const auto& process = processes_[log.pod];
+    const auto& process = processes_[log.about];
     const bool ended = process.ended;
     const auto text = read_file(process.folder / "log", std::size_t{1} << 30).value_or("");
     if (text.size() > log.sent) log.stream->write(std::string_view(text).substr(log.sent));
@@ -402,7 +429,7 @@ void KubeCluster::feed_logs() {
 void KubeCluster::publish(const std::string& type, json::object& pod) {
   part(pod, "metadata")["resourceVersion"] = next_version();
   const std::string line = json::serialize(json::object{{"type", type}, {"object", pod}}) + "\n";
-  std::erase_if(watches_, [&](Stream& watch) { return !watch.stream->write(line); });
+  std::erase_if(watches_, [&](Stream& watch) { return is_selected(pod, watch.about) && !watch.stream->write(line); });
 }
 
 }  // namespace assay

@@ -34,16 +34,20 @@ class KubeCluster {
   /// Answers a request in the cluster's place. Called with the lock held.
   using Intercept = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
   void intercept(Intercept answer);
-  /// From now on pods stay as this object of tests/fixtures/kubernetes says; empty: they run.
+  static constexpr const char* kNoPods = "none";
+  /// From now on pods stay as this object of tests/fixtures/kubernetes says, or are not made; empty: they run.
   void hold_pods(const std::string& fixture);
   /// The events that there are: a list in tests/fixtures/kubernetes.
   void set_events(const std::string& fixture);
   /// Ends every watch, as servers do from time to time; `gone`: the versions are too old, too.
   void end_watches(bool gone);
-  /// Breaks off every log that is followed; `rotated`: what is in it so far is not to be had any more.
-  void cut_logs(bool rotated);
-  /// As the administrator: with the grace that the pod has.
+  /// Breaks off every log that is followed.
+  void cut_logs();
+  /// What is in the logs so far is not to be had any more.
+  void rotate_logs();
+  /// As somebody else would.
   void delete_pods();
+  void delete_jobs();
   /// The same without a word of the pod: `fixture` is what it looks like from now on, and its process is killed.
   void lose_pods(const std::string& fixture);
 
@@ -62,7 +66,7 @@ class KubeCluster {
   };
   struct Stream {
     std::shared_ptr<ResponseStream> stream;
-    std::string pod;        ///< of a log
+    std::string about;  ///< the selector of a watch, the pod of a log
     std::uint64_t sent = 0;
   };
   using Objects = std::map<std::string, json::object>;  ///< by kind/name
@@ -80,6 +84,8 @@ class KubeCluster {
   void look_after(json::object& pod);
   void delete_pod(json::object& pod, std::int64_t grace_seconds);
   void forget_pod(const std::string& name);
+  /// Deletes a job and what belongs to it.
+  void collect(const std::string& job);
   void feed_logs();
   void publish(const std::string& type, json::object& pod);
   std::string next_version() { return std::to_string(++version_); }

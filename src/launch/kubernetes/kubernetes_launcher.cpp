@@ -177,6 +177,7 @@ class KubernetesLauncher final : public Launcher {
         FollowedJob{.access = access_,
                     .name_space = handle.name_space,
                     .name = handle.name,
+                    .uid = kube_text(job, {"metadata", "uid"}),
                     .title = title_of(job, handle),
                     .patience = place_.patience,
                     .stop_wished = kube_integer(job, {"spec", "parallelism"}) == 0},

@@ -125,6 +125,9 @@ PodState read_pod(const json::object& pod) {
                  .uid = kube_text(pod, {"metadata", "uid"}),
                  .node = kube_text(pod, {"spec", "nodeName"}),
                  .part = part_of(pod)};
+  for (const auto& owner : kube_array(pod, {"metadata", "ownerReferences"})) {
+    if (kube_text(owner, {"kind"}) == "Job") state.owner = kube_text(owner, {"uid"});
+  }
   state.being_deleted = kube_value(pod, {"metadata", "deletionTimestamp"}) != nullptr;
   const auto& containers = kube_array(pod, {"status", "containerStatuses"});
   const json::value* const container = containers.empty() ? nullptr : &containers.front();

@@ -21,6 +21,7 @@ struct PodState {
   };
   std::string name;
   std::string uid;
+  std::string owner;      ///< uid of its Job
   std::string node;       ///< empty: none yet
   std::int64_t part = 0;  ///< index of its completion
   Phase phase = Phase::waiting;
