@@ -49,20 +49,22 @@ Result<std::unique_ptr<RunningJob>> own_folder_job(const JobFolder& folder, Fold
 }
 
 Result<void> await_start(const JobFolder& folder, std::int64_t parts, SteadyTime deadline) {
+  for (std::int64_t part = 0; part < parts; ++part) ASSAY_CHECK(await_part(folder, part, deadline));
+  return {};
+}
+
+Result<void> await_part(const JobFolder& folder, std::int64_t part, SteadyTime deadline) {
   const SystemClock clock;
   while (true) {
-    std::int64_t begun = 0;
-    for (std::int64_t part = 0; part < parts; ++part) {
-      // The record first: a part that has begun and ended meanwhile counts as begun.
-      ASSAY_TRY(const auto host, folder.read_host(part));
-      ASSAY_TRY(const auto ending, folder.read_ending(part));
-      if (!host && ending && !*ending) return ending->error();
-      if (host || ending) ++begun;
-    }
-    if (begun == parts) return {};
+    // The record first: a part that has begun and ended meanwhile counts as begun.
+    ASSAY_TRY(const auto host, folder.read_host(part));
+    ASSAY_TRY(const auto ending, folder.read_ending(part));
+    if (host) return {};
+    if (ending && !*ending) return ending->error();
+    if (ending) return {};
     if (clock.now() >= deadline) {
       return Error{.kind = ErrorKind::timeout,
-                   .message = fmt::format("{} of {} parts of the job have begun in time", begun, parts)};
+                   .message = fmt::format("part {} of the job did not begin in time", part)};
     }
     std::this_thread::sleep_for(kStartPause);
   }

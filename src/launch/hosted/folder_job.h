@@ -24,8 +24,11 @@ struct FolderJobOptions {
 /// Errors: `not_found` (no such folder, or no job in it), `busy` (it has an owner), `bad_file`, `io`.
 Result<std::unique_ptr<RunningJob>> own_folder_job(const JobFolder& folder, FolderJobOptions options);
 
-/// Waits until every part of it has begun or one has ended, at most until `deadline`. The error is why it could not be
-/// started; running out of time is `timeout`.
+/// Waits until every part of it has begun or one could not be, at most until `deadline`. The error is why it could not
+/// be started; running out of time is `timeout`.
 Result<void> await_start(const JobFolder& folder, std::int64_t parts, SteadyTime deadline);
+
+/// The same for one part of it.
+Result<void> await_part(const JobFolder& folder, std::int64_t part, SteadyTime deadline);
 
 }  // namespace assay

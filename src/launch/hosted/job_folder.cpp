@@ -80,22 +80,32 @@ fs::path JobFolder::stream(std::int64_t number, JobStream stream) const {
 }
 
 Result<void> JobFolder::create(const Job& job) const {
-  ASSAY_TRY(const auto order_text, write_order(job));
-  ASSAY_CHECK(make_folders(path_.parent_path()));
-  // Made by exactly one of several that ask for the same.
-  if (::mkdir(path_.c_str(), 0700) != 0) {
-    if (errno != EEXIST) return system_error(errno, fmt::format("cannot make '{}'", path_.string()));
-    return Error{.kind = ErrorKind::busy,
-                 .message = fmt::format("the job '{}' was started already: it is in '{}'", job.token, path_.string())};
-  }
-  ASSAY_CHECK(make_folders(artifacts()));
+  // Before anything is made: a job that cannot be written leaves nothing behind.
+  ASSAY_CHECK(check_order(job));
+  ASSAY_CHECK(reserve(job.token));
   if (job.scratch) {
     std::error_code code;
     fs::copy(*job.scratch, scratch(), fs::copy_options::recursive | fs::copy_options::copy_symlinks, code);
     if (code)
       return Error{.kind = ErrorKind::io, .message = fmt::format("copying the scratch folder: {}", code.message())};
   }
-  return write_file_atomically(order(), order_text);
+  return place(job);
+}
+
+Result<void> JobFolder::reserve(std::string_view token) const {
+  ASSAY_CHECK(make_folders(path_.parent_path()));
+  // Made by exactly one of several that ask for the same.
+  if (::mkdir(path_.c_str(), 0700) != 0) {
+    if (errno != EEXIST) return system_error(errno, fmt::format("cannot make '{}'", path_.string()));
+    return Error{.kind = ErrorKind::busy,
+                 .message = fmt::format("the job '{}' was started already: it is in '{}'", token, path_.string())};
+  }
+  return make_folders(artifacts());
+}
+
+Result<void> JobFolder::place(const Job& job) const {
+  ASSAY_TRY(const auto text, write_order(job));
+  return write_file_atomically(order(), text);
 }
 
 Result<Job> JobFolder::read_job() const {

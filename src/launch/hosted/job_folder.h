@@ -68,6 +68,10 @@ class JobFolder {
 
   /// Makes it for a job: `busy` where there is one already. A copy of its scratch folder comes with it.
   Result<void> create(const Job& job) const;
+  /// The two ends of `create`, for a job that arrives piece by piece: makes the folder without a job in it …
+  Result<void> reserve(std::string_view token) const;
+  /// … and puts the job there, once everything else is.
+  Result<void> place(const Job& job) const;
   Result<Job> read_job() const;
 
   /// Nothing where nobody has written it yet; `bad_file` for what cannot be read.

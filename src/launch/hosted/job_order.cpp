@@ -44,7 +44,7 @@ Result<void> check_texts(const Job& job) {
 
 }  // namespace
 
-Result<std::string> write_order(const Job& job) {
+Result<void> check_order(const Job& job) {
   if (job.inherit_input) {
     return Error{.kind = ErrorKind::unsupported,
                  .message = "a job on another machine cannot read our standard input",
@@ -52,7 +52,11 @@ Result<std::string> write_order(const Job& job) {
   }
   ASSAY_CHECK(check_arguments(job.arguments));
   ASSAY_CHECK(check_environment(job.environment));
-  ASSAY_CHECK(check_texts(job));
+  return check_texts(job);
+}
+
+Result<std::string> write_order(const Job& job) {
+  ASSAY_CHECK(check_order(job));
   json::object order{{"schema", kOrderSchema},
                      {"name", printable(job.name)},
                      {"token", job.token},

@@ -10,8 +10,10 @@ namespace assay {
 // A job as another machine is asked for it: versioned JSON. Paths of the place stay as names ({scratch}, …): whoever
 // hosts it knows what they stand for.
 
-/// `unsupported` for a job that wants our own standard input, `usage` for one without a program or with text that is
-/// not UTF-8 (JSON cannot carry it).
+/// Whether it can be: `unsupported` for a job that wants our own standard input, `usage` for one without a program or
+/// with text that is not UTF-8 (JSON cannot carry it).
+Result<void> check_order(const Job& job);
+/// Errors: those of `check_order`.
 Result<std::string> write_order(const Job& job);
 
 /// Anything may be in it. `Job::scratch` is where its owner had it, on the owner's machine. Errors: `bad_file`.

@@ -13,8 +13,8 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kRelayMark = "@assay ";
-constexpr std::array<std::string_view, 11> kRelayNames = {"out",   "error",  "events", "order",   "host", "file",
-                                                          "bytes", "ending", "wish",   "problem", "alive"};
+constexpr std::array<std::string_view, 12> kRelayNames = {"out",   "error",  "events", "order",   "host",  "file",
+                                                          "bytes", "ending", "wish",   "problem", "alive", "complete"};
 // An order with a long environment; beyond it somebody sends nonsense.
 constexpr std::size_t kLongestRecord = std::size_t{16} << 20;
 constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

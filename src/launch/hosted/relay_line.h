@@ -25,15 +25,16 @@ inline constexpr std::size_t kMostRelayBytes = 6000;
 enum class RelayKind : std::uint8_t {
   out,
   error,
-  events,   // bytes of a stream; in this order, see `JobStream`
-  order,    ///< record: order.json
-  host,     ///< record: host.json
-  file,     ///< record: path and size of a file that follows
-  bytes,    ///< of that file
-  ending,   ///< record: ending.json; nothing of the part comes after it
-  wish,     ///< record: what the owner wants
-  problem,  ///< record: why there is nothing to relay
-  alive,    ///< nothing new, but somebody is there
+  events,    // bytes of a stream; in this order, see `JobStream`
+  order,     ///< record: order.json
+  host,      ///< record: host.json
+  file,      ///< record: path and size of a file that follows
+  bytes,     ///< of that file
+  ending,    ///< record: ending.json; nothing of the part comes after it
+  wish,      ///< record: what the owner wants
+  problem,   ///< record: why there is nothing to relay
+  alive,     ///< nothing new, but somebody is there
+  complete,  ///< that was all of what was to be sent
 };
 
 struct RelayFrame {
