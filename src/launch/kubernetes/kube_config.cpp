@@ -280,9 +280,10 @@ Result<KubeAccess> find_kube_access(const KubeSearch& where, std::string_view co
 
 Result<KubeCredential> read_exec_credential(std::string_view text) {
   ASSAY_TRY(const auto value, parse_json(text));
-  JsonFields top(value, "ExecCredential");
-  const json::value* const found = top.find("status");
-  JsonFields status(found ? *found : json::value(json::object()), "status");
+  const json::value none{json::object()};
+  const auto* const object = value.if_object();
+  const json::value* const found = object ? object->if_contains("status") : nullptr;
+  JsonFields status(found ? *found : none, "status");
   KubeCredential credential{
       .token = status.text_or("token", ""),
       .identity = {.certificate = status.text_or("clientCertificateData", ""), .key = status.text_or("clientKeyData", "")},

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "bytes/base64.h"
 #include "launch/kubernetes/kube_object.h"
+#include "launch/kubernetes/pod_host.h"
 
 namespace assay {
 namespace {
@@ -50,12 +51,14 @@ json::object resources_of(const KubernetesPlace& place, std::int64_t gpus) {
 }
 
 json::object container_of(const Job& job, const KubernetesPlace& place, std::string_view name, std::int64_t gpus) {
-  json::array command{"assay", "host-pod", kOrderFolder, kJobFolder};
-  if (job.ranks.nodes > 1) {
-    // The Job's controller sets the variable.
-    command.insert(command.end(), {"--part", fmt::format("$(JOB_COMPLETION_INDEX)/{}", job.ranks.nodes), "--rendezvous",
-                                   fmt::format("{0}-0.{0}:{1}", name, kRendezvousPort)});
-  }
+  const bool alone = job.ranks.nodes == 1;
+  // The Job's controller sets the variable; the first pod is called so by the Service.
+  json::array command{"assay",
+                      kHostPodArgument,
+                      kOrderFolder,
+                      kJobFolder,
+                      alone ? "0/1" : fmt::format("$(JOB_COMPLETION_INDEX)/{}", job.ranks.nodes),
+                      alone ? "-" : fmt::format("{0}-0.{0}:{1}", name, kRendezvousPort)};
   json::object container{{"name", "job"},
                          {"image", place.image},
                          {"command", std::move(command)},
@@ -134,6 +137,12 @@ Result<json::object> job_manifest(const Job& job, const KubernetesPlace& place, 
                     {"parallelism", job.ranks.nodes},
                     {"ttlSecondsAfterFinished", whole_seconds(place.keep)},
                     {"template", {{"metadata", {{"labels", labels_of(name)}}}, {"spec", pod_of(job, place, name, gpus)}}}};
+  // A pod that is thrown out fails the job, and is not replaced: the run would begin again without anybody having asked.
+  // Clusters before 1.26 pass over it.
+  spec["podFailurePolicy"] = {
+      {"rules", json::array{json::object{{"action", "FailJob"},
+                                         {"onPodConditions", json::array{json::object{{"type", "DisruptionTarget"},
+                                                                                      {"status", "True"}}}}}}}};
   if (job.ranks.nodes > 1) spec["completionMode"] = "Indexed";
   // It counts from the Job's creation, so that the wait for a start is in it.
   if (job.time_limit > Nanos(0)) {

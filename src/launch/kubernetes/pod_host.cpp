@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdio>
 
 #include "base/byte_stream.h"
 #include "base/log.h"
@@ -19,6 +22,19 @@ namespace {
 constexpr Nanos kSignOfLife = std::chrono::seconds(20);
 /// Logs are no place for more.
 constexpr std::uintmax_t kMostArtifactBytes = std::uintmax_t{64} << 20;
+
+constexpr int kWrongUse = 2;
+
+/// ADDRESS:PORT; nothing for anything else.
+std::optional<Rendezvous> meeting_from(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return std::nullopt;
+  Rendezvous meeting{.address = std::string(text.substr(0, colon))};
+  const auto port = text.substr(colon + 1);
+  const auto [end, problem] = std::from_chars(port.data(), port.data() + port.size(), meeting.port);
+  const bool fine = problem == std::errc() && end == port.data() + port.size() && meeting.port > 0;
+  return fine ? std::optional(std::move(meeting)) : std::nullopt;
+}
 
 RelayKind kind_of(JobStream stream) { return static_cast<RelayKind>(stream); }
 
@@ -118,6 +134,26 @@ PartEnding host_pod(const PodHostOptions& options, Launcher& local, const Clock&
   const PartEnding ending = hosted();
   relay.finish(ending);
   return ending;
+}
+
+int host_pod_main(int argc, char** argv, const HostServices& services) {
+  const std::vector<std::string> words(argv + std::min(argc, 2), argv + argc);
+  const auto part = words.size() == 4 ? parse_part(words[2]) : Error{.kind = ErrorKind::usage, .message = "four words"};
+  const auto meeting = words.size() == 4 ? meeting_from(words[3]) : std::nullopt;
+  if (!part || (part->of > 1 && !meeting)) {
+    std::fprintf(stderr, "assay: this is for pods that the launcher for Kubernetes makes\n");
+    return kWrongUse;
+  }
+  const auto local = services.make_launcher();
+  const auto ending = host_pod({.order = words[0],
+                                .folder = words[1],
+                                .part = *part,
+                                .rendezvous = meeting,
+                                .stop_fd = services.stop_fd,
+                                .describe_machine = services.describe_machine},
+                               *local, SystemClock());
+  if (!ending) std::fprintf(stderr, "assay: %s\n", ending.error().text().c_str());
+  return exit_code_for(ending);
 }
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "launch/hosted/job_order.h"
+#include "launch/hosted/job_programs.h"
 #include "launch/hosted/part_ending.h"
 #include "launch/launcher.h"
 
@@ -27,5 +28,11 @@ struct PodHostOptions {
 /// out that needs no rights. Blocks until the job has ended; one thread. The error of one that could not be started is
 /// in the log, too.
 PartEnding host_pod(const PodHostOptions& options, Launcher& local, const Clock& clock);
+
+/// First argument of the program where it is to do that: `__host-pod ORDER FOLDER PART MEET`, with PART as K/N and MEET as
+/// ADDRESS:PORT or `-`. For the manifests of this folder alone.
+inline constexpr const char* kHostPodArgument = "__host-pod";
+/// Runs it; the exit code is the job's.
+int host_pod_main(int argc, char** argv, const HostServices& services);
 
 }  // namespace assay
