@@ -5,6 +5,10 @@
 
 namespace assay {
 
+void ApiTypeInfo::add(const char* field, const char* its_meaning, ApiShape shape, bool always) {
+  fields.push_back({field, its_meaning, std::move(shape), always});
+}
+
 ApiShape reference_to(const ApiTypeInfo& type) {
   return {.schema = {{"$ref", std::string(kSchemaReference) + type.name}}, .types = {&type}};
 }

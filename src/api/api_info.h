@@ -30,6 +30,8 @@ struct ApiTypeInfo {
   std::vector<ApiFieldInfo> fields;
   std::vector<std::string> words;  ///< not empty: it is one of these, and has no fields
   bool open = false;               ///< as a body it may have further keys
+
+  void add(const char* field, const char* its_meaning, ApiShape shape, bool always);
 };
 
 /// `{"$ref": "#/components/schemas/NAME"}`.

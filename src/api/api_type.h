@@ -9,6 +9,7 @@
 
 #include "api/api_codec.h"
 #include "api/api_info.h"
+#include "api/api_parts.h"
 #include "base/json.h"
 #include "base/result.h"
 
@@ -29,8 +30,6 @@ namespace assay {
 /// only read, by any number of threads.
 template <typename T>
 class ApiType {
-  enum class Presence { always, added, optional };
-
  public:
   ApiType(std::string name, std::string meaning) {
     info_.name = std::move(name);
@@ -39,18 +38,18 @@ class ApiType {
 
   /// Always there. `Codec`: how the member is written, where its type alone does not say.
   template <typename Codec = void, typename Member>
-  ApiType&& field(std::string name, Member T::* member, std::string meaning) && {
-    return std::move(*this).template add<Codec, Presence::always>(std::move(name), member, std::move(meaning));
+  ApiType&& field(const char* name, Member T::* member, const char* meaning) && {
+    return std::move(*this).template add<Codec, ApiMember::Presence::always>(name, member, meaning);
   }
   /// Always written; whoever wrote before it existed has left it out.
   template <typename Codec = void, typename Member>
-  ApiType&& added(std::string name, Member T::* member, std::string meaning) && {
-    return std::move(*this).template add<Codec, Presence::added>(std::move(name), member, std::move(meaning));
+  ApiType&& added(const char* name, Member T::* member, const char* meaning) && {
+    return std::move(*this).template add<Codec, ApiMember::Presence::added>(name, member, meaning);
   }
   /// Left out where it is as in a new `T`; then it stays so when read.
   template <typename Codec = void, typename Member>
-  ApiType&& optional(std::string name, Member T::* member, std::string meaning) && {
-    return std::move(*this).template add<Codec, Presence::optional>(std::move(name), member, std::move(meaning));
+  ApiType&& optional(const char* name, Member T::* member, const char* meaning) && {
+    return std::move(*this).template add<Codec, ApiMember::Presence::optional>(name, member, meaning);
   }
   /// The fields of a member stand among these.
   template <typename Member>
@@ -59,8 +58,8 @@ class ApiType {
   ApiType&& by_hand(std::function<json::object(const T&)> write, std::function<Result<T>(const json::value&)> read) &&;
   /// For rows of what is written by hand.
   template <typename Value, typename Codec = ApiCodec<Value>>
-  ApiType&& row(std::string name, std::string meaning, bool always = true) && {
-    info_.fields.push_back({std::move(name), std::move(meaning), Codec::shape(), always});
+  ApiType&& row(const char* name, const char* meaning, bool always = true) && {
+    info_.add(name, meaning, Codec::shape(), always);
     return std::move(*this);
   }
   /// As a body it may have further keys: a record that newer programs may have written.
@@ -70,25 +69,20 @@ class ApiType {
   }
 
   const ApiTypeInfo& info() const { return info_; }
-  json::object write(const T& value) const {
-    json::object object;
-    for (const auto& part : parts_) part.write(value, object);
-    return object;
-  }
+  json::object write(const T& value) const { return parts_.write(&value, &fresh()); }
   /// `bad_file` with the name of the type and the field.
   Result<T> read(const json::value& json) const;
 
  private:
-  /// A field, or all those of a member.
-  struct Part {
-    std::function<void(const T&, json::object&)> write;
-    std::function<Result<void>(const json::object&, T&)> read;
-  };
-  template <typename Codec, Presence presence, typename Member>
-  ApiType&& add(std::string name, Member T::* member, std::string meaning) &&;
+  static const T& fresh() {
+    static const T value{};
+    return value;
+  }
+  template <typename Codec, ApiMember::Presence presence, typename Member>
+  ApiType&& add(const char* name, Member T::* member, const char* meaning) &&;
 
   ApiTypeInfo info_;
-  std::vector<Part> parts_;
+  ApiParts parts_;
 };
 
 template <typename T>
@@ -100,62 +94,71 @@ Result<T> read_api(const json::value& value) {
   return api_type<T>().read(value);
 }
 
+/// How members of one type travel with one codec, as functions that need not know the type.
+template <typename Codec, typename Member>
+struct ApiMemberCodec {
+  static json::value write(const void* member) { return Codec::write(*static_cast<const Member*>(member)); }
+  static std::string read(const json::value& json, void* member) {
+    return Codec::read(json, *static_cast<Member*>(member));
+  }
+  static bool is_as_new(const void* member, const void* fresh) {
+    return assay::is_as_new(*static_cast<const Member*>(member), *static_cast<const Member*>(fresh));
+  }
+};
+
 template <typename T>
 template <typename Member>
 ApiType<T>&& ApiType<T>::all_of(Member T::* member) && {
   const auto& type = api_type<Member>();
   info_.fields.insert(info_.fields.end(), type.info().fields.begin(), type.info().fields.end());
-  parts_.push_back({.write =
-                        [&type, member](const T& value, json::object& object) {
-                          for (auto& [key, one] : type.write(value.*member)) object[key] = std::move(one);
-                        },
-                    .read = [&type, member](const json::object& object, T& into) -> Result<void> {
-                      ASSAY_TRY(into.*member, type.read(object));
-                      return {};
-                    }});
+  parts_.add(ApiWhole{.write =
+                          [&type, member](const void* value, json::object& into) {
+                            for (auto& [key, one] : type.write(static_cast<const T*>(value)->*member)) {
+                              into[key] = std::move(one);
+                            }
+                          },
+                      .read = [&type, member](const json::object& from, void* value) -> Result<void> {
+                        ASSAY_TRY(static_cast<T*>(value)->*member, type.read(from));
+                        return {};
+                      }});
   return std::move(*this);
 }
 
 template <typename T>
 ApiType<T>&& ApiType<T>::by_hand(std::function<json::object(const T&)> write,
                                  std::function<Result<T>(const json::value&)> read) && {
-  parts_.push_back({.write =
-                        [write = std::move(write)](const T& value, json::object& object) {
-                          for (auto& [key, one] : write(value)) object[key] = std::move(one);
-                        },
-                    .read = [read = std::move(read)](const json::object& object, T& into) -> Result<void> {
-                      ASSAY_TRY(into, read(object));
-                      return {};
-                    }});
+  parts_.add(ApiWhole{.write =
+                          [write = std::move(write)](const void* value, json::object& into) {
+                            for (auto& [key, one] : write(*static_cast<const T*>(value))) into[key] = std::move(one);
+                          },
+                      .read = [read = std::move(read)](const json::object& from, void* value) -> Result<void> {
+                        ASSAY_TRY(*static_cast<T*>(value), read(from));
+                        return {};
+                      }});
   return std::move(*this);
 }
 
 template <typename T>
-template <typename Codec, typename ApiType<T>::Presence presence, typename Member>
-ApiType<T>&& ApiType<T>::add(std::string name, Member T::* member, std::string meaning) && {
-  constexpr bool leaves_out = presence == Presence::optional;
+template <typename Codec, ApiMember::Presence presence, typename Member>
+ApiType<T>&& ApiType<T>::add(const char* name, Member T::* member, const char* meaning) && {
+  constexpr bool leaves_out = presence == ApiMember::Presence::optional;
   using Used = std::conditional_t<std::is_void_v<Codec>, ApiCodec<Member>, Codec>;
+  using Functions = ApiMemberCodec<Used, Member>;
   auto shape = Used::shape();
   // What is left out where it is missing is never null.
   if constexpr (leaves_out && is_optional_member<Member> && std::is_void_v<Codec>) {
     shape = ApiCodec<typename Member::value_type>::shape();
   }
-  info_.fields.push_back({name, std::move(meaning), std::move(shape), !leaves_out});
-  parts_.push_back({.write =
-                        [name, member](const T& value, json::object& object) {
-                          if constexpr (leaves_out) {
-                            static const T fresh{};
-                            if (is_as_new(value.*member, fresh.*member)) return;
-                          }
-                          object[name] = Used::write(value.*member);
-                        },
-                    .read = [name, member](const json::object& object, T& into) -> Result<void> {
-                      const auto* json = object.if_contains(name);
-                      if (!json && presence != Presence::always) return {};
-                      const std::string rule = json ? Used::read(*json, into.*member) : "is missing";
-                      if (rule.empty()) return {};
-                      return Error{.kind = ErrorKind::bad_file, .message = "'" + name + "' " + rule};
-                    }});
+  info_.add(name, meaning, std::move(shape), !leaves_out);
+  const auto* whole = reinterpret_cast<const std::byte*>(&fresh());
+  const auto* part = reinterpret_cast<const std::byte*>(&(fresh().*member));
+  bool (*as_new)(const void*, const void*) = nullptr;
+  if constexpr (leaves_out) as_new = Functions::is_as_new;
+  parts_.add(name, {.presence = presence,
+                    .offset = part - whole,
+                    .write = Functions::write,
+                    .read = Functions::read,
+                    .is_as_new = as_new});
   return std::move(*this);
 }
 
@@ -164,14 +167,11 @@ Result<T> ApiType<T>::read(const json::value& json) const {
   const auto* object = json.if_object();
   if (!object) return Error{.kind = ErrorKind::bad_file, .message = info_.name + ": expected a JSON object"};
   T value{};
-  for (const auto& part : parts_) {
-    auto read = part.read(*object, value);
-    if (read) continue;
-    Error error = std::move(read).error();
-    if (error.message.starts_with("'")) error.message = info_.name + ": " + error.message;
-    return error;
-  }
-  return value;
+  auto read = parts_.read(*object, &value);
+  if (read) return value;
+  Error error = std::move(read).error();
+  if (error.message.starts_with("'")) error.message = info_.name + ": " + error.message;
+  return error;
 }
 
 }  // namespace assay

@@ -48,9 +48,11 @@ const ApiType<RunError>& api_type() {
 
 template <>
 const ApiType<Placement>& api_type() {
-  static const auto type = ApiType<Placement>("Placement", "Where a run is to be done, or was.")
-                               .optional("node", &Placement::node, "The node of a cluster")
-                               .optional("gpus", &Placement::gpus, "UUIDs of its GPUs; without: all that it has");
+  static const auto type =
+      ApiType<Placement>("Placement", "Where a run is to be done, or was.")
+          .optional("node", &Placement::node, "The node of a cluster")
+          .optional("gpus", &Placement::gpus, "UUIDs of its GPUs; without: all that it has")
+          .optional("place", &Placement::place, "Where its job goes on whatever becomes of its owner: `ssh:gpu01`");
   return type;
 }
 

@@ -72,9 +72,11 @@ Result<StoreProblem> problem_from_json(const json::value& value) {
 
 template <>
 const ApiEnum<JournalOwner>& api_enum() {
-  static const ApiEnum<JournalOwner> words(
-      "JournalOwner", "Whether more may come in a journal.",
-      {{JournalOwner::live, "live"}, {JournalOwner::gone, "gone"}, {JournalOwner::finished, "finished"}});
+  static const ApiEnum<JournalOwner> words("JournalOwner", "Whether more may come in a journal.",
+                                           {{JournalOwner::live, "live"},
+                                            {JournalOwner::awaited, "awaited"},
+                                            {JournalOwner::gone, "gone"},
+                                            {JournalOwner::finished, "finished"}});
   return words;
 }
 

@@ -101,6 +101,7 @@ class FakeWork {
   void end(JobEnding ending) {
     ending.stopped = ending_.stopped;
     ending.usage = script_.usage;
+    ending.ran_for = script_.ran_for;
     ending_ = std::move(ending);
     ended_ = true;
   }

@@ -48,6 +48,7 @@ struct JobScript {
 
   // Of the fake alone.
   std::optional<JobUsage> usage;
+  std::optional<Nanos> ran_for;
   std::optional<Error> lost;   ///< instead of its ending: whoever watched it died
   bool holds_streams = false;  ///< its streams do not end with it: a stranger has them, too
 };

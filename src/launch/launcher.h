@@ -46,6 +46,8 @@ struct Job {
   /// Else its standard input is empty. Only where the job runs beside whoever asks; elsewhere `unsupported`.
   bool inherit_input = false;
   JobRanks ranks = {};
+  /// Names of the nodes that it has to run on, as the place knows them, one for each of `ranks.nodes`. Empty: any.
+  std::vector<std::string> nodes = {};
   /// Between the signals that end it when nobody is there to say: the one who asked died, or its first process has
   /// ended and left others.
   Nanos grace = std::chrono::seconds(5);
@@ -82,6 +84,8 @@ struct JobEnding {
   std::optional<int> exit_code;
   std::optional<int> signal;
   std::optional<JobUsage> usage;
+  /// From its start to its end, where somebody at the place has watched both: whoever attached has not.
+  std::optional<Nanos> ran_for = {};
   /// Names of processes that were still there a moment after the first one had ended, and were ended; at most 32.
   std::vector<std::string> left_behind;
   /// Names of processes that even SIGKILL did not end: hanging in a driver, or not ours. At most 32; nearly always

@@ -64,7 +64,7 @@ SeriesSummary series_from_json(const json::value& value, JsonFields& outer) {
 
 Placement placement_from_json(const json::value& value, JsonFields& outer) {
   JsonFields fields(value, "placement");
-  Placement placement{.node = fields.text_or("node", ""), .gpus = {}};
+  Placement placement{.node = fields.text_or("node", ""), .gpus = {}, .place = fields.text_or("place", "")};
   if (fields.find("gpus")) placement.gpus = fields.texts_or_empty("gpus");
   if (auto result = fields.finish(); !result) outer.fail("placement", "is bad: " + result.error().message);
   return placement;
@@ -138,6 +138,7 @@ json::object to_json(const Placement& placement) {
   json::object object;
   if (!placement.node.empty()) object["node"] = placement.node;
   if (placement.gpus) object["gpus"] = json::value_from(*placement.gpus);
+  if (!placement.place.empty()) object["place"] = placement.place;
   return object;
 }
 

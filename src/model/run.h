@@ -20,6 +20,9 @@ namespace assay {
 struct Placement {
   std::string node;                              ///< of a cluster; empty: wherever it was started
   std::optional<std::vector<std::string>> gpus;  ///< UUIDs; absent: all that the node has
+  /// Where its job goes on whatever becomes of its owner, as `--on` says it: "ssh:gpu01". Empty: it ends with its
+  /// owner.
+  std::string place = {};
   bool operator==(const Placement&) const = default;
 };
 

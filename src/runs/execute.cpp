@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/byte_stream.h"
@@ -10,6 +11,7 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "runs/run_marks.h"
 
 namespace assay {
 namespace {
@@ -61,6 +63,53 @@ struct Outcome {
   RunFacts facts;
 };
 
+bool outlives_owner(const Run& run) { return !run.placement.place.empty(); }
+
+/// What it takes to follow the workload, for whoever attaches to its job later.
+json::object watch_of(const Workload& workload) {
+  json::array patterns;
+  for (const auto& pattern : workload.patterns) {
+    patterns.push_back({{"name", pattern.name}, {"expression", pattern.expression}});
+  }
+  return {{"patterns", std::move(patterns)},
+          {"output_limit", workload.output_limit},
+          {"time_limit_ns", workload.time_limit.count()},
+          {"grace_ns", workload.job.grace.count()},
+          {"artifacts", workload.artifacts.string()}};
+}
+
+Result<Workload> workload_from(const json::value& watch) {
+  JsonFields fields(watch, "watch");
+  Workload workload;
+  for (const auto& item : fields.array_or_empty("patterns")) {
+    JsonFields pattern(item, "pattern");
+    workload.patterns.push_back({.name = pattern.text("name"), .expression = pattern.text("expression")});
+    ASSAY_CHECK(pattern.finish());
+  }
+  workload.output_limit = static_cast<std::size_t>(fields.integer("output_limit"));
+  workload.time_limit = Nanos(fields.integer("time_limit_ns"));
+  workload.job.grace = Nanos(fields.integer("grace_ns"));
+  workload.artifacts = fields.text("artifacts");
+  ASSAY_CHECK(fields.finish());
+  return workload;
+}
+
+/// The mark that stands in the journal before the job is started, with the keys of a recorder that has seen nothing.
+std::string first_mark(const Workload& workload, WallTime now) {
+  const std::int64_t nanos = now.time_since_epoch().count();
+  return json::serialize(json::object{{"watch", watch_of(workload)}, {"started", nanos}, {"at", nanos}});
+}
+
+Outcome follow_job(RunningJob& job, RunRecorder& recorder, const Workload& workload, const RunServices& services,
+                   Nanos elapsed) {
+  auto sources = services.make_sources(job.first_process());
+  const FollowOptions options{
+      .time_limit = workload.time_limit, .elapsed = elapsed, .grace = workload.job.grace, .stop_fd = services.stop_fd};
+  Outcome outcome{follow(job, recorder, sources, services.observer, options, services.clock), {}};
+  outcome.facts = recorder.facts();
+  return outcome;
+}
+
 /// Starts and follows the workload; fills in the times of `run`. `token`: see Job.
 Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, const Workload& workload,
                                 const RunServices& services) {
@@ -72,16 +121,61 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   // A kind that uses none is shown none, wherever it is placed.
   if (!job.devices) job.devices = run.placement.gpus;
 
+  const bool outlives = outlives_owner(run);
+  if (outlives) ASSAY_CHECK(writer.mark(first_mark(workload, services.clock.wall())));
   const SteadyTime started = services.clock.now();
   ASSAY_TRY(const auto running, services.launcher.start(job));
   crash_point("workload-started");
-  RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit}, services.clock);
-  auto sources = services.make_sources(running->first_process());
+  RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit, .marks = outlives},
+                       services.clock);
+  if (outlives) {
+    recorder.remember("job", json::value_from(running->handle()));
+    recorder.flush();
+  }
   services.observer.on_start(run);
-  const FollowOptions options{.time_limit = workload.time_limit, .grace = job.grace, .stop_fd = services.stop_fd};
-  Outcome outcome{follow(*running, recorder, sources, services.observer, options, services.clock), {}};
-  outcome.facts = recorder.facts();
+  Outcome outcome = follow_job(*running, recorder, workload, services, Nanos(0));
   run.duration = services.clock.now() - started;
+  run.ended = run.started + run.duration;
+  return outcome;
+}
+
+/// Judges the run and stores what became of it.
+void close_run(Run& run, RunWriter& writer, Outcome outcome, const Workload& workload, const RunServices& services) {
+  take_versions(run, outcome.facts);
+  crash_point("workload-ended");
+  keep_artifacts(run, workload, services.store, outcome.facts);
+  run.series = writer.summaries();
+  run.state = RunState::ended;
+  judge(run, outcome.facts, outcome.ending);
+  if (auto finished = writer.finish(run); !finished) {
+    log_error("the run was done, but its result could not be stored: {}", finished.error().text());
+    if (!outcome.facts.recording_error) outcome.facts.recording_error = std::move(finished).error();
+    judge(run, outcome.facts, outcome.ending);
+  }
+  services.observer.on_recorded(outcome.facts);
+  services.observer.on_end(run);
+}
+
+/// Goes on with the run from what its marks say; fills in its times. Of the launcher's errors, `not_found` means that
+/// there is nothing to go on with.
+Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& marks, const Workload& workload,
+                            const RunServices& services) {
+  ASSAY_TRY(auto patterns, TextMetrics::make(workload.patterns));
+  RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit, .marks = true},
+                       services.clock);
+  ASSAY_CHECK(recorder.restore(marks.state()));
+  // Whoever died between the start of the job and the mark after it knew the token alone.
+  const auto* handle = marks.state().if_contains("job");
+  const std::string job = handle && handle->is_string() ? std::string(handle->get_string()) : run.id;
+  ASSAY_TRY(const auto running, services.launcher.attach(job, recorder.taken()));
+  recorder.flush();
+  services.observer.on_start(run);
+  const auto elapsed = [&] { return std::max(Nanos(0), services.clock.wall() - recorder.started()); };
+  Outcome outcome = follow_job(*running, recorder, workload, services, elapsed());
+  if (marks.damage() && !outcome.facts.recording_error) {
+    outcome.facts.recording_error = Error{.kind = ErrorKind::bad_file, .message = *marks.damage()};
+  }
+  run.duration = outcome.ending.job.ran_for.value_or(elapsed());
   run.ended = run.started + run.duration;
   return outcome;
 }
@@ -91,6 +185,7 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
 Result<Run> execute_run(Run run, const Workload& workload, const RunServices& services) {
   run.started = services.clock.wall();
   if (run.created == WallTime{}) run.created = run.started;
+  run.placement.place = services.place;
   ASSAY_TRY(auto writer, begin_run(services.store, run));
   auto outcome = record_workload(run, *writer, run.id, workload, services);
   if (!outcome) {
@@ -99,19 +194,38 @@ Result<Run> execute_run(Run run, const Workload& workload, const RunServices& se
     if (auto removed = services.store.remove_run(run.id); !removed) log_warning("{}", removed.error().text());
     return std::move(outcome).error();
   }
-  take_versions(run, outcome->facts);
-  crash_point("workload-ended");
-  keep_artifacts(run, workload, services.store, outcome->facts);
-  run.series = writer->summaries();
-  run.state = RunState::ended;
-  judge(run, outcome->facts, outcome->ending);
-  if (auto finished = writer->finish(run); !finished) {
-    log_error("the run was done, but its result could not be stored: {}", finished.error().text());
-    if (!outcome->facts.recording_error) outcome->facts.recording_error = std::move(finished).error();
-    judge(run, outcome->facts, outcome->ending);
+  close_run(run, *writer, std::move(*outcome), workload, services);
+  return run;
+}
+
+Result<Run> resume_run(const std::string& id, const RunServices& services) {
+  RunStore& store = services.store;
+  ASSAY_TRY(auto run, store.find_run(id));
+  if (run.state != RunState::ended && !outlives_owner(run)) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("run '{}' cannot be taken up: its workload ends with whoever started it", id)};
   }
-  services.observer.on_recorded(outcome->facts);
-  services.observer.on_end(run);
+  ASSAY_TRY(const auto before, store.find_lease(id));
+  ASSAY_TRY(const auto lease, store.take_run(id, {}));
+  MarkCollector marks;
+  auto writer = continue_run(store, lease, run, marks);
+  if (!writer) {
+    store.give_up(lease);
+    return std::move(writer).error();
+  }
+  const auto close = [&](const Error& why) -> Result<Run> {
+    log_info("run '{}' is closed: {}", id, why.text());
+    ASSAY_TRY(auto closed, close_interrupted(store, lease, before ? before->owner : "", services.clock.wall()));
+    services.observer.on_end(closed);
+    return closed;
+  };
+  const auto* watch = marks.state().if_contains("watch");
+  if (!watch) return close({.kind = ErrorKind::not_found, .message = "its owner was gone before its job was started"});
+  ASSAY_TRY(const auto workload, workload_from(*watch).within("reading the marks of its journal"));
+  auto outcome = record_rest(run, **writer, marks, workload, services);
+  if (!outcome && outcome.error().kind == ErrorKind::not_found) return close(outcome.error());
+  if (!outcome) return std::move(outcome).error();
+  close_run(run, **writer, std::move(*outcome), workload, services);
   return run;
 }
 

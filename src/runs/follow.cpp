@@ -31,10 +31,10 @@ class Follower {
         options_(options),
         stop_fd_(options.stop_fd),
         clock_(clock),
-        started_(clock.now()),
-        next_sample_(started_),
-        next_progress_(started_ + kProgressPeriod),
-        last_flush_(started_),
+        started_(clock.now() - options.elapsed),
+        next_sample_(clock.now()),
+        next_progress_(clock.now() + kProgressPeriod),
+        last_flush_(clock.now()),
         buffer_(std::size_t{256} << 10) {}
 
   Ending run() {
@@ -45,6 +45,7 @@ class Follower {
         if (ready.streams[stream]) read_stream(stream);
       }
       if (ready.ended) take_ending(now);
+      first_look_ = false;
       if (ready.woken) take_stop_request();
       check_time_limit(now);
       sample(now);
@@ -99,6 +100,7 @@ class Follower {
     } else {
       return;
     }
+    ending_.at_first_look = first_look_;
     // One more reading at the very end: a run shorter than the period has rates, too.
     read_sources(now);
     ended_at_ = now;
@@ -166,6 +168,7 @@ class Follower {
   std::vector<char> buffer_;
   std::size_t closed_ = 0;  ///< streams that have ended
   bool dirty_ = false;
+  bool first_look_ = true;
   Ending ending_;
 };
 

@@ -26,7 +26,8 @@ class RunObserver {
 };
 
 struct FollowOptions {
-  Nanos time_limit{0};                            ///< 0: none
+  Nanos time_limit{0};                            ///< from the start of the job on; 0: none
+  Nanos elapsed{0};                               ///< how long it has run already
   Nanos grace = std::chrono::seconds(5);          ///< between the signals that end it
   Nanos sample_period = std::chrono::seconds(1);  ///< between readings of the metric sources
   /// Becomes readable when the user wants to stop: one byte asks the workload to end, a second one kills it.

@@ -18,7 +18,7 @@ namespace {
 constexpr double kExpectTolerance = 0.05;
 
 /// Flags that tell something about the recording without touching the figures: they leave a verdict `valid`.
-bool is_remark(const Flag& flag) { return flag.kind == "output_truncated"; }
+bool is_remark(const Flag& flag) { return flag.kind == "output_truncated" || flag.kind == "recording_gap"; }
 
 bool mentions_out_of_memory(std::string_view text) {
   return text.find("OutOfMemoryError") != std::string_view::npos ||
@@ -148,6 +148,21 @@ void add_loss_flags(Run& run, const RunFacts& facts) {
                                      facts.artifacts_lost == 1 ? "." : ", and others.")});
   }
   check_for_lost_events(run, facts);
+}
+
+/// What is not known of a run that had no owner for a while.
+void add_gap_flags(Run& run, const RunFacts& facts, const Ending& ending) {
+  for (const auto& gap : facts.gaps) {
+    run.flags.push_back(
+        {"recording_gap", "recording",
+         fmt::format("Nobody recorded it from {} to {} ({}). What it wrote meanwhile was read afterwards and has that "
+                     "time; system metrics are missing.",
+                     iso8601(gap.from), iso8601(gap.to), format_duration(gap.to - gap.from))});
+  }
+  if (facts.gaps.empty() || !ending.at_first_look || ending.job.ran_for) return;
+  run.flags.push_back({"end_unseen", "duration_seconds",
+                       fmt::format("It ended while nobody recorded it: its run time is known to {} only.",
+                                   format_duration(facts.gaps.back().to - facts.gaps.back().from))});
 }
 
 void add_reading_flags(Run& run, const RunFacts& facts) {
@@ -285,6 +300,7 @@ void judge(Run& run, const RunFacts& facts, const Ending& ending) {
   run.flags = facts.flags;
   add_protocol_flags(run, facts);
   add_loss_flags(run, facts);
+  add_gap_flags(run, facts, ending);
   add_reading_flags(run, facts);
   add_non_finite_flags(run, facts);
   add_machine_flags(run, ending);

@@ -16,7 +16,8 @@ enum class EndedBy { itself, time_limit, user };
 struct Ending {
   EndedBy by = EndedBy::itself;
   JobEnding job;
-  std::optional<Error> lost;  ///< whoever watched it died, so that nobody knows: `job` is empty
+  bool at_first_look = false;  ///< it had ended before anybody looked: nobody here knows when
+  std::optional<Error> lost;   ///< whoever watched it died, so that nobody knows: `job` is empty
 };
 
 /// Exit code of the command that did this run: 0 valid, 1 failed, 3 this machine cannot, 4 flagged or invalid.

@@ -54,6 +54,14 @@ class LineSplitter {
   /// The beginning of a line whose end has not come yet.
   std::string_view held() const { return held_; }
   std::int64_t over_long_lines() const { return over_long_; }
+  /// Whether the line that goes on has been cut already.
+  bool is_cut() const { return cut_; }
+
+  /// Goes on as another one that had these; what that one held comes again.
+  void go_on(bool cut, std::int64_t over_long) {
+    cut_ = cut;
+    over_long_ = over_long;
+  }
 
  private:
   template <typename Take>

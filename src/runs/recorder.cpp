@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "model/metric.h"
 #include "redact/redact.h"
+#include "runs/run_marks.h"
 #include "telemetry/reading.h"
 
 namespace assay {
@@ -16,6 +17,8 @@ namespace {
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kLongestQuote = 300;
 constexpr std::size_t kMostUnknownTypes = 20;
+/// A group must fit into a frame (16 MiB). No byte of a stream becomes more than a few dozen of the journal.
+constexpr std::uint64_t kMostUpToAMark = std::uint64_t{256} << 10;
 
 /// Whether a new metric of that name may be taken beside those that there are.
 bool is_usable(std::string_view name, std::size_t others) {
@@ -56,14 +59,15 @@ RunRecorder::RunRecorder(RunWriter& writer, TextMetrics patterns, RecorderOption
       patterns_(std::move(patterns)),
       options_(options),
       clock_(clock),
-      started_(clock.now()),
-      started_wall_(clock.wall()),
+      began_(clock.now()),
+      began_wall_(clock.wall()),
+      started_wall_(began_wall_),
       out_{.lines = LineSplitter(kLongestLine)},
       error_{.lines = LineSplitter(kLongestLine)},
       events_{.lines = LineSplitter(kLongestLine)} {}
 
 std::int64_t RunRecorder::time_now() const {
-  return (started_wall_ + (clock_.now() - started_)).time_since_epoch().count();
+  return (began_wall_ + (clock_.now() - began_)).time_since_epoch().count();
 }
 
 std::string_view RunRecorder::add_output(OutputStream which, std::string_view bytes) {
@@ -79,7 +83,14 @@ std::string_view RunRecorder::add_output(OutputStream which, std::string_view by
     stream.shown += unfinished.substr(std::min(stream.ahead, unfinished.size()));
     stream.ahead = unfinished.size();
   }
+  count_fed(stream, bytes.size());
   return stream.shown;
+}
+
+void RunRecorder::count_fed(Stream& stream, std::size_t bytes) {
+  stream.fed += bytes;
+  fed_since_mark_ += bytes;
+  if (options_.marks && fed_since_mark_ >= kMostUpToAMark) flush();
 }
 
 void RunRecorder::take_line(Stream& stream, OutputStream which, const SplitLine& line) {
@@ -134,6 +145,7 @@ void RunRecorder::keep_text(OutputStream which, const std::string& text) {
 void RunRecorder::add_events(std::string_view bytes) {
   now_ns_ = time_now();
   events_.lines.feed(bytes, [&](const SplitLine& line) { take_event_line(line); });
+  count_fed(events_, bytes.size());
 }
 
 void RunRecorder::take_event_line(const SplitLine& line) {
@@ -326,7 +338,13 @@ void RunRecorder::add_reading(const Reading& reading) {
   }
 }
 
-void RunRecorder::flush() { note(writer_.flush()); }
+void RunRecorder::flush() {
+  if (!options_.marks) return note(writer_.flush());
+  json::object now = state();
+  note(writer_.mark(json::serialize(changes_since(told_, now))));
+  told_ = std::move(now);
+  fed_since_mark_ = 0;
+}
 
 void RunRecorder::close() {
   for (auto [stream, which] : {std::pair(&out_, OutputStream::out), std::pair(&error_, OutputStream::error)}) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "launch/launcher.h"
 #include "model/run.h"
 #include "runs/line_splitter.h"
 #include "runs/protocol.h"
@@ -25,6 +26,12 @@ struct Reading;
 inline constexpr std::size_t kMostMetrics = 2000;
 inline constexpr std::size_t kLongestMetricName = 200;
 inline constexpr std::size_t kMostWarnings = 100;  ///< of the workload's, kept as flags
+
+/// A time in which nobody recorded the run: its owner was gone.
+struct RecordingGap {
+  WallTime from;
+  WallTime to;
+};
 
 /// Everything a run said about itself, beside its points, events and output.
 struct RunFacts {
@@ -56,12 +63,16 @@ struct RunFacts {
   std::int64_t output_bytes = 0;
   std::int64_t output_dropped = 0;       ///< beyond the limit on output
   std::optional<Error> recording_error;  ///< the first failure to write; recording has stopped there
+  std::vector<RecordingGap> gaps;        ///< oldest first
   std::int64_t artifacts_lost = 0;
   std::string first_artifact_lost;  ///< its name, and why
 };
 
 struct RecorderOptions {
   std::size_t output_limit = std::size_t{64} << 20;  ///< bytes of output kept
+  /// Whatever is handed to the writer comes with a mark, so that another recorder can go on from there: for runs that
+  /// are recorded in groups (store/run_writer.h).
+  bool marks = false;
 };
 
 /// Turns what a workload prints and sends into events, points and output of a run. Whatever arrives, it does not fail:
@@ -78,12 +89,25 @@ class RunRecorder {
   void add_events(std::string_view bytes);
   /// Telemetry of this moment.
   void add_reading(const Reading& reading);
-  /// Hands everything so far to the operating system.
+  /// Hands everything so far to the operating system; with marks, as a group.
   void flush();
   /// The streams have ended: takes what was left without a newline.
   void close();
 
   const RunFacts& facts() const { return facts_; }
+
+  // With marks. What was taken in up to a mark is a function of the bytes of the streams; so a recorder that was made
+  // with the same patterns and options, that was given the state of a mark and goes on with the bytes behind it, ends
+  // with the same facts, and the writer with the same points, events and output.
+  /// Goes on where the recorder stopped whose marks have said `state` together; the time since the last of them is a
+  /// gap. Call before anything is taken in.
+  Result<void> restore(const json::object& state);
+  /// The bytes of each stream that need not come again. The beginning of a line whose end has not come does.
+  PerStream<std::uint64_t> taken() const;
+  /// Puts something of the owner's into the next mark.
+  void remember(std::string_view key, json::value value);
+  /// When the workload started.
+  WallTime started() const { return started_wall_; }
 
  private:
   struct Stream {
@@ -92,6 +116,7 @@ class RunRecorder {
     std::string kept;       ///< whole lines of ordinary text, to record
     std::string shown;      ///< ordinary text to show, the beginning of an unfinished line included
     std::size_t ahead = 0;  ///< bytes of the unfinished line that were shown already
+    std::uint64_t fed = 0;  ///< bytes that came
   };
 
   void take_line(Stream& stream, OutputStream which, const SplitLine& line);
@@ -112,6 +137,9 @@ class RunRecorder {
   /// The workload's own clock (seconds since it started) where an event has one, else when the event came.
   std::int64_t time_from(const json::value* t) const;
   void note(Result<void> written);
+  void count_fed(Stream& stream, std::size_t bytes);
+  json::object state() const;
+  void restore_series(const json::object& last);
 
   struct TransparentHash {
     using is_transparent = void;
@@ -132,7 +160,8 @@ class RunRecorder {
   TextMetrics patterns_;
   RecorderOptions options_;
   const Clock& clock_;
-  SteadyTime started_;
+  const SteadyTime began_;  ///< this recorder, which may not be the first
+  const WallTime began_wall_;
   WallTime started_wall_;
   std::int64_t now_ns_ = 0;  ///< of the bytes being taken in
   TextSteps text_steps_;
@@ -141,6 +170,9 @@ class RunRecorder {
   std::unordered_map<std::string, Series*, TransparentHash, std::equal_to<>> lowest_;  ///< by name: of the lowest rank
   std::string ranked_name_;
   RunFacts facts_;
+  json::object remembered_;           ///< of the owner's, for marks
+  json::object told_;                 ///< what the marks have said so far
+  std::uint64_t fed_since_mark_ = 0;  ///< bytes of all streams
 };
 
 }  // namespace assay

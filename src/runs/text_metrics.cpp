@@ -45,6 +45,25 @@ Result<TextMetrics> TextMetrics::make(std::vector<MetricPattern> patterns) {
   return TextMetrics(std::move(state));
 }
 
+json::object TextMetrics::state() const {
+  json::object habits;
+  for (const auto& [name, habit] : state_->habits) habits[name] = json::array{habit.above_1, habit.up_to_1};
+  return {{"split", static_cast<int>(state_->last_split)}, {"habits", std::move(habits)}};
+}
+
+void TextMetrics::restore(const json::object& state) {
+  const json::value whole(state);
+  JsonFields fields(whole, "text_metrics");
+  const auto split = fields.integer_or("split", 0);
+  if (split >= 0 && split <= static_cast<int>(DataSplit::test)) state_->last_split = static_cast<DataSplit>(split);
+  for (const auto& member : fields.object_or_empty("habits")) {
+    const auto* pair = member.value().if_array();
+    if (!pair || pair->size() != 2) continue;
+    const std::string_view name = *state_->names.emplace(member.key()).first;
+    state_->habits[name] = {.above_1 = (*pair)[0] == true, .up_to_1 = (*pair)[1] == true};
+  }
+}
+
 const TextMetrics::Line& TextMetrics::scan(std::string_view line) {
   // Colours would stand between a name and its number.
   if (line.find('\x1b') != std::string_view::npos) {

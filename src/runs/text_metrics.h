@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "runs/text_keys.h"
 
@@ -59,6 +60,10 @@ class TextMetrics {
   };
   /// What one line says; the result is valid until the next call.
   const Line& scan(std::string_view line);
+
+  /// What it remembers from line to line, and how another one of the same patterns goes on from there.
+  json::object state() const;
+  void restore(const json::object& state);
 
  private:
   struct State;

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <regex>
+#include <set>
 
 #include "runs/text_metrics.h"
 
@@ -22,6 +23,7 @@ struct TextMetrics::State {
 
   std::vector<Expression> expressions;
   std::map<std::string_view, Habit> habits;  ///< by metric
+  std::set<std::string, std::less<>> names;  ///< of restored habits
   DataSplit last_split = DataSplit::none;    ///< of the line before: `* Acc@1 76.1` sums it up
   std::string plain;
   Line line;

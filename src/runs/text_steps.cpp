@@ -1,6 +1,7 @@
 #include "runs/text_steps.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace assay {
@@ -60,6 +61,46 @@ std::int64_t TextSteps::from_counter(Count& count, const TextMetrics::Counter& c
   count.counted = true;
   count.raw = counter.at;
   return count.offset + counter.at;
+}
+
+json::object TextSteps::state() const {
+  json::object state;
+  const auto known = [](const std::optional<std::int64_t>& number) {
+    return number ? json::value(*number) : json::value(nullptr);
+  };
+  for (const auto& [rank, count] : counts_) {
+    state[std::to_string(rank)] = {{"step", known(count.step)},
+                                   {"offset", count.offset},
+                                   {"raw", count.raw},
+                                   {"counted", count.counted},
+                                   {"new_epoch", count.new_epoch},
+                                   {"epoch", known(count.epoch)},
+                                   {"first_epoch", count.first_epoch},
+                                   {"at_step", json::value_from(count.at_step)}};
+  }
+  return state;
+}
+
+void TextSteps::restore(const json::object& state) {
+  for (const auto& member : state) {
+    JsonFields fields(member.value(), "text_steps");
+    const auto known = [&](std::string_view key) -> std::optional<std::int64_t> {
+      const auto* value = fields.find(key);
+      return value && !value->is_null() ? std::optional(fields.integer(key)) : std::nullopt;
+    };
+    Count count{.step = known("step"),
+                .offset = fields.integer_or("offset", 0),
+                .raw = fields.integer_or("raw", 0),
+                .counted = fields.boolean_or("counted", false),
+                .new_epoch = fields.boolean_or("new_epoch", false),
+                .epoch = known("epoch"),
+                .first_epoch = fields.integer_or("first_epoch", 0)};
+    for (auto& name : fields.texts_or_empty("at_step")) count.at_step.push_back(*names_.insert(std::move(name)).first);
+    const std::string_view key = member.key();
+    int rank = 0;
+    const bool is_rank = std::from_chars(key.data(), key.data() + key.size(), rank).ec == std::errc{};
+    if (is_rank && fields.finish()) counts_[rank] = std::move(count);
+  }
 }
 
 /// Without a place in the text: a figure that came already begins a new step; others belong to the one before, as a

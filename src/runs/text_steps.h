@@ -3,9 +3,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "runs/text_metrics.h"
 
 namespace assay {
@@ -18,6 +21,10 @@ class TextSteps {
   void see(const TextMetrics::Line& line);
   /// The step of the line's figures; call after `see`.
   std::int64_t step_of(const TextMetrics::Line& line);
+
+  /// What it remembers, by rank, and how another one goes on from there. What makes no sense is left out.
+  json::object state() const;
+  void restore(const json::object& state);
 
  private:
   struct Count {
@@ -34,7 +41,8 @@ class TextSteps {
   static std::int64_t from_counter(Count& count, const TextMetrics::Counter& counter, bool within_epoch);
   static std::int64_t counted_on(Count& count, const TextMetrics::Line& line);
 
-  std::map<int, Count> counts_;  ///< by rank; 0 where none is said
+  std::map<int, Count> counts_;               ///< by rank; 0 where none is said
+  std::set<std::string, std::less<>> names_;  ///< of restored metrics
 };
 
 }  // namespace assay

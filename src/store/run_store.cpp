@@ -1,6 +1,7 @@
 #include "store/run_store.h"
 
 #include "base/byte_stream.h"
+#include "model/run.h"
 #include "store/journal/journal_reader.h"
 #include "store/journal/salvage.h"
 
@@ -38,6 +39,7 @@ class RankVisitor final : public JournalVisitor {
   void on_output(OutputStream stream, WallTime time, std::string_view bytes) override {
     inner_.on_output(stream, time, bytes);
   }
+  void on_mark(std::string_view mark) override { inner_.on_mark(mark); }
   void on_damage(std::string_view what) override { inner_.on_damage(what); }
 
  private:
@@ -69,6 +71,12 @@ Result<JournalPosition> read_journal(RunStore& store, std::string_view id, Journ
   };
   return read_journals(journals, read, visitor, std::move(from))
       .within("reading the journal of run '" + std::string(id) + "'");
+}
+
+Result<bool> is_without_owner(RunStore& store, const Run& run) {
+  if (run.state != RunState::running || run.placement.place.empty()) return false;
+  ASSAY_TRY(const auto journals, store.journals(run.id));
+  return !journals.empty() && journals.front().owner == JournalOwner::awaited;
 }
 
 Result<Run> close_interrupted(RunStore& store, const Lease& lease, std::string_view owner, WallTime last_sign) {

@@ -97,7 +97,8 @@ class RunStore {
   /// Stores a new run in state `running` and takes it in one step.
   virtual Result<Lease> create_run(Run& run, const LeaseTerms& terms) = 0;
   /// Takes a run that is queued, or whose owner is gone or has let its lease run out. `busy`: it has an owner;
-  /// `usage`: it has ended.
+  /// `usage`: it has ended. Of a run that is recorded in groups (`Placement::place`), what such an owner has not
+  /// finished writing is cut off its journal when a process takes it.
   virtual Result<Lease> take_run(std::string_view id, const LeaseTerms& terms) = 0;
   /// The same lease, good for `length` from now on.
   virtual Result<Lease> renew_lease(const Lease& lease, Nanos length) = 0;
@@ -126,7 +127,8 @@ class RunStore {
   virtual Result<std::vector<RunCurve>> read_curves(std::string_view id, const CurveQuestion& question) = 0;
 
   // Finding and changing.
-  /// The run, or `not_found`. A run whose owner is seen to be gone is closed as `interrupted` first.
+  /// The run, or `not_found`. A run whose owner is seen to be gone is closed as `interrupted` first, unless its job
+  /// goes on without an owner (`Placement::place`): then it waits for somebody to take it.
   virtual Result<Run> find_run(std::string_view id) = 0;
   virtual Result<RunPage> list_runs(const RunQuery& query) = 0;
   /// Reads, changes and stores a run in one step, for what is anybody's: its name, its tags. State and verdict stay as
@@ -167,6 +169,9 @@ Result<JournalPosition> read_journals(const std::vector<JournalState>& journals,
 /// from later.
 Result<JournalPosition> read_journal(RunStore& store, std::string_view id, JournalVisitor& visitor,
                                      JournalPosition from = {});
+
+/// Whether the run is under way at its place while nobody records it: its owner is gone, and another one can go on.
+Result<bool> is_without_owner(RunStore& store, const Run& run);
 
 /// Closes a run whose owner is gone as `interrupted`, with what its journals hold. `lease` is that of whoever closes
 /// it; `owner`: who was last heard of, at `last_sign`.

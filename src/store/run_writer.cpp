@@ -15,7 +15,8 @@ constexpr std::size_t kWriteAt = std::size_t{256} << 10;
 
 class LeasedWriter : public RunWriter {
  public:
-  LeasedWriter(RunStore& store, Lease lease) : store_(store), lease_(std::move(lease)) {}
+  LeasedWriter(RunStore& store, Lease lease, JournalEncoder encoder = {})
+      : store_(store), lease_(std::move(lease)), encoder_(std::move(encoder)) {}
   ~LeasedWriter() override {
     if (ended_) return;
     if (const auto flushed = flush(); !flushed.ok() && !failure_) {
@@ -46,7 +47,16 @@ class LeasedWriter : public RunWriter {
   }
   Result<void> flush() override {
     ASSAY_CHECK(appendable());
+    if (encoder_.in_groups()) return {};
     encoder_.close_chunks();
+    return write_frames();
+  }
+  Result<void> mark(std::string_view mark) override {
+    ASSAY_CHECK(appendable());
+    if (auto added = encoder_.add_mark(mark); !added) {
+      failure_ = std::move(added).error();
+      return *failure_;
+    }
     return write_frames();
   }
   std::vector<SeriesSummary> summaries() const override { return encoder_.summaries(); }
@@ -60,7 +70,8 @@ class LeasedWriter : public RunWriter {
   Result<void> close_journal() {
     ASSAY_CHECK(appendable());
     encoder_.add_end_mark();
-    auto written = write_frames();
+    // Nothing has changed but that this is the end.
+    auto written = encoder_.in_groups() ? mark("{}") : write_frames();
     if (!failure_) failure_ = Error{.kind = ErrorKind::internal, .message = "the journal is closed"};
     return written;
   }
@@ -74,7 +85,9 @@ class LeasedWriter : public RunWriter {
     if (failure_) return *failure_;
     return {};
   }
-  Result<void> write_if_full() { return encoder_.frames().size() >= kWriteAt ? write_frames() : Result<void>(); }
+  Result<void> write_if_full() {
+    return !encoder_.in_groups() && encoder_.frames().size() >= kWriteAt ? write_frames() : Result<void>();
+  }
   Result<void> write_frames() {
     if (encoder_.frames().empty()) return {};
     const auto end = encoder_.offset() + encoder_.frames().size();
@@ -95,8 +108,8 @@ class LeasedWriter : public RunWriter {
 /// The writer of whoever owns the run.
 class OwnersWriter final : public LeasedWriter {
  public:
-  OwnersWriter(RunStore& store, Lease lease, Run run)
-      : LeasedWriter(store, std::move(lease)), stored_(std::move(run)) {}
+  OwnersWriter(RunStore& store, Lease lease, Run run, JournalEncoder encoder)
+      : LeasedWriter(store, std::move(lease), std::move(encoder)), stored_(std::move(run)) {}
 
   Result<void> update(const Run& run) override {
     ASSAY_CHECK(check_going_on());
@@ -144,15 +157,45 @@ class RanksWriter final : public LeasedWriter {
   }
 };
 
+/// Counts the points that it shows to somebody else.
+class CountingVisitor final : public JournalVisitor {
+ public:
+  CountingVisitor(JournalVisitor& inner, JournalEncoder& encoder) : inner_(inner), encoder_(encoder) {}
+  void on_event(WallTime time, std::string_view event) override { inner_.on_event(time, event); }
+  void on_points(const SeriesKey& key, std::string_view unit, std::span<const SeriesPoint> points) override {
+    encoder_.count_points(key, unit, points);
+    inner_.on_points(key, unit, points);
+  }
+  void on_output(OutputStream stream, WallTime time, std::string_view bytes) override {
+    inner_.on_output(stream, time, bytes);
+  }
+  void on_mark(std::string_view mark) override { inner_.on_mark(mark); }
+  void on_damage(std::string_view what) override { inner_.on_damage(what); }
+
+ private:
+  JournalVisitor& inner_;
+  JournalEncoder& encoder_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<RunWriter>> begin_run(RunStore& store, Run& run) {
   ASSAY_TRY(auto lease, store.create_run(run, {}));
-  return write_run(store, std::move(lease), run);
+  auto encoder = run.placement.place.empty() ? JournalEncoder() : JournalEncoder::of_groups(0);
+  return std::unique_ptr<RunWriter>(std::make_unique<OwnersWriter>(store, std::move(lease), run, std::move(encoder)));
 }
 
-std::unique_ptr<RunWriter> write_run(RunStore& store, Lease lease, Run run) {
-  return std::make_unique<OwnersWriter>(store, std::move(lease), std::move(run));
+Result<std::unique_ptr<RunWriter>> continue_run(RunStore& store, Lease lease, Run run, JournalVisitor& visitor) {
+  ASSAY_TRY(auto journals, store.journals(lease.run));
+  std::erase_if(journals, [](const JournalState& journal) { return journal.name != kOwnersJournal; });
+  auto encoder = JournalEncoder::of_groups(journals.empty() ? 0 : journals.front().size);
+  const auto read = [&](std::string_view journal, std::uint64_t offset, std::size_t length) {
+    return store.read_frames(lease.run, journal, offset, length);
+  };
+  CountingVisitor counting(visitor, encoder);
+  ASSAY_CHECK(read_journals(journals, read, counting).within("reading the journal of run '" + lease.run + "'"));
+  return std::unique_ptr<RunWriter>(
+      std::make_unique<OwnersWriter>(store, std::move(lease), std::move(run), std::move(encoder)));
 }
 
 Result<std::unique_ptr<RunWriter>> join_run(RunStore& store, std::string_view id, std::string_view name) {

@@ -37,6 +37,10 @@ class CollectingWriter final : public RunWriter {
     return outcome();
   }
   Result<void> flush() override { return {}; }
+  Result<void> mark(std::string_view mark) override {
+    marks.emplace_back(mark);
+    return {};
+  }
   std::vector<SeriesSummary> summaries() const override { return {}; }
   Result<void> update(const Run&) override { return {}; }
   Result<void> finish(const Run&) override { return {}; }
@@ -60,6 +64,7 @@ class CollectingWriter final : public RunWriter {
   }
 
   std::vector<std::string> events;
+  std::vector<std::string> marks;
   std::vector<SeriesKey> keys;
   std::vector<std::string> units;
   std::vector<std::vector<SeriesPoint>> points;

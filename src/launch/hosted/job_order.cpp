@@ -66,6 +66,7 @@ Result<std::string> write_order(const Job& job) {
                      {"per_node", job.ranks.per_node},
                      {"grace_ns", job.grace.count()},
                      {"time_limit_ns", job.time_limit.count()}};
+  if (!job.nodes.empty()) order["on"] = json::value_from(job.nodes);
   if (job.scratch) order["scratch"] = job.scratch->string();
   if (job.folder) order["folder"] = job.folder->string();
   if (job.devices) order["devices"] = json::value_from(*job.devices);
@@ -83,6 +84,7 @@ Result<Job> read_order(std::string_view text) {
   if (fields.find("scratch")) job.scratch = fields.text("scratch");
   if (fields.find("devices")) job.devices = fields.texts_or_empty("devices");
   job.ranks = {.nodes = fields.integer_or("nodes", 1), .per_node = fields.integer_or("per_node", 1)};
+  job.nodes = fields.texts_or_empty("on");
   job.grace = Nanos(fields.integer_or("grace_ns", job.grace.count()));
   job.time_limit = Nanos(fields.integer_or("time_limit_ns", 0));
   job.name = fields.text_or("name", "");

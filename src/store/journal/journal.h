@@ -22,6 +22,8 @@ class JournalVisitor {
   virtual void on_points(const SeriesKey& /*key*/, std::string_view /*unit*/, std::span<const SeriesPoint> /*points*/) {
   }
   virtual void on_output(OutputStream /*stream*/, WallTime /*time*/, std::string_view /*bytes*/) {}
+  /// Everything shown so far, and nothing else, is what this mark stands for.
+  virtual void on_mark(std::string_view /*mark*/) {}
   /// Bytes that could not be read were skipped; what comes after them is read again.
   virtual void on_damage(std::string_view /*what*/) {}
 };

@@ -6,7 +6,6 @@
 
 #include "bytes/point_chunk.h"
 #include "bytes/varint.h"
-#include "store/journal/journal_frames.h"
 
 namespace assay {
 namespace {
@@ -18,17 +17,30 @@ std::uint64_t nanos_of(WallTime time) { return static_cast<std::uint64_t>(time.t
 
 }  // namespace
 
+JournalEncoder JournalEncoder::of_groups(std::uint64_t offset) {
+  JournalEncoder encoder;
+  encoder.in_groups_ = true;
+  encoder.taken_ = offset;
+  return encoder;
+}
+
+/// Where in `frames_` the new frame starts. Those of a group stand in it as they would without: at their own place.
+std::size_t JournalEncoder::begin(FrameKind kind) {
+  if (in_groups_ && frames_.empty()) begin_frame(frames_, FrameKind::group);
+  const std::size_t start = frames_.size();
+  begin_frame(frames_, kind);
+  return start;
+}
+
 Result<void> JournalEncoder::add_event(WallTime time, std::string_view event) {
   if (event.size() > kMaxPayload - sizeof(std::uint64_t)) {
     return Error{.kind = ErrorKind::usage,
                  .message = fmt::format("an event of {} bytes is too long: the limit is 16 MiB", event.size())};
   }
-  const std::size_t start = frames_.size();
-  const auto offset = next_offset();
-  begin_frame(frames_, FrameKind::event);
+  const std::size_t start = begin(FrameKind::event);
   put_fixed(frames_, nanos_of(time), 8);
   frames_.append(event);
-  seal_frame(frames_, start, offset);
+  seal(start);
   return {};
 }
 
@@ -50,24 +62,25 @@ void JournalEncoder::add_points(SeriesHandle handle, std::span<const SeriesPoint
   }
 }
 
+void JournalEncoder::count_points(const SeriesKey& key, std::string_view unit, std::span<const SeriesPoint> points) {
+  Series& series = series_[open_series(key, unit)];
+  for (const auto& point : points) series.tally.add(point.value);
+}
+
 void JournalEncoder::add_output(OutputStream stream, WallTime time, std::string_view bytes) {
   while (!bytes.empty()) {
     const auto piece = bytes.substr(0, kOutputPiece);
     bytes.remove_prefix(piece.size());
-    const std::size_t start = frames_.size();
-    const auto offset = next_offset();
-    begin_frame(frames_, FrameKind::output);
+    const std::size_t start = begin(FrameKind::output);
     frames_.push_back(static_cast<char>(stream));
     put_fixed(frames_, nanos_of(time), 8);
     frames_.append(piece);
-    seal_frame(frames_, start, offset);
+    seal(start);
   }
 }
 
 void JournalEncoder::add_definition(Series& series) {
-  const std::size_t start = frames_.size();
-  const auto offset = next_offset();
-  begin_frame(frames_, FrameKind::series);
+  const std::size_t start = begin(FrameKind::series);
   put_text(frames_, series.key.name);
   put_text(frames_, series.unit);
   put_varint(frames_, series.key.labels.size());
@@ -75,18 +88,16 @@ void JournalEncoder::add_definition(Series& series) {
     put_text(frames_, name);
     put_text(frames_, value);
   }
-  seal_frame(frames_, start, offset);
-  series.defined_at = offset;
+  seal(start);
+  series.defined_at = taken_ + start;
 }
 
 void JournalEncoder::add_chunk(Series& series) {
   if (!series.defined_at) add_definition(series);
-  const std::size_t start = frames_.size();
-  const auto offset = next_offset();
-  begin_frame(frames_, FrameKind::points);
+  const std::size_t start = begin(FrameKind::points);
   put_varint(frames_, *series.defined_at);
   encode_chunk(series.waiting, frames_);
-  seal_frame(frames_, start, offset);
+  seal(start);
   series.waiting.clear();
 }
 
@@ -98,10 +109,21 @@ void JournalEncoder::close_chunks() {
 
 void JournalEncoder::add_end_mark() {
   close_chunks();
-  const std::size_t start = frames_.size();
-  const auto offset = next_offset();
-  begin_frame(frames_, FrameKind::end);
-  seal_frame(frames_, start, offset);
+  seal(begin(FrameKind::end));
+}
+
+Result<void> JournalEncoder::add_mark(std::string_view mark) {
+  ASSAY_ASSERT(in_groups_);
+  close_chunks();
+  const std::size_t start = begin(FrameKind::mark);
+  frames_.append(mark);
+  if (frames_.size() > kFrameHeader + kMaxPayload) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("{} bytes up to a mark are too many: the limit is 16 MiB", frames_.size())};
+  }
+  seal(start);
+  seal(0);
+  return {};
 }
 
 void JournalEncoder::drop_frames() {

@@ -14,6 +14,8 @@ enum class FrameKind : std::uint8_t {
   event = 3,   ///< time in ns (8), JSON text
   output = 4,  ///< stream (1), time in ns (8), bytes
   end = 5,     ///< empty: the writer finished in good order
+  mark = 6,    ///< JSON text: what whoever goes on from here must know; changes of what the marks before it said
+  group = 7,   ///< whole frames of the kinds above, the last of them a mark: there with all of them, or not at all
 };
 
 inline void begin_frame(std::string& buffer, FrameKind kind) { begin_frame(buffer, static_cast<std::uint8_t>(kind)); }

@@ -16,6 +16,9 @@ constexpr std::size_t kTypicalDefinition = 512;
 
 WallTime wall_time(std::uint64_t nanos) { return WallTime(Nanos(static_cast<std::int64_t>(nanos))); }
 
+/// Whether what is not whole at the end may still become so.
+bool may_go_on(JournalOwner owner) { return owner == JournalOwner::live || owner == JournalOwner::awaited; }
+
 /// A frame that came through the checksum but cannot be understood.
 Error unreadable(std::string_view what) { return Error{.kind = ErrorKind::bad_file, .message = std::string(what)}; }
 
@@ -24,28 +27,42 @@ Error unreadable(std::string_view what) { return Error{.kind = ErrorKind::bad_fi
 Result<std::uint64_t> JournalReader::read(std::uint64_t from, JournalOwner owner, JournalVisitor& visitor) {
   ASSAY_TRY(end_, bytes_.size());
   std::uint64_t offset = from;
-  bool ended = false;
+  ended_ = false;
   while (offset < end_) {
     ASSAY_TRY(const auto frame, frame_at(offset));
     if (frame.status == FrameView::Status::whole) {
       const auto size = frame.size();
-      ended = kind_of(frame) == FrameKind::end;
       ASSAY_CHECK(show(frame, offset, visitor));
       offset += size;
       continue;
     }
-    if (owner == JournalOwner::live && frame.status == FrameView::Status::incomplete) return offset;
+    if (may_go_on(owner) && frame.status == FrameView::Status::incomplete) return offset;
     ASSAY_TRY(const auto next, next_frame(offset + 1));
     // With nothing whole behind it, it may be a frame of which not all has reached us (network file systems).
-    if (owner == JournalOwner::live && next == end_) return offset;
+    if (may_go_on(owner) && next == end_) return offset;
     visitor.on_damage(
         fmt::format("{}: {} bytes at offset {} are damaged and were skipped", name_, next - offset, offset));
     offset = next;
   }
-  if (owner == JournalOwner::finished && !ended && (offset > from || end_ == 0)) {
+  if (owner == JournalOwner::finished && !ended_ && (offset > from || end_ == 0)) {
     visitor.on_damage(fmt::format("{}: it stops at offset {} without its end mark: the rest is missing", name_, end_));
   }
   return offset;
+}
+
+Result<std::uint64_t> JournalReader::end_of_groups() {
+  ASSAY_TRY(end_, bytes_.size());
+  std::uint64_t end = 0;
+  for (std::uint64_t offset = 0; offset < end_;) {
+    ASSAY_TRY(const auto frame, frame_at(offset));
+    if (frame.status == FrameView::Status::whole && kind_of(frame) == FrameKind::group) {
+      end = offset += frame.size();
+    } else {
+      // Frames of a group that is not whole are found, too, and passed over: no group is in another.
+      ASSAY_TRY(offset, next_frame(offset + 1));
+    }
+  }
+  return end;
 }
 
 /// Up to `length` bytes at `offset`; fewer where the file ends. Valid until the next call.
@@ -98,6 +115,7 @@ Result<std::uint64_t> JournalReader::next_frame(std::uint64_t offset) {
 
 Result<void> JournalReader::show(const FrameView& frame, std::uint64_t offset, JournalVisitor& visitor) {
   ByteReader reader(frame.payload);
+  if (kind_of(frame) < FrameKind::mark) ended_ = kind_of(frame) == FrameKind::end;
   Result<void> shown = unreadable("its content means nothing to this version of assay");
   switch (kind_of(frame)) {
     case FrameKind::series: shown = define_series(offset, frame.payload); break;
@@ -118,9 +136,27 @@ Result<void> JournalReader::show(const FrameView& frame, std::uint64_t offset, J
       break;
     }
     case FrameKind::points: shown = show_points(frame.payload, visitor); break;
+    case FrameKind::mark:
+      visitor.on_mark(frame.payload);
+      shown = {};
+      break;
+    case FrameKind::group: shown = show_group(frame.payload, offset + kFrameHeader, visitor); break;
   }
   if (shown.ok() || shown.error().kind != ErrorKind::bad_file) return shown;
   visitor.on_damage(fmt::format("{}: the record at offset {} was skipped: {}", name_, offset, shown.error().message));
+  return {};
+}
+
+Result<void> JournalReader::show_group(std::string_view payload, std::uint64_t offset, JournalVisitor& visitor) {
+  while (!payload.empty()) {
+    const auto frame = look_at_frame(payload, offset);
+    if (frame.status != FrameView::Status::whole || kind_of(frame) == FrameKind::group) {
+      return unreadable("a group of something else than frames");
+    }
+    ASSAY_CHECK(show(frame, offset, visitor));
+    payload.remove_prefix(frame.size());
+    offset += frame.size();
+  }
   return {};
 }
 

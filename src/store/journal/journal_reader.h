@@ -47,6 +47,9 @@ class JournalReader {
   /// Returns the offset after the last one shown (or skipped as damaged).
   Result<std::uint64_t> read(std::uint64_t from, JournalOwner owner, JournalVisitor& visitor);
 
+  /// Where the last whole group of a journal of groups ends; what is behind that was never finished.
+  Result<std::uint64_t> end_of_groups();
+
  private:
   struct Series {
     SeriesKey key;
@@ -57,6 +60,7 @@ class JournalReader {
   Result<FrameView> frame_at(std::uint64_t offset);
   Result<std::uint64_t> next_frame(std::uint64_t offset);
   Result<void> show(const FrameView& frame, std::uint64_t offset, JournalVisitor& visitor);
+  Result<void> show_group(std::string_view payload, std::uint64_t offset, JournalVisitor& visitor);
   Result<void> show_points(std::string_view payload, JournalVisitor& visitor);
   Result<void> define_series(std::uint64_t offset, std::string_view payload);
   Result<void> look_up_series(std::uint64_t offset);
@@ -64,6 +68,7 @@ class JournalReader {
   JournalBytes& bytes_;
   std::string name_;
   std::uint64_t end_ = 0;  ///< how far this reading goes
+  bool ended_ = false;     ///< the end mark was the last that was shown
   std::string window_;     ///< the part of the journal that is in memory
   std::uint64_t window_offset_ = 0;
   std::unordered_map<std::uint64_t, Series> series_;  ///< by the offset of their definition

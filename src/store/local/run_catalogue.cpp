@@ -38,6 +38,8 @@ WallTime last_write(const fs::path& path) {
   return WallTime(std::chrono::seconds(info.st_mtim.tv_sec) + Nanos(info.st_mtim.tv_nsec));
 }
 
+/// Whether its job goes on without an owner, so that another one can take it.
+bool is_awaited(const Run& run) { return run.state == RunState::running && !run.placement.place.empty(); }
 bool is_going_on(const Run& run) { return run.state == RunState::starting || run.state == RunState::running; }
 /// Whether an owner far away has the run, or had it last.
 bool is_leased_elsewhere(const RunFolder& folder) {
@@ -58,7 +60,8 @@ JournalOwner owner_state(const RunFolder& folder) {
     const bool began = run->started != WallTime{};
     return began && run->verdict != Verdict::interrupted ? JournalOwner::finished : JournalOwner::gone;
   }
-  return is_leased_elsewhere(folder) || lock == LockState::unknown ? JournalOwner::live : JournalOwner::gone;
+  if (is_leased_elsewhere(folder) || lock == LockState::unknown) return JournalOwner::live;
+  return is_awaited(*run) ? JournalOwner::awaited : JournalOwner::gone;
 }
 
 }  // namespace
@@ -130,7 +133,7 @@ Result<void> RunCatalogue::read(const RunFolder& folder, JournalVisitor& visitor
 bool RunCatalogue::is_abandoned(const RunFolder& folder, const Run& run) const {
   if (!is_going_on(run) || folder.owner() != LockState::free) return false;
   const auto lease = folder.load_lease();
-  if (!lease.ok() || !*lease || !(*lease)->expires) return true;
+  if (!lease.ok() || !*lease || !(*lease)->expires) return !is_awaited(run);
   return clock_.wall() > *(*lease)->expires + kLongestSilence;
 }
 

@@ -60,6 +60,28 @@ Result<std::uint64_t> append_to(int fd, std::uint64_t offset, std::string_view f
   return size + done;
 }
 
+class JournalOfFolder final : public JournalBytes {
+ public:
+  JournalOfFolder(const RunFolder& folder, std::uint64_t size) : folder_(folder), size_(size) {}
+  Result<std::uint64_t> size() override { return size_; }
+  Result<std::string> read_at(std::uint64_t offset, std::size_t length) override {
+    return folder_.read_journal(kOwnersJournal, offset, length);
+  }
+
+ private:
+  const RunFolder& folder_;
+  const std::uint64_t size_;
+};
+
+/// Cuts off what the last owner of a journal of groups has not finished writing.
+Result<void> cut_unfinished(const RunFolder& folder, int journal) {
+  ASSAY_TRY(const auto size, size_of(journal));
+  JournalOfFolder bytes(folder, size);
+  ASSAY_TRY(const auto end, JournalReader(bytes, std::string(kOwnersJournal)).end_of_groups());
+  if (end == size || ::ftruncate(journal, static_cast<off_t>(end)) == 0) return {};
+  return system_error(errno, "cannot cut off what was not finished of the journal");
+}
+
 std::string this_process() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
@@ -136,6 +158,7 @@ Result<Lease> RunLeases::take(std::string_view id, const LeaseTerms& terms) {
     if (!terms.length) {
       ASSAY_TRY(claim.lock, FileLock::claim(folder.owner_lock()));
       ASSAY_TRY(claim.journal, open_file(folder.journal(), O_RDWR));
+      if (!run.placement.place.empty()) ASSAY_CHECK(cut_unfinished(folder, claim.journal.get()));
     }
     ASSAY_CHECK(folder.save_lease(claim.lease));
     crash_point("lease-stored");

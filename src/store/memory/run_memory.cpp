@@ -42,6 +42,9 @@ namespace {
 
 using Entry = RunMemory::Entry;
 
+/// Whether its job goes on without an owner.
+bool is_awaited(const Run& run) { return run.state == RunState::running && !run.placement.place.empty(); }
+
 Error refused(ErrorKind kind, std::string message) { return Error{.kind = kind, .message = std::move(message)}; }
 
 class MemoryStore final : public RunStore {
@@ -66,6 +69,7 @@ class MemoryStore final : public RunStore {
       return refused(ErrorKind::busy, fmt::format("the run has an owner: {}", entry->lease->owner));
     }
     if (entry->run.state == RunState::queued) entry->run.state = RunState::starting;
+    entry->journals[std::string(kOwnersJournal)].open = true;
     note(*entry);
     return grant(*entry, terms);
   }
@@ -84,11 +88,10 @@ class MemoryStore final : public RunStore {
       entry.journals[lease.journal].open = false;
     } else if (entry.lease && entry.lease->epoch == lease.epoch) {
       // A process that gives up is gone; somebody far away has only run out of time.
-      if (entry.lease->expires) {
-        entry.lease->expires = clock_.wall();
-      } else {
-        close(entry);
-      }
+      const bool process = !entry.lease->expires;
+      if (process && !is_awaited(entry.run)) return close(entry);
+      entry.lease->expires = clock_.wall();
+      if (process) entry.journals[lease.journal].open = false;
     }
   }
   Result<std::optional<Lease>> find_lease(std::string_view id) override {
@@ -317,7 +320,10 @@ class MemoryStore final : public RunStore {
       const bool unfinished = entry.run.verdict == Verdict::interrupted || entry.run.started == WallTime{};
       const bool live = journal.open || (journal.brought && entry.run.state != RunState::ended);
       const bool gone = unfinished || name != kOwnersJournal;
-      const auto owner = live ? JournalOwner::live : gone ? JournalOwner::gone : JournalOwner::finished;
+      const auto owner = live                                              ? JournalOwner::live
+                         : is_awaited(entry.run) && name == kOwnersJournal ? JournalOwner::awaited
+                         : gone                                            ? JournalOwner::gone
+                                                                           : JournalOwner::finished;
       all.push_back({name, journal.bytes.size(), owner});
     }
     return all;

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "base/files.h"
+#include "base/process_tree.h"
+#include "base/spawn.h"
+#include "base/subprocess.h"
+
+namespace assay {
+
+/// Real sshd processes on loopback, each a "machine" with a cache folder of its own, and an ssh configuration that
+/// names them. For the user who runs the tests. Throws where something cannot be set up.
+class SshHosts {
+ public:
+  /// Why there can be none here; empty: there can.
+  static std::string missing() {
+    for (const char* program : {"ssh", "ssh-keygen", "/usr/sbin/sshd"}) {
+      const auto found = run_command({"sh", "-c", fmt::format("command -v {}", program)});
+      if (!found || found->exit_code != 0) return fmt::format("{} is not installed", program);
+    }
+    return {};
+  }
+
+  SshHosts() {
+    if (::geteuid() == 0) ::mkdir("/run/sshd", 0755);
+    user_ = ::getpwuid(::geteuid())->pw_name;
+    make_key("client");
+    fs::copy_file(folder_.path() / "client.pub", folder_.path() / "authorized_keys");
+    add_line("ssh_config",
+             fmt::format("Host *\n  User {}\n  IdentityFile \"{}\"\n  IdentitiesOnly yes\n  IdentityAgent none\n"
+                         "  UserKnownHostsFile \"{}\"\n  GlobalKnownHostsFile /dev/null\n  HostName 127.0.0.1\n",
+                         user_, path("client"), path("known_hosts")));
+    add_line("known_hosts", "");
+  }
+  SshHosts(const SshHosts&) = delete;
+  SshHosts& operator=(const SshHosts&) = delete;
+  ~SshHosts() {
+    for (const auto& [name, pid] : servers_) end(pid);
+  }
+
+  fs::path config() const { return folder_.path() / "ssh_config"; }
+  const fs::path& folder() const { return folder_.path(); }
+  /// Where that host keeps programs and jobs.
+  fs::path cache(const std::string& name) const { return folder_.path() / ("cache " + name) / "assay"; }
+
+  /// A host that works.
+  void add(const std::string& name) {
+    make_key(name);
+    ports_[name] = free_port();
+    alias(name, name, ports_[name]);
+    add_line("known_hosts", fmt::format("{} {}", name, public_key(name)));
+    start(name);
+  }
+  /// A name of its own for a host, under which its key is not known, or another one is.
+  void add_stranger(const std::string& name, const std::string& host) { alias(name, name, ports_.at(host)); }
+  void add_impostor(const std::string& name, const std::string& host) {
+    alias(name, name, ports_.at(host));
+    make_key("other-" + name);
+    add_line("known_hosts", fmt::format("{} {}", name, public_key("other-" + name)));
+  }
+  /// Somebody who has no account there.
+  void add_guest(const std::string& name, const std::string& host) {
+    add_line("guests", "");
+    alias(host + "-" + name, host, ports_.at(host), name);
+  }
+  /// A host that takes the connection and then says nothing.
+  void add_hung(const std::string& name) {
+    hung_ = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = loopback(0);
+    if (::bind(hung_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(hung_.get(), 64) != 0) {
+      throw std::runtime_error("no listener");
+    }
+    alias(name, name, port_of(hung_.get()));
+  }
+
+  /// Its sshd goes away, and with it every connection; the machine goes on.
+  void cut(const std::string& name) {
+    for (const pid_t session : sessions(servers_.at(name))) ::kill(session, SIGKILL);
+    end(servers_.at(name));
+    servers_.erase(name);
+  }
+  /// It answers again.
+  void restore(const std::string& name) { start(name); }
+
+ private:
+  std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  static sockaddr_in loopback(int port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+  }
+  static int port_of(int socket) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size);
+    return ntohs(address.sin_port);
+  }
+  static int free_port() {
+    const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address = loopback(0);
+    if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+      throw std::runtime_error("no port");
+    return port_of(socket.get());
+  }
+  static bool answers(int port) {
+    const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in address = loopback(port);
+    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  }
+
+  void make_key(const std::string& name) {
+    const auto made = run_command({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path(name)});
+    if (!made || made->exit_code != 0) throw std::runtime_error("ssh-keygen failed");
+  }
+  std::string public_key(const std::string& name) const {
+    const auto text = read_file(folder_.path() / (name + ".pub")).value();
+    return text.substr(0, text.rfind(' '));
+  }
+  void add_line(const std::string& file, const std::string& line) {
+    const auto before = read_file(folder_.path() / file).value_or("");
+    (void)write_file_atomically(folder_.path() / file, before + line + "\n").ok();
+  }
+  /// In front, since the first value that ssh finds is the one it takes.
+  void alias(const std::string& name, const std::string& key_alias, int port, const std::string& user = {}) {
+    const auto before = read_file(config()).value();
+    (void)write_file_atomically(config(),
+                                fmt::format("Host {}\n  Port {}\n  HostKeyAlias {}\n{}{}", name, port, key_alias,
+                                            user.empty() ? "" : fmt::format("  User {}\n", user), before))
+        .ok();
+  }
+
+  void start(const std::string& name) {
+    const auto config = folder_.path() / ("sshd_" + name);
+    fs::create_directories(cache(name).parent_path());
+    (void)write_file_atomically(
+        config,
+        fmt::format("Port {}\nListenAddress 127.0.0.1\nHostKey \"{}\"\nPidFile none\nAuthorizedKeysFile \"{}\"\n"
+                    "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+                    "PermitRootLogin prohibit-password\nMaxStartups 100\nSetEnv \"XDG_CACHE_HOME={}\"\n",
+                    ports_.at(name), path(name), path("authorized_keys"), cache(name).parent_path().string()))
+        .ok();
+    const auto nothing = open_file("/dev/null", O_RDWR).value();
+    const auto log = open_file(folder_.path() / "sshd.log", O_WRONLY | O_CREAT | O_APPEND).value();
+    servers_[name] = spawn({.arguments = {"/usr/sbin/sshd", "-D", "-e", "-f", config.string()},
+                            .environment = merged_environment({}).value(),
+                            .descriptors = {{nothing.get(), 0}, {nothing.get(), 1}, {log.get(), 2}},
+                            .own_session = true})
+                         .value();
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(90);
+    while (!answers(ports_.at(name))) {
+      if (std::chrono::steady_clock::now() > limit) throw std::runtime_error("sshd does not answer");
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  static void end(pid_t pid) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  }
+  /// The processes of sshd that serve one connection each; what they started has a session of its own.
+  static std::vector<pid_t> sessions(pid_t server) {
+    std::vector<pid_t> found;
+    for (const auto& process : descendants_of(server)) {
+      if (process.name.starts_with("sshd")) found.push_back(process.pid);
+    }
+    return found;
+  }
+
+  TemporaryFolder folder_;
+  std::string user_;
+  std::map<std::string, int> ports_;
+  std::map<std::string, pid_t> servers_;
+  FileDescriptor hung_;
+};
+
+}  // namespace assay
