@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/spawn.h"
+#include "base/subprocess.h"
 #include "base/text.h"
 #include "bytes/base64.h"
 #include "launch/kubernetes/kube_object.h"
@@ -69,6 +70,25 @@ std::string kube_fixture(const std::string& name) {
   return read_file(test::fixture_folder() / "kubernetes" / name).value();
 }
 json::object kube_fixture_object(const std::string& name) { return parse_json(kube_fixture(name)).value().as_object(); }
+
+Result<json::value> as_kubectl_sees(const std::string& text) {
+  const CommandOptions options{.deadline = std::chrono::minutes(2), .folder = {}, .environment = {{"KUBECONFIG", "/dev/null"}}, .input = {}};
+  ASSAY_TRY(const auto version, run_command({"kubectl", "version", "--client", "-o", "json"}, options));
+  ASSAY_TRY(const auto parsed, parse_json(version.out));
+  const std::string minor = kube_text(parsed, {"clientVersion", "minor"});
+  if (std::atoi(minor.c_str()) < 26) {
+    return Error{.kind = ErrorKind::unsupported, .message = fmt::format("kubectl is version 1.{}", minor)};
+  }
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "object.yaml";
+  ASSAY_CHECK(write_file_atomically(file, text));
+  // Of its commands, one that reads into the types and writes them out again.
+  ASSAY_TRY(const auto output, run_command({"kubectl", "set", "env", "--local", "--dry-run=client", "-o", "json", "-f",
+                                            file.string(), "ADDED=x"},
+                                           options));
+  EXPECT_EQ(output.exit_code, 0) << output.error;
+  return parse_json(output.out);
+}
 
 KubeCluster::KubeCluster() {
   Router router;

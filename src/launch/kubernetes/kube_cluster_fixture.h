@@ -110,4 +110,8 @@ class KubeCluster {
 std::string kube_fixture(const std::string& name);
 json::object kube_fixture_object(const std::string& name);
 
+/// An object as kubectl sees it: read into the types of the API, which drops what those do not have. Asks no server.
+/// The error is why that cannot be tried: there is no kubectl, or it is older than 1.26.
+Result<json::value> as_kubectl_sees(const std::string& text);
+
 }  // namespace assay

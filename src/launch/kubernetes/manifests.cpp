@@ -83,6 +83,28 @@ json::array tolerations_of(const KubernetesPlace& place) {
   return tolerations;
 }
 
+/// The nodes that were named; and of a job on several, no two pods on one.
+json::object affinity_of(const Job& job, std::string_view name) {
+  constexpr std::string_view kHostLabel = "kubernetes.io/hostname";
+  json::object affinity;
+  if (!job.nodes.empty()) {
+    json::array names;
+    for (const auto& node : job.nodes) names.emplace_back(node);
+    const json::array expressions{
+        json::object{{"key", kHostLabel}, {"operator", "In"}, {"values", std::move(names)}}};
+    affinity["nodeAffinity"] = json::object{
+        {"requiredDuringSchedulingIgnoredDuringExecution",
+         json::object{{"nodeSelectorTerms", json::array{json::object{{"matchExpressions", expressions}}}}}}};
+  }
+  if (job.ranks.nodes > 1) {
+    affinity["podAntiAffinity"] = json::object{
+        {"requiredDuringSchedulingIgnoredDuringExecution",
+         json::array{json::object{{"labelSelector", json::object{{"matchLabels", json::object{{kJobLabel, name}}}}},
+                                  {"topologyKey", kHostLabel}}}}};
+  }
+  return affinity;
+}
+
 json::object pod_of(const Job& job, const KubernetesPlace& place, std::string_view name, std::int64_t gpus) {
   json::object pod{
       {"restartPolicy", "Never"},
@@ -97,6 +119,7 @@ json::object pod_of(const Job& job, const KubernetesPlace& place, std::string_vi
         // Ranks on one node talk through it; without this it has 64 MiB.
         {{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}}}};
   if (job.ranks.nodes > 1) pod["subdomain"] = name;
+  if (auto affinity = affinity_of(job, name); !affinity.empty()) pod["affinity"] = std::move(affinity);
   if (!place.service_account.empty()) pod["serviceAccountName"] = place.service_account;
   if (!place.runtime_class.empty()) pod["runtimeClassName"] = place.runtime_class;
   if (!place.selector.empty()) {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "base/subprocess.h"
+#include "launch/kubernetes/kube_cluster_fixture.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/pod_order.h"
 
@@ -83,6 +83,18 @@ TEST(Manifests, PodsOfSeveralNodesFindEachOther) {
   EXPECT_EQ(kube_text(service, {"metadata", "name"}), "assay-x");
 }
 
+TEST(Manifests, EachPodOfSeveralIsOnANodeOfItsOwn) {
+  Job asked = two_nodes();
+  auto job = job_manifest(asked, full_place(), "assay-x").value();
+  EXPECT_NE(kube_value(pod_spec(job), {"affinity", "podAntiAffinity"}), nullptr);
+  EXPECT_EQ(kube_value(pod_spec(job), {"affinity", "nodeAffinity"}), nullptr);
+  asked.nodes = {"gpu01", "gpu02"};
+  job = job_manifest(asked, full_place(), "assay-x").value();
+  EXPECT_THAT(json::serialize(*kube_value(pod_spec(job), {"affinity", "nodeAffinity"})),
+              HasSubstr(R"("values":["gpu01","gpu02"])"));
+  EXPECT_EQ(kube_value(pod_spec(job_manifest({.arguments = {"a"}}, full_place(), "x").value()), {"affinity"}), nullptr);
+}
+
 TEST(Manifests, WhatGoesWithAJobBelongsToIt) {
   auto job = job_manifest(two_nodes(), full_place(), "assay-x").value();
   job["metadata"].as_object()["uid"] = "u-1";
@@ -111,16 +123,12 @@ void expect_within(const json::value& ours, const json::value& theirs, const std
 }
 
 TEST(Manifests, AreWhatKubectlUnderstands) {
-  const TemporaryFolder folder;
-  auto job = job_manifest(two_nodes(), full_place(), "assay-x").value();
-  ASSERT_TRUE(write_file_atomically(folder.path() / "job.json", json::serialize(job)).ok());
-  // Of its commands, one that reads a file into the types and asks no server.
-  const auto output = run_command({"kubectl", "set", "env", "--local", "--dry-run=client", "-o", "json", "-f",
-                                   (folder.path() / "job.json").string(), "ADDED=x"},
-                                  {.deadline = std::chrono::minutes(2), .environment = {{"KUBECONFIG", "/dev/null"}}});
-  if (!output) GTEST_SKIP() << "there is no kubectl: " << output.error().text();
-  ASSERT_EQ(output->exit_code, 0) << output->error;
-  expect_within(job, parse_json(output->out).value(), "job");
+  Job asked = two_nodes();
+  asked.nodes = {"gpu01", "gpu02"};
+  const auto job = job_manifest(asked, full_place(), "assay-x").value();
+  const auto seen = as_kubectl_sees(json::serialize(job));
+  if (!seen) GTEST_SKIP() << seen.error().text();
+  expect_within(job, *seen, "job");
 }
 
 TEST(PodOrder, ComesBack) {
