@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <set>
 
 #include "base/ascii.h"
 #include "base/text.h"
@@ -108,7 +107,7 @@ Result<void> set_name(std::string_view option, std::string_view text, Place& pla
 
 struct OptionRow {
   KubernetesOption option;
-  bool repeated = false;
+  bool several = false;
   Result<void> (*set)(std::string_view option, std::string_view value, Place& place) = nullptr;
 };
 
@@ -127,10 +126,10 @@ constexpr std::array kOptionRows = {
                 place.context = value;
                 return {};
               }},
-    OptionRow{{"selector", "LABEL=VALUE", "Only nodes with this label; may be repeated"},
+    OptionRow{{"selector", "LABEL=VALUE", "Only nodes with this label, several with + between them"},
               true,
               [](std::string_view, std::string_view value, Place& place) { return add_selector(value, place); }},
-    OptionRow{{"toleration", "KEY[=VALUE][:EFFECT]", "Also nodes with this taint; may be repeated"},
+    OptionRow{{"toleration", "KEY[=VALUE][:EFFECT]", "Also nodes with this taint, several with + between them"},
               true,
               [](std::string_view, std::string_view value, Place& place) { return add_toleration(value, place); }},
     OptionRow{{"gpus", "N", "GPUs of each pod [one per rank there]"},
@@ -153,7 +152,7 @@ constexpr std::array kOptionRows = {
               [](std::string_view, std::string_view value, Place& place) { return set_memory(value, place); }},
     OptionRow{{"service-account", "NAME", "Account that pods run as [default]"}, false,
               set_name<&Place::service_account>},
-    OptionRow{{"pull-secret", "NAME", "Secret for the registry of the image; may be repeated"},
+    OptionRow{{"pull-secret", "NAME", "Secret for the registry of the image, several with + between them"},
               true,
               [](std::string_view option, std::string_view value, Place& place) -> Result<void> {
                 ASSAY_TRY(auto name, name_value(option, value));
@@ -185,22 +184,17 @@ Error unknown_option(std::string_view name) {
 
 }  // namespace
 
-Result<KubernetesPlace> read_kubernetes_place(std::string_view text) {
+Result<KubernetesPlace> read_kubernetes_place(const std::map<std::string, std::string>& options) {
   KubernetesPlace place;
-  std::set<std::string_view> seen;
-  for (const auto part : split(text, ',')) {
-    if (part.empty()) continue;
-    const auto equals = part.find('=');
-    const std::string_view name = part.substr(0, equals);
+  for (const auto& [name, value] : options) {
     const auto* const row = std::find_if(kOptionRows.begin(), kOptionRows.end(),
                                          [&](const OptionRow& candidate) { return candidate.option.name == name; });
     if (row == kOptionRows.end()) return unknown_option(name);
-    if (equals == std::string_view::npos) {
-      return Error{.kind = ErrorKind::usage,
-                   .message = fmt::format("'{}' needs a value: {}={}", name, name, row->option.value)};
+    if (!row->several) {
+      ASSAY_CHECK(row->set(name, value, place));
+      continue;
     }
-    if (!seen.insert(name).second && !row->repeated) return wrong_value(name, part.substr(equals + 1), "it is there twice");
-    ASSAY_CHECK(row->set(name, part.substr(equals + 1), place));
+    for (const auto part : split(value, '+')) ASSAY_CHECK(row->set(name, part, place));
   }
   if (place.image.empty()) {
     return Error{.kind = ErrorKind::usage,

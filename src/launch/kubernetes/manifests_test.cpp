@@ -15,9 +15,17 @@ namespace {
 using testing::HasSubstr;
 
 KubernetesPlace full_place() {
-  return read_kubernetes_place(
-             "namespace=bench,image=registry.example/assay:1,selector=pool=a100,toleration=gpu,toleration=team=ml:NoSchedule,"
-             "cpu=8,memory=64GiB,service-account=runner,pull-secret=registry,runtime-class=nvidia,patience=10min,keep=2h")
+  return read_kubernetes_place({{"namespace", "bench"},
+                                {"image", "registry.example/assay:1"},
+                                {"selector", "pool=a100"},
+                                {"toleration", "gpu+team=ml:NoSchedule"},
+                                {"cpu", "8"},
+                                {"memory", "64GiB"},
+                                {"service-account", "runner"},
+                                {"pull-secret", "registry"},
+                                {"runtime-class", "nvidia"},
+                                {"patience", "10min"},
+                                {"keep", "2h"}})
       .value();
 }
 Job two_nodes() {
@@ -51,8 +59,8 @@ TEST(Manifests, LimitsComeFromTheJob) {
 }
 
 TEST(Manifests, GpusComeFromRanksAndDevices) {
-  const auto gpus = [](const Job& job, std::string_view more = "") {
-    const auto made = job_manifest(job, read_kubernetes_place(fmt::format("image=a{}", more)).value(), "x");
+  const auto gpus = [](const Job& job, std::optional<std::int64_t> each = {}) {
+    const auto made = job_manifest(job, {.image = "a", .gpus = each}, "x");
     if (!made) return made.error().message;
     const auto text = kube_text(container(*made), {"resources", "limits", "nvidia.com/gpu"});
     return text.empty() ? std::string("none") : text;
@@ -61,13 +69,13 @@ TEST(Manifests, GpusComeFromRanksAndDevices) {
   EXPECT_EQ(gpus({.arguments = {"a"}, .environment = {{"ASSAY_RANKS", "8"}}}), "8") << "it starts its own";
   EXPECT_EQ(gpus({.arguments = {"a"}}), "1");
   EXPECT_EQ(gpus({.arguments = {"a"}, .devices = std::vector<std::string>{}}), "none") << "it uses none";
-  EXPECT_EQ(gpus(two_nodes(), ",gpus=0"), "none");
-  EXPECT_EQ(gpus(two_nodes(), ",gpus=2"), "2");
+  EXPECT_EQ(gpus(two_nodes(), 0), "none");
+  EXPECT_EQ(gpus(two_nodes(), 2), "2");
   EXPECT_THAT(gpus({.arguments = {"a"}, .devices = std::vector<std::string>{"GPU-1"}}), HasSubstr("by its UUID"));
 }
 
 TEST(Manifests, APodWithoutGpusSeesNone) {
-  const auto job = job_manifest(two_nodes(), read_kubernetes_place("image=a,gpus=0").value(), "x").value();
+  const auto job = job_manifest(two_nodes(), {.image = "a", .gpus = 0}, "x").value();
   EXPECT_EQ(kube_text(kube_array(container(job), {"env"}).front(), {"value"}), "void");
 }
 
