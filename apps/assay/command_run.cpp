@@ -6,7 +6,7 @@
 #include "base/version.h"
 #include "cluster_run.h"
 #include "commands.h"
-#include "launch/local/local_launcher.h"
+#include "launch_places.h"
 #include "live_view.h"
 #include "machine/doctor.h"
 #include "redact/redact.h"
@@ -26,6 +26,7 @@ struct RunOptions {
   std::string name;
   std::string resume;
   std::string node;
+  std::string on;
   std::vector<std::string> gpus;
   bool no_wait = false;
   bool verbose = false;
@@ -53,6 +54,7 @@ class RunCommand {
                             .message = "name a specification file, or a study with --resume, but not both",
                             .hint = "For example: assay run examples/command.yaml"});
     }
+    if (auto opened = open_where_asked(); !opened) return context_.fail(opened.error());
     if (is_for_cluster(context_, options_)) return ask_cluster();
     if (options_.no_wait || !options_.gpus.empty()) {
       return context_.fail({.kind = ErrorKind::usage,
@@ -72,7 +74,9 @@ class RunCommand {
       if (!study) return context_.fail(study.error());
       // What the leader of this data folder was asked for is its nodes' to do.
       const auto is_placed = [](const PlannedRun& planned) { return !planned.node.empty(); };
-      if (std::any_of(study->plan.begin(), study->plan.end(), is_placed)) return ask_cluster();
+      if (place_.is_this_machine() && std::any_of(study->plan.begin(), study->plan.end(), is_placed)) {
+        return ask_cluster();
+      }
       return finish_study(*id);
     }
     int worst = 0;
@@ -86,6 +90,20 @@ class RunCommand {
   }
 
  private:
+  /// As --on says.
+  Result<void> open_where_asked() {
+    if (!options_.on.empty() && is_for_cluster(context_, options_)) {
+      return Error{.kind = ErrorKind::usage,
+                   .message =
+                       "--on names a place that this machine uses by itself, --leader and --node one of a leader: "
+                       "not both",
+                   .hint = "Leave one of them away; --on node:NODE is the same as --node NODE."};
+    }
+    ASSAY_TRY(place_, open_place(options_.on, context_));
+    if (!place_.node.empty()) options_.node = place_.node;
+    return {};
+  }
+
   int ask_cluster() const {
     return run_on_cluster(context_, {.files = options_.files,
                                      .resume = options_.resume,
@@ -107,17 +125,20 @@ class RunCommand {
 
   /// What the machine was like before anything ran on it: the pre-flight table of reports.
   void look_at_machine() {
+    if (!place_.is_this_machine()) return;
     json::array findings;
     for (const auto& finding : examine(MachineView::real(), {.data_folder = context_.data_folder(), .quick = true})) {
       findings.push_back(to_json(finding));
     }
     preflight_ = json::serialize(findings);
   }
-  void attach_preflight(const std::string& run) { (void)attach_text(*store_, run, "preflight.json", preflight_).ok(); }
+  void attach_preflight(const std::string& run) {
+    if (!preflight_.empty()) (void)attach_text(*store_, run, "preflight.json", preflight_).ok();
+  }
 
   StudyOptions study_options(LiveView& view, std::size_t planned) const {
     StudyOptions options;
-    options.provenance = describe_this_machine();
+    options.provenance = place_.is_this_machine() ? describe_this_machine() : describe_owner();
     options.on_next = [&view, planned](const PlannedRun& next, std::size_t index) {
       view.set_title(planned > 1 ? fmt::format("{}/{} {}", index + 1, planned, next.variant) : "");
     };
@@ -135,7 +156,7 @@ class RunCommand {
 
   int run_one(const PlannedRun& planned, const std::string& name, const Spec& spec) {
     LiveView view = make_view();
-    const auto services = make_services(context_, *store_, *launcher_, view, signals_.fd());
+    const auto services = make_services(context_, *store_, place_, view, signals_.fd());
     auto run = run_single(planned, name, all_tags(spec, options_), study_options(view, 1), services);
     if (!run) return context_.fail(run.error());
     (void)attach_text(*store_, run->id, "spec.yaml", redact(spec.source)).ok();
@@ -158,7 +179,7 @@ class RunCommand {
     auto study = store_->find_study(id);
     if (!study) return context_.fail(study.error());
     LiveView view = make_view();
-    const auto services = make_services(context_, *store_, *launcher_, view, signals_.fd());
+    const auto services = make_services(context_, *store_, place_, view, signals_.fd());
     auto outcome = run_study(id, study_options(view, study->plan.size()), services);
     if (!outcome) return context_.fail(outcome.error());
     if (!outcome->runs.empty()) attach_preflight(outcome->runs.front().id);
@@ -166,10 +187,10 @@ class RunCommand {
   }
 
   Context& context_;
-  const RunOptions& options_;
+  RunOptions options_;
   StopSignals signals_;
   std::unique_ptr<RunStore> store_;
-  std::unique_ptr<Launcher> launcher_ = make_local_launcher(find_programs());
+  LaunchPlace place_;
   std::string preflight_;
 };
 
@@ -185,6 +206,8 @@ Action add_run(CLI::App& app, Context& context) {
   command->add_option("--name", options->name, "Name of the run or study [the file's name]");
   command->add_option("--tag", options->tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);
   command->add_option("--resume", options->resume, "Go on with an interrupted study")->type_name("STUDY");
+  command->add_option("--on", options->on, "Elsewhere, with this machine as its owner: a place as below")
+      ->type_name("PLACE");
   command->add_option("--node", options->node, "On this node of the cluster [as the specification says]")
       ->type_name("NODE");
   command->add_option("--gpus", options->gpus, "On these GPUs of the node, by UUID [as many as it needs]")
@@ -192,13 +215,17 @@ Action add_run(CLI::App& app, Context& context) {
       ->type_name("UUID,…");
   command->add_flag("--no-wait", options->no_wait, "On a cluster: print its id and do not wait for its end");
   command->add_flag("-v,--verbose", options->verbose, "Show what the workload prints");
-  command->footer(R"(
+  command->footer(fmt::format(R"(
+Places:
+{}
 Examples:
   assay run examples/command.yaml
+  assay run bench.yaml --on ssh:gpu01,gpu02
   assay run bench.yaml --set repeat=5 --tag node=gpu03
   assay run --resume @last
   assay run --resume @last --leader https://head:8443
-  assay run bench.yaml --leader https://head:8443 --node gpu03)");
+  assay run bench.yaml --leader https://head:8443 --node gpu03)",
+                              describe_places()));
   return [&context, options] { return RunCommand(context, *options).run(); };
 }
 

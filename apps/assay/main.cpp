@@ -12,9 +12,13 @@
 #include "base/version.h"
 #include "commands.h"
 #include "gpu_source.h"
+#include "launch/hosted/job_programs.h"
+#include "launch/local/local_launcher.h"
+#include "run_services.h"
 #include "runs/null_workload.h"
 #include "serve_target.h"
 #include "serving/serve_workload.h"
+#include "stop_signals.h"
 
 namespace assay {
 namespace {
@@ -213,6 +217,17 @@ std::optional<Error> check_command_name(const Program& program, std::string_view
   return Error{.kind = ErrorKind::usage, .message = message, .hint = "`assay --help` lists the commands."};
 }
 
+/// What this program does where a launcher to another machine has brought it.
+int host_program(int argc, char** argv) {
+  const StopSignals signals;
+  const Programs programs = find_programs();
+  return job_program_main(argc, argv,
+                          {.self = programs.self,
+                           .make_launcher = [&] { return make_local_launcher(programs); },
+                           .describe_machine = [] { return to_json(describe_this_machine()); },
+                           .stop_fd = signals.fd()});
+}
+
 int run_program(std::vector<std::string> arguments) {
   const std::string command(first_word(arguments));
   PassedArguments passed;
@@ -273,6 +288,7 @@ int main(int argc, char** argv) {
   if (mode == assay::kNullWorkloadArgument) return assay::null_workload_main(argc, argv);
   if (mode == assay::kServeWorkloadArgument) return assay::serve_workload_main(argc, argv, assay::make_serve_target);
   if (mode == assay::kSensorArgument) return assay::sensor_main();
+  if (assay::is_job_program(mode)) return assay::host_program(argc, argv);
   try {
     return assay::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& problem) {

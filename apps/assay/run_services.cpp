@@ -5,6 +5,7 @@
 
 #include "base/version.h"
 #include "gpu_source.h"
+#include "launch_places.h"
 #include "machine/machine.h"
 #include "mistakes.h"
 #include "run_view.h"
@@ -46,6 +47,16 @@ RunServices make_services(const Context& context, RunStore& store, Launcher& lau
       .stop_fd = stop_fd};
 }
 
+RunServices make_services(const Context& context, RunStore& store, const LaunchPlace& place, RunObserver& observer,
+                          int stop_fd) {
+  auto services = make_services(context, store, *place.launcher, observer, stop_fd);
+  services.place = place.text;
+  if (!place.is_this_machine()) {
+    services.make_sources = [](std::optional<pid_t>) { return std::vector<std::unique_ptr<MetricSource>>(); };
+  }
+  return services;
+}
+
 Programs find_programs() {
   const auto self = self_path();
   return {.self = self, .engine = find_engine(self)};
@@ -60,6 +71,16 @@ Provenance describe_this_machine() {
   provenance.assay_commit = git_commit();
   provenance.working_directory = folder.string();
   return provenance;
+}
+
+Provenance describe_owner() {
+  const Provenance here = describe_this_machine();
+  Provenance owner;
+  owner.assay_version = here.assay_version;
+  owner.assay_commit = here.assay_commit;
+  owner.git_commit = here.git_commit;
+  owner.git_dirty = here.git_dirty;
+  return owner;
 }
 
 int report_run(const Context& context, const Run& run, RunStore& store, bool to_error) {

@@ -21,6 +21,13 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
 /// What is measured beside a run: the host, the workload's processes, the GPUs.
 std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> workload, bool with_gpus);
 
+struct LaunchPlace;
+
+/// Everything that a run at that place needs. Of another machine no system metrics are recorded: what is sampled here
+/// says nothing about it.
+RunServices make_services(const Context& context, RunStore& store, const LaunchPlace& place, RunObserver& observer,
+                          int stop_fd);
+
 /// Everything that a run on this machine needs: the store, the launcher, the host's metric sources, the clock.
 /// `with_gpus`: false for all but one process of a job on this machine, since one reads them all.
 RunServices make_services(const Context& context, RunStore& store, Launcher& launcher, RunObserver& observer,
@@ -30,6 +37,9 @@ Programs find_programs();
 
 /// Host, GPUs, versions, git state and shareable environment of this process.
 Provenance describe_this_machine();
+
+/// What is known of a run elsewhere before its place has described itself: our version and the git state here.
+Provenance describe_owner();
 
 /// Prints the finished run, as text or JSON, and returns the exit code. `to_error`: the text goes to standard error.
 int report_run(const Context& context, const Run& run, RunStore& store, bool to_error = false);

@@ -33,6 +33,23 @@ void take_versions(Run& run, const RunFacts& facts) {
   take("python", run.provenance.python_version);
 }
 
+/// A run elsewhere was done by the machine that its place describes, not by this one. What its owner knows better
+/// stays.
+void take_machine(Run& run, const RunningJob& job) {
+  const auto machine = job.machine();
+  if (machine.empty()) return;
+  auto there = provenance_from_json(machine);
+  if (!there) return log_warning("what the place says of its machine cannot be read: {}", there.error().text());
+  auto here = std::exchange(run.provenance, std::move(*there));
+  run.provenance.assay_version = std::move(here.assay_version);
+  run.provenance.assay_commit = std::move(here.assay_commit);
+  run.provenance.git_commit = std::move(here.git_commit);
+  run.provenance.git_dirty = here.git_dirty;
+  run.provenance.command = std::move(here.command);
+  run.provenance.seeds = std::move(here.seeds);
+  if (!here.working_directory.empty()) run.provenance.working_directory = std::move(here.working_directory);
+}
+
 Result<void> keep_artifact(const std::string& run, const std::filesystem::directory_entry& entry, RunStore& store) {
   std::error_code code;
   if (!entry.is_regular_file(code)) {
@@ -123,9 +140,14 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
 
   const bool outlives = outlives_owner(run);
   if (outlives) ASSAY_CHECK(writer.mark(first_mark(workload, services.clock.wall())));
-  const SteadyTime started = services.clock.now();
+  SteadyTime started = services.clock.now();
   ASSAY_TRY(const auto running, services.launcher.start(job));
   crash_point("workload-started");
+  if (outlives) {
+    // Reaching another machine and bringing everything there is not the run's time.
+    started = services.clock.now();
+    run.started = services.clock.wall();
+  }
   RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit, .marks = outlives},
                        services.clock);
   if (outlives) {
@@ -134,7 +156,8 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   }
   services.observer.on_start(run);
   Outcome outcome = follow_job(*running, recorder, workload, services, Nanos(0));
-  run.duration = services.clock.now() - started;
+  take_machine(run, *running);
+  run.duration = outcome.ending.job.ran_for.value_or(services.clock.now() - started);
   run.ended = run.started + run.duration;
   return outcome;
 }
@@ -172,6 +195,7 @@ Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& ma
   services.observer.on_start(run);
   const auto elapsed = [&] { return std::max(Nanos(0), services.clock.wall() - recorder.started()); };
   Outcome outcome = follow_job(*running, recorder, workload, services, elapsed());
+  take_machine(run, *running);
   if (marks.damage() && !outcome.facts.recording_error) {
     outcome.facts.recording_error = Error{.kind = ErrorKind::bad_file, .message = *marks.damage()};
   }

@@ -1,7 +1,6 @@
 #include "runs/workload.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -149,25 +148,25 @@ Result<const WorkloadKind*> find_kind(std::string_view name) {
                .hint = fmt::format("It can run the kinds {}.", names)};
 }
 
-std::string this_host() {
-  char name[256] = {};
-  ::gethostname(name, sizeof name - 1);
-  return name;
+/// The nodes that a run is pinned to by name: that of the plan, or as many of the specification's as it needs.
+std::vector<std::string> pinned_nodes(const PlannedRun& planned) {
+  if (!planned.node.empty()) return {planned.node};
+  const auto* named = planned.nodes > 1 ? find_setting(planned.spec, "nodes") : nullptr;
+  if (!named || !named->is_array()) return {};
+  std::vector<std::string> nodes;
+  for (const auto& node : named->get_array()) nodes.push_back(scalar_text(node));
+  return nodes;
 }
 
 }  // namespace
 
 Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem::path& scratch) {
-  if (!planned.node.empty() && planned.node != this_host()) {
-    return Error{.kind = ErrorKind::unsupported,
-                 .message = fmt::format("this run is pinned to the node '{}', and this machine is '{}'", planned.node,
-                                        this_host())};
-  }
   ASSAY_TRY(const auto* const kind, find_kind(text_setting(planned.spec, "kind")));
   Workload workload;
   workload.time_limit = duration_setting(planned.spec, "time_limit", Nanos(0));
   workload.job.time_limit = workload.time_limit;
   workload.job.ranks.nodes = planned.nodes;
+  workload.job.nodes = pinned_nodes(planned);
   workload.artifacts = scratch / "artifacts";
   workload.job.scratch = scratch;
   std::error_code code;

@@ -23,8 +23,8 @@ struct Workload {
 
 /// The workload of a planned run, with the names of places for what only those know (launch/launcher.h). `scratch` is a
 /// folder that lives as long as the run. On several nodes training is `ranks` processes that the place starts, any
-/// other kind is one per node. Errors: `unsupported` (a kind whose part does not exist yet, another node), `bad_spec`
-/// (ranks that the nodes cannot share evenly).
+/// other kind is one per node. Nodes that it is pinned to are the launcher's to find. Errors: `unsupported` (a kind
+/// whose part does not exist yet), `bad_spec` (ranks that the nodes cannot share evenly).
 Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem::path& scratch);
 
 }  // namespace assay

@@ -82,9 +82,13 @@ TEST_F(MakeWorkload, AKindWhosePartIsNotThereSaysSo) {
   EXPECT_EQ(workload.error().hint, "It can run the kinds command, train, serve and null.");
 }
 
-TEST_F(MakeWorkload, AnotherNodeIsNotThisMachine) {
-  const PlannedRun planned{.node = "no-such-node", .spec = {{"kind", "null"}}};
-  EXPECT_THAT(make_workload(planned, scratch_.path()).error().message, HasSubstr("no-such-node"));
+TEST_F(MakeWorkload, ThePlaceIsToldTheNodesThatTheRunIsPinnedTo) {
+  const auto nodes = [&](const PlannedRun& planned) { return make_workload(planned, scratch_.path())->job.nodes; };
+  EXPECT_THAT(nodes({.spec = {{"kind", "null"}}}), testing::IsEmpty());
+  EXPECT_THAT(nodes({.node = "gpu03", .spec = {{"kind", "null"}}}), testing::ElementsAre("gpu03"));
+  EXPECT_THAT(nodes({.nodes = 2, .spec = {{"kind", "null"}, {"nodes", {"gpu01", "gpu02"}}}}),
+              testing::ElementsAre("gpu01", "gpu02"));
+  EXPECT_THAT(nodes({.nodes = 2, .spec = {{"kind", "null"}, {"nodes", "all"}}}), testing::IsEmpty());
 }
 
 }  // namespace

@@ -203,6 +203,7 @@ class JobHost {
         one.environment[name] = value;
       }
       one.ranks = {};
+      one.nodes.clear();
       if (!one.token.empty()) one.token += fmt::format("/{}/{}", options_.part.number, local);
       ASSAY_TRY(auto running, local_.start(one));
       ranks_.emplace_back(std::move(running), options_.part.number * job_.ranks.per_node + local, files_);
@@ -299,6 +300,7 @@ class JobHost {
     const PartEnding& decisive = first_failed_ ? *first_failed_->ending() : *ranks_.front().ending();
     if (!decisive) return decisive;
     JobEnding ending = *decisive;
+    ending.ran_for = clock_.now() - started_;
     for (const auto& rank : ranks_) {
       if (&*rank.ending() != &decisive) add_to(ending, *rank.ending());
     }

@@ -28,6 +28,7 @@ json::object to_json(const PartEnding& result) {
                                    {"system_ns", result->usage->system_time.count()},
                                    {"peak_rss_bytes", result->usage->peak_rss_bytes}};
   }
+  if (result->ran_for) ending["ran_for_ns"] = result->ran_for->count();
   ending["left_behind"] = json::value_from(result->left_behind);
   ending["still_running"] = json::value_from(result->still_running);
   ending["stopped"] = result->stopped;
@@ -52,6 +53,7 @@ Result<PartEnding> part_ending_from_json(const json::value& value) {
                    .still_running = fields.texts_or_empty("still_running"),
                    .stopped = fields.boolean_or("stopped", false),
                    .out_of_memory = fields.boolean_or("out_of_memory", false)};
+  if (fields.find("ran_for_ns")) ending.ran_for = Nanos(fields.integer("ran_for_ns"));
   if (const auto* usage = fields.find("usage")) {
     JsonFields of(*usage, "the ending's usage");
     ending.usage = JobUsage{.user_time = Nanos(of.integer_or("user_ns", 0)),

@@ -71,6 +71,11 @@ JobEnding ending_from(GuardReport report) {
           .stopped = report.stopped};
 }
 
+std::string own_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string();
+}
+
 class LocalJob final : public RunningJob {
  public:
   LocalJob(GuardedProcess process, std::optional<ControlGroup> group, LivingName token, LivingName handle)
@@ -186,6 +191,12 @@ class LocalLauncher final : public Launcher {
           .kind = ErrorKind::unsupported,
           .message = fmt::format("this run needs {} nodes, and `assay run` has this machine alone", job.ranks.nodes),
           .hint = "Name more of them, for example with '--on ssh:gpu01,gpu02'."};
+    }
+    if (!job.nodes.empty() && job.nodes.front() != own_name()) {
+      return Error{.kind = ErrorKind::unsupported,
+                   .message = fmt::format("this run is pinned to the node '{}', and this machine is '{}'",
+                                          job.nodes.front(), own_name()),
+                   .hint = fmt::format("Run it there: --on ssh:{0}, or --node {0} with a leader.", job.nodes.front())};
     }
     if (job.ranks.per_node > 1) {
       return Error{.kind = ErrorKind::unsupported, .message = "on one machine, a job starts its ranks by itself"};

@@ -73,6 +73,8 @@ TEST(LocalLauncher, KnowsThePathsOfThisMachine) {
   EXPECT_EQ(ending_of(**job)->exit_code, 0);
   EXPECT_EQ(launcher->start({.arguments = {"{assay-engine}", "train"}}).error().kind, ErrorKind::no_engine);
   EXPECT_EQ(launcher->start({.arguments = {"true"}, .ranks = {.nodes = 2}}).error().kind, ErrorKind::unsupported);
+  EXPECT_THAT(launcher->start({.arguments = {"true"}, .nodes = {"no-such-node"}}).error().message,
+              testing::HasSubstr("pinned to the node 'no-such-node'"));
   EXPECT_EQ(make_local_launcher()->start({.arguments = {"{assay}"}}).error().kind, ErrorKind::missing_file)
       << "passed on as it is";
 }

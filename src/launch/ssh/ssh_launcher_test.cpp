@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "base/ids.h"
 #include "base/process_tree.h"
 #include "launch/launcher_contract.h"
 #include "launch/ssh/sshd_fixture.h"
@@ -64,6 +65,195 @@ std::vector<LauncherFactory> ssh_factories() {
 INSTANTIATE_TEST_SUITE_P(Ssh, LauncherContract, testing::ValuesIn(ssh_factories()), launcher_factory_name);
 INSTANTIATE_TEST_SUITE_P(Ssh, OutlivingLauncherContract, testing::ValuesIn(ssh_factories()), launcher_factory_name);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LauncherContract);
+
+class SshLauncherTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto missing = SshHosts::missing(); !missing.empty()) GTEST_SKIP() << missing;
+  }
+  static Job shell(const std::string& script) { return {.arguments = {"sh", "-c", script}, .token = new_id()}; }
+  static Error failure_on(const std::string& host, Nanos timeout = std::chrono::seconds(60)) {
+    auto options = options_for({host});
+    options.ssh.connect_timeout = timeout;
+    auto started = make_ssh_launcher(options)->start(shell("true"));
+    return started ? Error{.kind = ErrorKind::internal, .message = "it was started"} : started.error();
+  }
+
+  struct Outcome {
+    PerStream<std::string> text;
+    Result<JobEnding> ending = JobEnding();
+  };
+  static Outcome finish(RunningJob& job) {
+    Outcome outcome;
+    PerStream<bool> closed;
+    bool ended = false;
+    const auto limit = SystemClock().now() + std::chrono::seconds(120);
+    while ((!ended || closed.values != std::array{true, true, true}) && SystemClock().now() < limit) {
+      const auto ready = job.wait(limit, -1);
+      std::array<char, 4096> buffer;
+      for (const auto stream : kJobStreams) {
+        if (!ready.streams[stream]) continue;
+        const auto got = job.read(stream, buffer);
+        closed[stream] = !got;
+        if (got) outcome.text[stream].append(buffer.data(), *got);
+      }
+      if (!ready.ended) continue;
+      auto ending = job.ending();
+      ended = true;
+      outcome.ending = ending ? Result<JobEnding>(**ending) : Result<JobEnding>(ending.error());
+    }
+    EXPECT_TRUE(ended) << "it did not end";
+    return outcome;
+  }
+  /// Reads until that was said.
+  static void await_text(RunningJob& job, std::string_view text) {
+    std::string all;
+    const auto limit = SystemClock().now() + std::chrono::seconds(120);
+    while (all.find(text) == std::string::npos && SystemClock().now() < limit) {
+      std::array<char, 4096> buffer;
+      if (job.wait(limit, -1).streams[JobStream::out]) {
+        all.append(buffer.data(), job.read(JobStream::out, buffer).value_or(0));
+      }
+    }
+  }
+};
+
+TEST_F(SshLauncherTest, AnUnknownOrAChangedHostKeyIsRefusedByName) {
+  hosts().add_stranger("stranger", "alpha");
+  const auto unknown = failure_on("stranger");
+  EXPECT_EQ(unknown.kind, ErrorKind::denied) << unknown.text();
+  EXPECT_THAT(unknown.text() + unknown.hint,
+              testing::AllOf(testing::HasSubstr("stranger"), testing::HasSubstr("known_hosts")));
+  hosts().add_impostor("impostor", "alpha");
+  const auto changed = failure_on("impostor");
+  EXPECT_EQ(changed.kind, ErrorKind::denied);
+  EXPECT_THAT(changed.hint, testing::HasSubstr("ssh-keygen -R impostor"));
+}
+
+TEST_F(SshLauncherTest, SomebodyWithoutAnAccountIsDenied) {
+  hosts().add_guest("nobody", "alpha");
+  const auto denied = failure_on("alpha-nobody");
+  EXPECT_EQ(denied.kind, ErrorKind::denied) << denied.text();
+  EXPECT_THAT(denied.hint, testing::HasSubstr("never asks for a password"));
+}
+
+TEST_F(SshLauncherTest, AHostThatHangsOrIsNotThereIsGivenUp) {
+  hosts().add_hung("hung");
+  const auto hung = failure_on("hung", std::chrono::seconds(1));
+  EXPECT_EQ(hung.kind, ErrorKind::unreachable) << hung.text();
+  EXPECT_THAT(hung.message, testing::HasSubstr("hung"));
+  EXPECT_EQ(failure_on("-oProxyCommand=x").kind, ErrorKind::usage);
+}
+
+TEST_F(SshLauncherTest, MoreNodesThanHostsAreRefused) {
+  Job job = shell("true");
+  job.ranks.nodes = 2;
+  EXPECT_EQ(make_ssh_launcher(options_for({"alpha"}))->start(job).error().kind, ErrorKind::unsupported);
+  job = shell("true");
+  job.nodes = {"gamma"};
+  EXPECT_THAT(make_ssh_launcher(options_for({"alpha"}))->start(job).error().message, testing::HasSubstr("gamma"));
+}
+
+TEST_F(SshLauncherTest, ADamagedCopyOfTheProgramIsReplaced) {
+  const auto launcher = make_ssh_launcher(options_for({"beta"}));
+  finish(*launcher->start(shell("true")).value());
+  fs::path copy;
+  for (const auto& entry : fs::directory_iterator(hosts().cache("beta"))) {
+    if (fs::exists(entry.path() / "assay")) copy = entry.path() / "assay";
+  }
+  ASSERT_FALSE(copy.empty());
+  const auto whole = fs::file_size(copy);
+  fs::resize_file(copy, whole / 2);
+  const auto again = launcher->start(shell("exit 4"));
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  EXPECT_EQ(finish(**again).ending->exit_code, 4);
+  EXPECT_EQ(fs::file_size(copy), whole);
+}
+
+TEST_F(SshLauncherTest, FilesTravelThereAndBack) {
+  const TemporaryFolder scratch;
+  fs::create_directories(scratch.path() / "artifacts");
+  ASSERT_TRUE(write_file_atomically(scratch.path() / "spec.json", std::string(20'000, 's')).ok());
+  Job job = shell("wc -c <\"$SPEC\" >\"$ARTIFACTS/size\"; hostname");
+  job.environment = {{"SPEC", "{scratch}/spec.json"}, {"ARTIFACTS", "{scratch}/artifacts"}};
+  job.scratch = scratch.path();
+  const auto launcher = make_ssh_launcher(options_for({"alpha"}));
+  const auto running = launcher->start(job).value();
+  EXPECT_EQ(finish(*running).ending->exit_code, 0);
+  EXPECT_EQ(read_file(scratch.path() / "artifacts/size").value(), "20000\n");
+  EXPECT_EQ(running->machine().at("hostname"), "the-place");
+}
+
+TEST_F(SshLauncherTest, AnEngineThatIsNotThereIsNamed) {
+  Job job = shell("true");
+  job.arguments = {std::string(kEngineOfPlace), "train"};
+  const auto started = make_ssh_launcher(options_for({"alpha"}))->start(job);
+  // Where the tests run with an engine on the PATH, it starts.
+  if (!started) {
+    EXPECT_EQ(started.error().kind, ErrorKind::no_engine) << started.error().text();
+  }
+}
+
+TEST_F(SshLauncherTest, ALostConnectionIsSurvived) {
+  const auto launcher = make_ssh_launcher(options_for({"alpha"}));
+  const TemporaryFolder folder;
+  const auto go_on = (folder.path() / "go").string();
+  const auto job = launcher->start(
+      shell(fmt::format("echo before; while [ ! -e '{}' ]; do sleep 0.05; done; echo after; exit 6", go_on)));
+  ASSERT_TRUE(job.ok()) << job.error().text();
+  await_text(**job, "before\n");
+  hosts().cut("alpha");
+  ASSERT_TRUE(write_file_atomically(go_on, "").ok());
+  (void)(*job)->wait(SystemClock().now() + std::chrono::milliseconds(500), -1);
+  hosts().restore("alpha");
+  const auto outcome = finish(**job);
+  ASSERT_TRUE(outcome.ending.ok()) << outcome.ending.error().text();
+  EXPECT_EQ(outcome.ending->exit_code, 6);
+  EXPECT_EQ(outcome.text[JobStream::out], "after\n");
+}
+
+TEST_F(SshLauncherTest, AHostThatStaysAwayIsLostAfterAPatience) {
+  auto options = options_for({"alpha"});
+  options.patience = std::chrono::seconds(1);
+  const auto launcher = make_ssh_launcher(options);
+  const auto job = launcher->start(shell("echo before; exec sleep 30"));
+  ASSERT_TRUE(job.ok()) << job.error().text();
+  await_text(**job, "before\n");
+  hosts().cut("alpha");
+  const auto outcome = finish(**job);
+  hosts().restore("alpha");
+  ASSERT_FALSE(outcome.ending.ok());
+  EXPECT_EQ(outcome.ending.error().kind, ErrorKind::lost_peer);
+  EXPECT_THAT(outcome.ending.error().message, testing::HasSubstr("alpha: the job is lost"));
+}
+
+TEST_F(SshLauncherTest, ANewOwnerTakesAJobOfTwoHostsUpByItsToken) {
+  Job job = shell("echo \"$RANK/$WORLD_SIZE at $MASTER_ADDR\"; exec sleep 1000");
+  job.ranks.nodes = 2;
+  auto first = make_ssh_launcher(options_for({"alpha", "beta"}));
+  auto running = first->start(job);
+  ASSERT_TRUE(running.ok()) << running.error().text();
+  EXPECT_THAT((*running)->handle(), testing::EndsWith(":alpha,beta"));
+  running->reset();
+  first.reset();
+  const auto second = make_ssh_launcher(options_for({"beta", "alpha"}));
+  auto attached = second->attach(job.token, {});
+  ASSERT_TRUE(attached.ok()) << attached.error().text();
+  std::string all;
+  const auto limit = SystemClock().now() + std::chrono::seconds(120);
+  while (std::count(all.begin(), all.end(), '\n') < 2 && SystemClock().now() < limit) {
+    std::array<char, 4096> buffer;
+    if ((*attached)->wait(limit, -1).streams[JobStream::out]) {
+      all.append(buffer.data(), (*attached)->read(JobStream::out, buffer).value_or(0));
+    }
+  }
+  EXPECT_THAT(
+      all, testing::AllOf(testing::HasSubstr("0/2 at 127.0.0.1\n"), testing::HasSubstr("[rank 1] 1/2 at 127.0.0.1\n")));
+  (*attached)->stop(std::chrono::seconds(60));
+  const auto outcome = finish(**attached);
+  ASSERT_TRUE(outcome.ending.ok()) << outcome.ending.error().text();
+  EXPECT_EQ(outcome.ending->signal, SIGTERM);
+}
 
 }  // namespace
 }  // namespace assay
