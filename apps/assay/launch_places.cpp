@@ -6,6 +6,8 @@
 #include <array>
 
 #include "base/text.h"
+#include "launch/kubernetes/kube_config.h"
+#include "launch/kubernetes/kubernetes_launcher.h"
 #include "launch/local/local_launcher.h"
 #include "launch/place_text.h"
 #include "launch/ssh/ssh_launcher.h"
@@ -34,6 +36,20 @@ Result<LaunchPlace> open_ssh(const PlaceText& text, const Context& context) {
   return LaunchPlace{.launcher = make_ssh_launcher(std::move(options)), .text = {}, .node = {}};
 }
 
+Result<LaunchPlace> open_kubernetes(const PlaceText& text, const Context& context) {
+  if (!text.words.empty()) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("'--on k8s': '{}' is no option", printable(text.words.front())),
+                 .hint = "Options have values: --on k8s:namespace=bench,image=registry.example/assay:1"};
+  }
+  ASSAY_TRY(auto place, read_kubernetes_place(text.options).within("'--on k8s'"));
+  ASSAY_TRY(auto access, find_kube_access({.environment = context.environment}, place.context).within("'--on k8s'"));
+  return LaunchPlace{.launcher = make_kubernetes_launcher(std::move(place), std::move(access),
+                                                          context.data_folder() / "launch" / "kubernetes"),
+                     .text = {},
+                     .node = {}};
+}
+
 Result<LaunchPlace> open_node(const PlaceText& text, const Context&) {
   ASSAY_CHECK(check_options(text, {}));
   if (text.words.size() == 1) return LaunchPlace{.launcher = nullptr, .text = {}, .node = text.words.front()};
@@ -54,6 +70,11 @@ constexpr std::array kPlaceKinds = {
               .form = "ssh:HOST,…",
               .about = "hosts that `ssh` reaches; options engine, address, patience, config (docs/guides/ssh.md)",
               .open = open_ssh},
+    PlaceKind{.name = "k8s",
+              .form = "k8s:NAME=VALUE,…",
+              .about = "a Kubernetes cluster; options namespace, image, context, gpus, selector and more "
+                       "(docs/guides/kubernetes.md)",
+              .open = open_kubernetes},
     PlaceKind{.name = "node", .form = "node:NODE", .about = "a node of the cluster, as with --node", .open = open_node},
 };
 
@@ -85,7 +106,7 @@ Result<LaunchPlace> open_place(const std::string& text, const Context& context) 
 
 std::string describe_places() {
   std::string text;
-  for (const auto& kind : kPlaceKinds) text += fmt::format("  {:<14} {}\n", kind.form, kind.about);
+  for (const auto& kind : kPlaceKinds) text += fmt::format("  {:<16} {}\n", kind.form, kind.about);
   return text;
 }
 
