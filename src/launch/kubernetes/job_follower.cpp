@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "launch/kubernetes/answer_lines.h"
 #include "launch/kubernetes/kube_object.h"
-#include "launch/kubernetes/line_splitter.h"
 #include "launch/kubernetes/manifests.h"
 #include "launch/kubernetes/pod_ending.h"
 
@@ -214,7 +214,7 @@ bool JobFollower::read_log(KubeApi& api, std::size_t part, const PodState& befor
     if (!feed.heard_ending()) return {};
     return Error{.kind = ErrorKind::interrupted, .message = "all was said"};
   });
-  LineSplitter lines(kLongestLogLine);
+  AnswerLines lines(kLongestLogLine);
   const auto followed = api.follow_log(before.name, [&](std::string_view piece) {
     return lines.take(piece, [&](std::string_view line) -> Result<void> {
       auto taken = reader.take(fmt::format("{}\n", line));
@@ -243,21 +243,23 @@ Error JobFollower::deletion_by_others(KubeApi& api, std::size_t part) {
   {
     const std::lock_guard lock(mutex_);
     const auto& pod = parts_[part].pod;
-    if (pod && !pod->why.empty()) return ending_of_pod({.name = pod->name,
-                                                        .node = pod->node,
-                                                        .phase = PodState::Phase::lost,
-                                                        .reason = pod->reason,
-                                                        .why = pod->why,
-                                                        .remedy = pod->remedy},
-                                                       true, false)
-                                          .error();
+    if (pod && !pod->why.empty())
+      return ending_of_pod({.name = pod->name,
+                            .node = pod->node,
+                            .phase = PodState::Phase::lost,
+                            .reason = pod->reason,
+                            .why = pod->why,
+                            .remedy = pod->remedy},
+                           true, false)
+          .error();
     if (pod) name = pod->name;
   }
   const auto job = api.get(KubeResource::jobs, job_.name);
   if (!job && job.error().kind == ErrorKind::not_found) {
-    return {.kind = ErrorKind::crash,
-            .message = fmt::format("somebody has deleted the Job '{}' in the namespace '{}'", job_.name, job_.name_space),
-            .hint = "Start it again, and ask who clears away jobs there."};
+    return {
+        .kind = ErrorKind::crash,
+        .message = fmt::format("somebody has deleted the Job '{}' in the namespace '{}'", job_.name, job_.name_space),
+        .hint = "Start it again, and ask who clears away jobs there."};
   }
   if (const auto failure = job ? job_failure(*job) : std::nullopt) {
     return {.kind = ErrorKind::crash, .message = fmt::format("the cluster has ended the job: {}", *failure)};

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launch/kubernetes/answer_lines.h"
 #include "launch/kubernetes/kube_object.h"
-#include "launch/kubernetes/line_splitter.h"
 
 namespace assay {
 namespace {
@@ -20,7 +20,7 @@ constexpr int kWatchSeconds = 50;
 constexpr Nanos kStreamPatience = std::chrono::seconds(60);
 /// How often a server that has no time is asked again, and how long it is waited for at most each time.
 constexpr int kAttempts = 6;
-constexpr Nanos kLongestPause = std::chrono::seconds(10);
+constexpr Nanos kLongestRetry = std::chrono::seconds(10);
 /// A credential is renewed when it is good for no longer than this.
 constexpr Nanos kCredentialMargin = std::chrono::seconds(60);
 constexpr std::size_t kLongestChange = std::size_t{8} << 20;
@@ -70,7 +70,7 @@ Nanos asked_pause(const ClientResponse& response, int attempt) {
     const auto [end, problem] = std::from_chars(after->data(), after->data() + after->size(), seconds);
     if (problem == std::errc()) pause = std::chrono::seconds(seconds);
   }
-  return std::clamp<Nanos>(pause, Nanos(0), kLongestPause);
+  return std::clamp<Nanos>(pause, Nanos(0), kLongestRetry);
 }
 
 std::string target_with(std::string path, const NamedValues& query) {
@@ -140,8 +140,8 @@ std::optional<Error> kube_failure(const ClientResponse& response, KubeVerb verb,
       break;
     case 429: error->message = fmt::format("the API server has no time to {}: {}", doing, said); break;
     default:
-      error->message = fmt::format("the API server answered {} to: {}{}{}", response.status, doing,
-                                   said.empty() ? "" : ": ", said);
+      error->message =
+          fmt::format("the API server answered {} to: {}{}{}", response.status, doing, said.empty() ? "" : ": ", said);
   }
   return error;
 }
@@ -290,7 +290,7 @@ Result<void> KubeApi::watch(KubeResource resource, std::string_view selector, st
                              {"allowWatchBookmarks", "true"},
                              {"resourceVersion", version},
                              {"timeoutSeconds", std::to_string(kWatchSeconds)}});
-  LineSplitter lines(kLongestChange);
+  AnswerLines lines(kLongestChange);
   const ByteSink sink = [&](std::string_view piece) {
     return lines.take(piece, [&](std::string_view line) -> Result<void> {
       ASSAY_TRY(const auto change, read_change(line));
@@ -298,17 +298,16 @@ Result<void> KubeApi::watch(KubeResource resource, std::string_view selector, st
       return change.type == KubeChange::Type::bookmark ? Result<void>() : take(change);
     });
   };
-  const auto response =
-      send(KubeVerb::watch, resource,
-           {.target = target_with(path_of(resource, ""), query), .time = kStreamPatience}, &sink);
+  const auto response = send(KubeVerb::watch, resource,
+                             {.target = target_with(path_of(resource, ""), query), .time = kStreamPatience}, &sink);
   if (!response) return response.error();
   return {};
 }
 
 Result<void> KubeApi::follow_log(std::string_view pod, const ByteSink& take) {
-  const auto response = send(KubeVerb::get, KubeResource::pod_logs,
-                             {.target = path_of(KubeResource::pod_logs, pod) + "?follow=true", .time = kStreamPatience},
-                             &take);
+  const auto response =
+      send(KubeVerb::get, KubeResource::pod_logs,
+           {.target = path_of(KubeResource::pod_logs, pod) + "?follow=true", .time = kStreamPatience}, &take);
   if (!response) return response.error();
   return {};
 }

@@ -52,8 +52,8 @@ struct KubeList {
 
 /// Talks to one API server about one namespace. Calls block; one caller at a time, except for `cancel`, after which
 /// everything is `interrupted`. Every answer that is no success is an error with the server's words: `denied` (401; 403
-/// names verb, resource and namespace that are missing), `not_found` (404), `busy` (409, 429 after some patience), `usage`
-/// (the server finds what was asked for wrong), `crash` (5xx); those of net/http_client.h besides.
+/// names verb, resource and namespace that are missing), `not_found` (404), `busy` (409, 429 after some patience),
+/// `usage` (the server finds what was asked for wrong), `crash` (5xx); those of net/http_client.h besides.
 class KubeApi {
  public:
   /// Nothing is sent yet, but a credential program is asked.
@@ -63,7 +63,8 @@ class KubeApi {
   Result<json::object> create(KubeResource resource, const json::object& object);
   /// A merge patch.
   Result<json::object> patch(KubeResource resource, std::string_view name, const json::object& changes);
-  /// What belongs to it goes with it. `grace_seconds`: of pods, between the signals. That it is gone already is no error.
+  /// What belongs to it goes with it. `grace_seconds`: of pods, between the signals. That it is gone already is no
+  /// error.
   Result<void> remove(KubeResource resource, std::string_view name, std::optional<std::int64_t> grace_seconds = {});
   /// `selector`: of labels or, for events, of fields.
   Result<KubeList> list(KubeResource resource, std::string_view selector);

@@ -16,7 +16,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Error refusal(int status, const std::string& fixture, KubeVerb verb = KubeVerb::create) {
-  return kube_failure({.status = status, .headers = {}, .body = kube_fixture(fixture)}, verb, KubeResource::jobs, "bench")
+  return kube_failure({.status = status, .headers = {}, .body = kube_fixture(fixture)}, verb, KubeResource::jobs,
+                      "bench")
       .value();
 }
 
@@ -116,7 +117,8 @@ TEST_F(KubeApiTest, AWatchTellsOfChangesAndMovesTheVersionOn) {
   });
   ASSERT_TRUE(watched.ok()) << watched.error().text();
   using Type = KubeChange::Type;
-  EXPECT_THAT(types, ElementsAre(Type::added, Type::modified, Type::modified, Type::removed)) << "bookmarks are not told";
+  EXPECT_THAT(types, ElementsAre(Type::added, Type::modified, Type::modified, Type::removed))
+      << "bookmarks are not told";
   EXPECT_EQ(version, "48244");
 }
 
@@ -140,7 +142,8 @@ TEST_F(KubeApiTest, NonsenseIsAnError) {
 }
 
 TEST_F(KubeApiTest, PlainHttpIsForThisMachineAlone) {
-  KubeAccess far{.server = parse_url("http://cluster.example:8080").value(), .trust = {}, .user = {}, .origin = "the test"};
+  KubeAccess far{
+      .server = parse_url("http://cluster.example:8080").value(), .trust = {}, .user = {}, .origin = "the test"};
   EXPECT_EQ(KubeApi::connect(far, "bench").error().kind, ErrorKind::unsupported);
 }
 

@@ -72,7 +72,8 @@ std::string kube_fixture(const std::string& name) {
 json::object kube_fixture_object(const std::string& name) { return parse_json(kube_fixture(name)).value().as_object(); }
 
 Result<json::value> as_kubectl_sees(const std::string& text) {
-  const CommandOptions options{.deadline = std::chrono::minutes(2), .folder = {}, .environment = {{"KUBECONFIG", "/dev/null"}}, .input = {}};
+  const CommandOptions options{
+      .deadline = std::chrono::minutes(2), .folder = {}, .environment = {{"KUBECONFIG", "/dev/null"}}, .input = {}};
   ASSAY_TRY(const auto version, run_command({"kubectl", "version", "--client", "-o", "json"}, options));
   ASSAY_TRY(const auto parsed, parse_json(version.out));
   const std::string minor = kube_text(parsed, {"clientVersion", "minor"});
@@ -90,7 +91,7 @@ Result<json::value> as_kubectl_sees(const std::string& text) {
   return parse_json(output.out);
 }
 
-KubeCluster::KubeCluster() {
+KubeCluster::KubeCluster(fs::path program) : program_(std::move(program)) {
   Router router;
   const auto handle = [this](const HttpRequest& request) { return answer(request); };
   for (const std::string method : {"GET", "POST", "PATCH", "DELETE"}) {
@@ -123,7 +124,11 @@ KubeCluster::~KubeCluster() {
 }
 
 KubeAccess KubeCluster::access() const {
-  return {.server = {.scheme = Url::Scheme::http, .host = "127.0.0.1", .port = port_of(*server_), .target = "/", .socket_path = {}},
+  return {.server = {.scheme = Url::Scheme::http,
+                     .host = "127.0.0.1",
+                     .port = port_of(*server_),
+                     .target = "/",
+                     .socket_path = {}},
           .trust = {},
           .user = {},
           .name_space = "bench",
@@ -219,7 +224,8 @@ HttpResponse KubeCluster::answer(const HttpRequest& request) {
   const bool is_log = request.path.ends_with("/log");
   const std::lock_guard lock(mutex_);
   std::string asked = fmt::format("{} {}{}", request.method, kind, is_log ? "/log" : "");
-  if (request.method == "GET" && !is_log && name.empty()) asked = request.query_value("watch") ? "WATCH " + kind : "LIST " + kind;
+  if (request.method == "GET" && !is_log && name.empty())
+    asked = request.query_value("watch") ? "WATCH " + kind : "LIST " + kind;
   if (std::find(asked_.begin(), asked_.end(), asked) == asked_.end()) asked_.push_back(asked);
   if (intercept_) {
     if (auto instead = intercept_(request)) return std::move(*instead);
@@ -247,7 +253,8 @@ HttpResponse KubeCluster::create(const std::string& kind, const HttpRequest& req
 HttpResponse KubeCluster::list(const std::string& kind, const HttpRequest& request) {
   if (kind == "events") return HttpResponse::json(200, kube_fixture(events_));
   if (request.query_value("watch")) {
-    const auto stream = std::make_shared<ResponseStream>(ResponseStream::Options{.queue_bytes = std::size_t{64} << 20, .heartbeat = {}});
+    const auto stream = std::make_shared<ResponseStream>(
+        ResponseStream::Options{.queue_bytes = std::size_t{64} << 20, .heartbeat = {}});
     const std::string selector(request.query_value("labelSelector").value_or(""));
     watches_.push_back({stream, selector, 0});
     // What has changed since then: as if everything had.
@@ -306,7 +313,8 @@ HttpResponse KubeCluster::follow(const std::string& pod) {
     return status_answer(objects_.contains("pods/" + pod) ? 400 : 404, "BadRequest",
                          fmt::format("container \"job\" in pod \"{}\" is waiting to start", pod));
   }
-  const auto stream = std::make_shared<ResponseStream>(ResponseStream::Options{.queue_bytes = std::size_t{256} << 20, .heartbeat = {}});
+  const auto stream =
+      std::make_shared<ResponseStream>(ResponseStream::Options{.queue_bytes = std::size_t{256} << 20, .heartbeat = {}});
   logs_.push_back({stream, pod, thrown_away_[pod]});
   return HttpResponse::streaming(stream, "text/plain");
 }
@@ -333,13 +341,14 @@ void KubeCluster::control_job(json::object& job) {
     }
     if (kube_text(pod->second, {"status", "phase"}) == "Failed" && !failed) {
       part(job, "status")["conditions"] =
-          json::array{json::object{{"type", "Failed"}, {"status", "True"}, {"reason", "BackoffLimitExceeded"},
+          json::array{json::object{{"type", "Failed"},
+                                   {"status", "True"},
+                                   {"reason", "BackoffLimitExceeded"},
                                    {"message", "Job has reached the specified backoff limit"}}};
     }
     const bool is_over = processes_[pod_name].ended;
     if ((parallelism == 0 || failed) && !is_over && !is_being_deleted(pod->second)) {
-      delete_pod(pod->second,
-                 kube_integer(job, {"spec", "template", "spec", "terminationGracePeriodSeconds"}).value());
+      delete_pod(pod->second, kube_integer(job, {"spec", "template", "spec", "terminationGracePeriodSeconds"}).value());
     }
   }
 }
@@ -365,6 +374,24 @@ void KubeCluster::make_pod(const json::object& job, std::int64_t index) {
   publish("ADDED", objects_.at("pods/" + name));
 }
 
+std::vector<std::string> KubeCluster::command_of(const json::object& pod, const fs::path& folder) const {
+  if (program_.empty()) {
+    return {"/proc/self/exe", "--gtest_filter=PodOfTheTests.DISABLED_Runs", "--gtest_also_run_disabled_tests"};
+  }
+  // What the manifest says, with the paths of this machine in the place of those of the container.
+  std::vector<std::string> command;
+  for (const auto& word : kube_array(kube_array(pod, {"spec", "containers"}).front(), {"command"})) {
+    command.emplace_back(word.get_string());
+  }
+  const std::string index = kube_text(pod, {"metadata", "annotations", "batch.kubernetes.io/job-completion-index"});
+  command[0] = program_.string();
+  command[2] = (folder / "order").string();
+  command[3] = folder.string();
+  if (const auto at = command[4].find('/'); command[4].starts_with("$")) command[4] = index + command[4].substr(at);
+  if (const auto at = command[5].find(':'); at != std::string::npos) command[5] = "127.0.0.1" + command[5].substr(at);
+  return command;
+}
+
 void KubeCluster::run_pod(json::object& pod) {
   const std::string name = name_in(pod);
   const std::string secret = kube_text(pod, {"metadata", "labels", kJobLabel});
@@ -380,10 +407,9 @@ void KubeCluster::run_pod(json::object& pod) {
   const auto nothing = open_file("/dev/null", O_RDONLY);
   std::string index = kube_text(pod, {"metadata", "annotations", "batch.kubernetes.io/job-completion-index"});
   const auto parts = kube_integer(objects_.at("jobs/" + secret), {"spec", "completions"}).value();
-  const auto environment = merged_environment({{"ASSAY_TEST_POD", process.folder.string()},
-                                               {"ASSAY_TEST_POD_PART", fmt::format("{}/{}", index, parts)}});
-  const auto pid = spawn({.arguments = {"/proc/self/exe", "--gtest_filter=PodOfTheTests.DISABLED_Runs",
-                                        "--gtest_also_run_disabled_tests"},
+  const auto environment = merged_environment(
+      {{"ASSAY_TEST_POD", process.folder.string()}, {"ASSAY_TEST_POD_PART", fmt::format("{}/{}", index, parts)}});
+  const auto pid = spawn({.arguments = command_of(pod, process.folder),
                           .environment = environment.value(),
                           .folder = {},
                           .descriptors = {{nothing->get(), 0}, {log->get(), 1}, {log->get(), 2}},

@@ -17,12 +17,14 @@
 
 namespace assay {
 
-/// A cluster of the tests: an API server with the objects that the launcher has to do with, a controller that makes pods
-/// for Jobs, and a node that runs each pod's program as a process of this machine (PodOfTheTests in kubernetes_launcher_test.cpp). Its answers have
-/// the form of a real one's as far as the launcher looks at them. Nothing in it depends on speed.
+/// A cluster of the tests: an API server with the objects that the launcher has to do with, a controller that makes
+/// pods for Jobs, and a node that runs each pod's program as a process of this machine (PodOfTheTests in
+/// kubernetes_launcher_test.cpp). Its answers have the form of a real one's as far as the launcher looks at them.
+/// Nothing in it depends on speed.
 class KubeCluster {
  public:
-  KubeCluster();
+  /// `program`: what pods run in the place of `assay`; empty: this very program, as PodOfTheTests.
+  explicit KubeCluster(fs::path program = {});
   KubeCluster(const KubeCluster&) = delete;
   KubeCluster& operator=(const KubeCluster&) = delete;
   ~KubeCluster();
@@ -91,10 +93,13 @@ class KubeCluster {
   std::string next_version() { return std::to_string(++version_); }
   std::vector<std::string> names_of(const std::string& kind) const;
 
+  std::vector<std::string> command_of(const json::object& pod, const fs::path& folder) const;
+
+  const fs::path program_;
   TemporaryFolder folder_;
   mutable std::mutex mutex_;
   Objects objects_;
-  std::map<std::string, Process> processes_;  ///< by pod
+  std::map<std::string, Process> processes_;          ///< by pod
   std::map<std::string, std::uint64_t> thrown_away_;  ///< of a pod's log
   std::vector<Stream> watches_, logs_;
   std::vector<std::string> asked_;

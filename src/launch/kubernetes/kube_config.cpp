@@ -57,7 +57,8 @@ class KubeConfigReader {
                                 .ca_text = decoded(node, "certificate-authority-data"),
                                 .refused = {}};
     if (text(node, "insecure-skip-tls-verify") == "true") {
-      cluster.refused = "it says 'insecure-skip-tls-verify: true', and assay talks to no server that it cannot be sure of";
+      cluster.refused =
+          "it says 'insecure-skip-tls-verify: true', and assay talks to no server that it cannot be sure of";
     }
     for (const std::string_view key : {"proxy-url", "tls-server-name"}) {
       if (!text(node, key).empty()) cluster.refused = fmt::format("it needs '{}', which assay cannot do", key);
@@ -76,9 +77,10 @@ class KubeConfigReader {
     if (const YamlNode* const exec = node.find("exec"); exec && exec->is_map()) user.program = program(*exec);
     for (const std::string_view key : {"auth-provider", "username", "as"}) {
       if (node.find(key)) {
-        user.refused = fmt::format("it says who one is by '{}', which assay cannot do; it can do certificates, tokens and "
-                                   "'exec' programs",
-                                   key);
+        user.refused = fmt::format(
+            "it says who one is by '{}', which assay cannot do; it can do certificates, tokens and "
+            "'exec' programs",
+            key);
       }
     }
     return user;
@@ -149,8 +151,8 @@ Error no_such(std::string_view what, std::string_view name, const std::vector<st
   if (const auto meant = nearest(name, there)) {
     error.hint = fmt::format("Did you mean '{}'?", *meant);
   } else {
-    error.hint = there.empty() ? fmt::format("It has no {} at all.", what)
-                               : fmt::format("It has: {}.", join(there, ", "));
+    error.hint =
+        there.empty() ? fmt::format("It has no {} at all.", what) : fmt::format("It has: {}.", join(there, ", "));
   }
   return error;
 }
@@ -165,11 +167,12 @@ std::vector<std::string> names_of(const std::map<std::string, T>& things) {
 Result<KubeAccess> access_of(const KubeConfig& config, const std::string& file, std::string_view asked) {
   const std::string context_name(asked.empty() ? config.current_context : asked);
   if (context_name.empty()) {
-    return Error{.kind = ErrorKind::not_found,
-                 .message = fmt::format("{} has no current context", file),
-                 .hint = fmt::format("Name one with 'context=…', or choose one with `kubectl config use-context`. There "
-                                     "are: {}.",
-                                     join(names_of(config.contexts), ", "))};
+    return Error{
+        .kind = ErrorKind::not_found,
+        .message = fmt::format("{} has no current context", file),
+        .hint = fmt::format("Name one with 'context=…', or choose one with `kubectl config use-context`. There "
+                            "are: {}.",
+                            join(names_of(config.contexts), ", "))};
   }
   const auto context = config.contexts.find(context_name);
   if (context == config.contexts.end()) return no_such("context", context_name, names_of(config.contexts), file);
@@ -284,10 +287,10 @@ Result<KubeCredential> read_exec_credential(std::string_view text) {
   const auto* const object = value.if_object();
   const json::value* const found = object ? object->if_contains("status") : nullptr;
   JsonFields status(found ? *found : none, "status");
-  KubeCredential credential{
-      .token = status.text_or("token", ""),
-      .identity = {.certificate = status.text_or("clientCertificateData", ""), .key = status.text_or("clientKeyData", "")},
-      .expires = {}};
+  KubeCredential credential{.token = status.text_or("token", ""),
+                            .identity = {.certificate = status.text_or("clientCertificateData", ""),
+                                         .key = status.text_or("clientKeyData", "")},
+                            .expires = {}};
   const std::string expires = status.text_or("expirationTimestamp", "");
   ASSAY_CHECK(status.finish());
   if (!expires.empty()) {
@@ -303,7 +306,8 @@ Result<KubeCredential> ask_credential_program(const KubeCredentialProgram& progr
   const std::string doing = fmt::format("asking '{}' for credentials", program.command);
   std::vector<std::string> arguments{program.command};
   arguments.insert(arguments.end(), program.arguments.begin(), program.arguments.end());
-  CommandOptions options{.deadline = std::chrono::minutes(1), .folder = {}, .environment = program.environment, .input = {}};
+  CommandOptions options{
+      .deadline = std::chrono::minutes(1), .folder = {}, .environment = program.environment, .input = {}};
   options.environment["KUBERNETES_EXEC_INFO"] = json::serialize(json::object{
       {"apiVersion", program.api_version}, {"kind", "ExecCredential"}, {"spec", {{"interactive", false}}}});
   auto output = run_command(arguments, options);

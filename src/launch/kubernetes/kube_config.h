@@ -77,8 +77,8 @@ struct KubeSearch {
 
 /// As kubectl does it: the files that KUBECONFIG names (of what several say, the first counts), else ~/.kube/config,
 /// else the account of the pod that this process runs in. `context`: empty for the current one.
-/// Errors: `missing_file`, `bad_file`, `denied`, `not_found` (no such context, with those that there are), `unsupported`
-/// (what the file asks for and this program does not do, such as trusting any certificate).
+/// Errors: `missing_file`, `bad_file`, `denied`, `not_found` (no such context, with those that there are),
+/// `unsupported` (what the file asks for and this program does not do, such as trusting any certificate).
 Result<KubeAccess> find_kube_access(const KubeSearch& where, std::string_view context);
 
 /// What a credential program said, good until it expires.

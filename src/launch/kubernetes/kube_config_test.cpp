@@ -115,8 +115,8 @@ TEST_F(KubeConfigTest, WhatCannotBeDoneIsRefused) {
 TEST_F(KubeConfigTest, OfSeveralFilesTheFirstCounts) {
   const auto first = write("first", "contexts: [{name: lab, context: {cluster: lab, user: robot, namespace: mine}}]\n");
   const auto second = write("second", example_config());
-  const auto found =
-      find_kube_access({.environment = {{"KUBECONFIG", fmt::format("{}:/no/such/file:{}", first.string(), second.string())}}}, "");
+  const auto found = find_kube_access(
+      {.environment = {{"KUBECONFIG", fmt::format("{}:/no/such/file:{}", first.string(), second.string())}}}, "");
   ASSERT_TRUE(found.ok()) << found.error().text();
   EXPECT_EQ(found->name_space, "mine");
   EXPECT_EQ(found->user.token, "secret-token");
@@ -142,8 +142,8 @@ TEST_F(KubeConfigTest, LooksInTheHomeFolderThenInThePod) {
 }
 
 TEST_F(KubeConfigTest, JsonIsYamlToo) {
-  const auto config = read_kube_config(R"({"current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "b"}}]})",
-                                       "config");
+  const auto config = read_kube_config(
+      R"({"current-context": "a", "contexts": [{"name": "a", "context": {"cluster": "b"}}]})", "config");
   ASSERT_TRUE(config.ok()) << config.error().text();
   EXPECT_EQ(config->contexts.at("a").cluster, "b");
 }

@@ -43,7 +43,11 @@ std::optional<std::int64_t> kube_integer(const json::value& from, KubePath path)
   return integer_or_nothing(kube_value(from, path));
 }
 
-const json::array& kube_array(const json::object& from, KubePath path) { return array_or_nothing(kube_value(from, path)); }
-const json::array& kube_array(const json::value& from, KubePath path) { return array_or_nothing(kube_value(from, path)); }
+const json::array& kube_array(const json::object& from, KubePath path) {
+  return array_or_nothing(kube_value(from, path));
+}
+const json::array& kube_array(const json::value& from, KubePath path) {
+  return array_or_nothing(kube_value(from, path));
+}
 
 }  // namespace assay

@@ -157,8 +157,8 @@ class KubernetesLauncher final : public Launcher {
   Result<std::unique_ptr<RunningJob>> follow(const KubeHandle& handle, const json::object& job,
                                              const PerStream<std::uint64_t>& taken,
                                              std::shared_ptr<FollowedName> name) const {
-    const auto parts = static_cast<std::size_t>(std::clamp<std::int64_t>(
-        kube_integer(job, {"spec", "completions"}).value_or(1), 1, kMostParts));
+    const auto parts = static_cast<std::size_t>(
+        std::clamp<std::int64_t>(kube_integer(job, {"spec", "completions"}).value_or(1), 1, kMostParts));
     MergeNotes notes;
     if (parts > 1) {
       ASSAY_CHECK(make_folders(notes_));
@@ -173,20 +173,21 @@ class KubernetesLauncher final : public Launcher {
     }
     auto keep = std::make_shared<FollowedKeep>();
     keep->name = std::move(name);
-    keep->follower = std::make_shared<JobFollower>(
-        FollowedJob{.access = access_,
-                    .name_space = handle.name_space,
-                    .name = handle.name,
-                    .uid = kube_text(job, {"metadata", "uid"}),
-                    .title = title_of(job, handle),
-                    .patience = place_.patience,
-                    .stop_wished = kube_integer(job, {"spec", "parallelism"}) == 0},
-        feeds);
+    keep->follower =
+        std::make_shared<JobFollower>(FollowedJob{.access = access_,
+                                                  .name_space = handle.name_space,
+                                                  .name = handle.name,
+                                                  .uid = kube_text(job, {"metadata", "uid"}),
+                                                  .title = title_of(job, handle),
+                                                  .patience = place_.patience,
+                                                  .stop_wished = kube_integer(job, {"spec", "parallelism"}) == 0},
+                                      feeds);
     std::vector<std::unique_ptr<JobPart>> pods;
     for (const auto& feed : feeds) {
-      pods.push_back(std::make_unique<PodPart>(feed, [follower = std::weak_ptr(keep->follower)](JobWish::Kind kind, Nanos grace) {
-        if (const auto there = follower.lock()) there->wish(kind, grace);
-      }));
+      pods.push_back(
+          std::make_unique<PodPart>(feed, [follower = std::weak_ptr(keep->follower)](JobWish::Kind kind, Nanos grace) {
+            if (const auto there = follower.lock()) there->wish(kind, grace);
+          }));
     }
     const auto grace = kube_integer(job, {"spec", "template", "spec", "terminationGracePeriodSeconds"}).value_or(5);
     return make_parted_job(std::move(pods), {.handle = handle.text(),

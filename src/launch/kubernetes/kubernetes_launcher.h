@@ -21,8 +21,8 @@ namespace assay {
 /// - GPUs by their UUID are `unsupported`; `denied` names the right that is missing.
 /// - One owner at a time is kept within this process; between processes, that is up to the lease of the run.
 ///
-/// `notes`: a folder of the owner's, for what `attach` needs to know: where artifacts go, and how the output of a job on
-/// several nodes was put together.
+/// `notes`: a folder of the owner's, for what `attach` needs to know: where artifacts go, and how the output of a job
+/// on several nodes was put together.
 std::unique_ptr<Launcher> make_kubernetes_launcher(KubernetesPlace place, KubeAccess access, fs::path notes);
 
 }  // namespace assay

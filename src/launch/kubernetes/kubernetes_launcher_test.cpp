@@ -1,8 +1,8 @@
 #include "launch/kubernetes/kubernetes_launcher.h"
 
 #include "launch/hosted/job_host.h"
-#include "launch/kubernetes/kube_cluster_fixture.h"
 #include "launch/kubernetes/kube_api.h"
+#include "launch/kubernetes/kube_cluster_fixture.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/manifests.h"
 #include "launch/kubernetes/pod_host.h"
@@ -22,7 +22,7 @@ TEST(PodOfTheTests, DISABLED_Runs) {
   auto pipe = make_pipe();
   ASSERT_TRUE(pipe.ok());
   pod_stop_pipe = pipe->write_end.get();
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = stop_pod;
   ::sigaction(SIGTERM, &action, nullptr);
   const auto part = parse_part(std::getenv("ASSAY_TEST_POD_PART")).value();
@@ -291,7 +291,8 @@ TEST_F(KubernetesLauncherTest, ANodeThatIsLostIsALostPeer) {
 TEST_F(KubernetesLauncherTest, EvictionIsSaidWithItsReason) {
   const auto ending = ending_after([&] { cluster_.lose_pods("pod_evicted.json"); });
   ASSERT_FALSE(ending.ok());
-  EXPECT_THAT(ending.error().message, AllOf(HasSubstr("thrown it out"), HasSubstr("low on resource: ephemeral-storage")));
+  EXPECT_THAT(ending.error().message,
+              AllOf(HasSubstr("thrown it out"), HasSubstr("low on resource: ephemeral-storage")));
 }
 
 TEST_F(KubernetesLauncherTest, DeletionBySomebodyElseIsNoStopOfOurs) {
@@ -355,7 +356,8 @@ TEST_F(KubernetesLauncherTest, ScratchGoesThereAndArtifactsComeBack) {
   const TemporaryFolder scratch;
   ASSERT_TRUE(make_folders(scratch.path() / "artifacts").ok());
   ASSERT_TRUE(write_file_atomically(scratch.path() / "spec.json", "settings").ok());
-  Job job = shell("cat \"$SPEC\" >\"$ARTIFACTS/copy\"; : >\"$ARTIFACTS/empty\"; head -c 300000 /dev/zero >\"$ARTIFACTS/large\"");
+  Job job = shell(
+      "cat \"$SPEC\" >\"$ARTIFACTS/copy\"; : >\"$ARTIFACTS/empty\"; head -c 300000 /dev/zero >\"$ARTIFACTS/large\"");
   job.scratch = scratch.path();
   job.environment = {{"SPEC", "{scratch}/spec.json"}, {"ARTIFACTS", "{scratch}/artifacts"}};
   EXPECT_EQ(follow(*start(job)).ending->exit_code, 0);
@@ -394,9 +396,9 @@ TEST_F(KubernetesLauncherTest, AsksForNoMoreThanItsRightsSay) {
   launcher_.reset();
   cluster_.hold_pods("pod_unschedulable.json");
   EXPECT_EQ(failure_of_start().kind, ErrorKind::busy);
-  const std::map<std::string, KubeVerb> verbs = {{"GET", KubeVerb::get},      {"LIST", KubeVerb::list},
-                                                 {"WATCH", KubeVerb::watch},  {"POST", KubeVerb::create},
-                                                 {"PATCH", KubeVerb::patch},  {"DELETE", KubeVerb::remove}};
+  const std::map<std::string, KubeVerb> verbs = {{"GET", KubeVerb::get},     {"LIST", KubeVerb::list},
+                                                 {"WATCH", KubeVerb::watch}, {"POST", KubeVerb::create},
+                                                 {"PATCH", KubeVerb::patch}, {"DELETE", KubeVerb::remove}};
   for (const auto& asked : cluster_.asked()) {
     const auto blank = asked.find(' ');
     const auto is_this = [&](const KubeRight& right) {

@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::int64_t kMostGpus = 64;
 
-using Place = KubernetesPlace;
-
 Error wrong_value(std::string_view option, std::string_view value, std::string_view rule) {
   return {.kind = ErrorKind::usage, .message = fmt::format("'{}={}': {}", option, value, rule)};
 }
@@ -33,7 +31,7 @@ Result<std::string> name_value(std::string_view option, std::string_view text) {
   return wrong_value(option, text, "a name has lower-case letters, digits, '-' and '.' alone");
 }
 
-Result<void> add_selector(std::string_view text, Place& place) {
+Result<void> add_selector(std::string_view text, KubernetesPlace& place) {
   const auto equals = text.find('=');
   if (equals == 0 || equals == std::string_view::npos) {
     return wrong_value("selector", text, "write the label of the nodes and its value, as in 'selector=pool=a100'");
@@ -42,7 +40,7 @@ Result<void> add_selector(std::string_view text, Place& place) {
   return {};
 }
 
-Result<void> add_toleration(std::string_view text, Place& place) {
+Result<void> add_toleration(std::string_view text, KubernetesPlace& place) {
   static const std::vector<std::string> kEffects = {"NoSchedule", "PreferNoSchedule", "NoExecute"};
   KubeToleration toleration;
   if (const auto colon = text.rfind(':'); colon != std::string_view::npos) {
@@ -58,12 +56,13 @@ Result<void> add_toleration(std::string_view text, Place& place) {
   const auto equals = text.find('=');
   toleration.key = text.substr(0, equals);
   if (equals != std::string_view::npos) toleration.value = text.substr(equals + 1);
-  if (toleration.key.empty()) return wrong_value("toleration", text, "write the key of a taint: 'key[=value][:effect]'");
+  if (toleration.key.empty())
+    return wrong_value("toleration", text, "write the key of a taint: 'key[=value][:effect]'");
   place.tolerations.push_back(std::move(toleration));
   return {};
 }
 
-Result<void> set_gpus(std::string_view text, Place& place) {
+Result<void> set_gpus(std::string_view text, KubernetesPlace& place) {
   std::int64_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (problem != std::errc() || end != text.data() + text.size() || number < 0 || number > kMostGpus) {
@@ -73,7 +72,7 @@ Result<void> set_gpus(std::string_view text, Place& place) {
   return {};
 }
 
-Result<void> set_cpu(std::string_view text, Place& place) {
+Result<void> set_cpu(std::string_view text, KubernetesPlace& place) {
   double cores = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), cores);
   if (problem != std::errc() || end != text.data() + text.size() || !(cores > 0) || cores > 4096) {
@@ -83,7 +82,7 @@ Result<void> set_cpu(std::string_view text, Place& place) {
   return {};
 }
 
-Result<void> set_memory(std::string_view text, Place& place) {
+Result<void> set_memory(std::string_view text, KubernetesPlace& place) {
   const auto bytes = parse_bytes(text);
   if (!bytes || bytes->count <= 0) return wrong_value("memory", text, "give a size with its unit, such as 64GiB");
   place.memory = std::to_string(bytes->count);
@@ -99,8 +98,8 @@ Result<void> set_time(std::string_view option, std::string_view text, Nanos& int
   return {};
 }
 
-template <std::string Place::*member>
-Result<void> set_name(std::string_view option, std::string_view text, Place& place) {
+template <std::string KubernetesPlace::* member>
+Result<void> set_name(std::string_view option, std::string_view text, KubernetesPlace& place) {
   ASSAY_TRY(place.*member, name_value(option, text));
   return {};
 }
@@ -108,36 +107,40 @@ Result<void> set_name(std::string_view option, std::string_view text, Place& pla
 struct OptionRow {
   KubernetesOption option;
   bool several = false;
-  Result<void> (*set)(std::string_view option, std::string_view value, Place& place) = nullptr;
+  Result<void> (*set)(std::string_view option, std::string_view value, KubernetesPlace& place) = nullptr;
 };
 
 constexpr std::array kOptionRows = {
-    OptionRow{{"namespace", "NAME", "Namespace of the jobs [that of the context]"}, false, set_name<&Place::name_space>},
+    OptionRow{{"namespace", "NAME", "Namespace of the jobs [that of the context]"},
+              false,
+              set_name<&KubernetesPlace::name_space>},
     OptionRow{{"image", "IMAGE", "Image with assay and, for training, assay-engine; must be given"},
               false,
-              [](std::string_view option, std::string_view value, Place& place) -> Result<void> {
+              [](std::string_view option, std::string_view value, KubernetesPlace& place) -> Result<void> {
                 if (value.empty()) return wrong_value(option, value, "name an image");
                 place.image = value;
                 return {};
               }},
     OptionRow{{"context", "NAME", "Context of the kubeconfig [the current one]"},
               false,
-              [](std::string_view, std::string_view value, Place& place) -> Result<void> {
+              [](std::string_view, std::string_view value, KubernetesPlace& place) -> Result<void> {
                 place.context = value;
                 return {};
               }},
-    OptionRow{{"selector", "LABEL=VALUE", "Only nodes with this label, several with + between them"},
-              true,
-              [](std::string_view, std::string_view value, Place& place) { return add_selector(value, place); }},
-    OptionRow{{"toleration", "KEY[=VALUE][:EFFECT]", "Also nodes with this taint, several with + between them"},
-              true,
-              [](std::string_view, std::string_view value, Place& place) { return add_toleration(value, place); }},
+    OptionRow{
+        {"selector", "LABEL=VALUE", "Only nodes with this label, several with + between them"},
+        true,
+        [](std::string_view, std::string_view value, KubernetesPlace& place) { return add_selector(value, place); }},
+    OptionRow{
+        {"toleration", "KEY[=VALUE][:EFFECT]", "Also nodes with this taint, several with + between them"},
+        true,
+        [](std::string_view, std::string_view value, KubernetesPlace& place) { return add_toleration(value, place); }},
     OptionRow{{"gpus", "N", "GPUs of each pod [one per rank there]"},
               false,
-              [](std::string_view, std::string_view value, Place& place) { return set_gpus(value, place); }},
+              [](std::string_view, std::string_view value, KubernetesPlace& place) { return set_gpus(value, place); }},
     OptionRow{{"gpu-resource", "NAME", "What GPUs are called there [nvidia.com/gpu]"},
               false,
-              [](std::string_view option, std::string_view value, Place& place) -> Result<void> {
+              [](std::string_view option, std::string_view value, KubernetesPlace& place) -> Result<void> {
                 if (value.find('/') == std::string_view::npos) {
                   return wrong_value(option, value, "a resource is called like nvidia.com/gpu");
                 }
@@ -146,29 +149,32 @@ constexpr std::array kOptionRows = {
               }},
     OptionRow{{"cpu", "CORES", "Cores of each pod [no limit]"},
               false,
-              [](std::string_view, std::string_view value, Place& place) { return set_cpu(value, place); }},
-    OptionRow{{"memory", "SIZE", "Memory of each pod [no limit]"},
+              [](std::string_view, std::string_view value, KubernetesPlace& place) { return set_cpu(value, place); }},
+    OptionRow{
+        {"memory", "SIZE", "Memory of each pod [no limit]"},
+        false,
+        [](std::string_view, std::string_view value, KubernetesPlace& place) { return set_memory(value, place); }},
+    OptionRow{{"service-account", "NAME", "Account that pods run as [default]"},
               false,
-              [](std::string_view, std::string_view value, Place& place) { return set_memory(value, place); }},
-    OptionRow{{"service-account", "NAME", "Account that pods run as [default]"}, false,
-              set_name<&Place::service_account>},
+              set_name<&KubernetesPlace::service_account>},
     OptionRow{{"pull-secret", "NAME", "Secret for the registry of the image, several with + between them"},
               true,
-              [](std::string_view option, std::string_view value, Place& place) -> Result<void> {
+              [](std::string_view option, std::string_view value, KubernetesPlace& place) -> Result<void> {
                 ASSAY_TRY(auto name, name_value(option, value));
                 place.pull_secrets.push_back(std::move(name));
                 return {};
               }},
-    OptionRow{{"runtime-class", "NAME", "Runtime class of the pods, such as nvidia [the cluster's own]"}, false,
-              set_name<&Place::runtime_class>},
+    OptionRow{{"runtime-class", "NAME", "Runtime class of the pods, such as nvidia [the cluster's own]"},
+              false,
+              set_name<&KubernetesPlace::runtime_class>},
     OptionRow{{"patience", "TIME", "How long a pod may wait for its start [10min]"},
               false,
-              [](std::string_view option, std::string_view value, Place& place) {
+              [](std::string_view option, std::string_view value, KubernetesPlace& place) {
                 return set_time(option, value, place.patience);
               }},
     OptionRow{{"keep", "TIME", "How long a finished job is kept in the cluster [1h]"},
               false,
-              [](std::string_view option, std::string_view value, Place& place) {
+              [](std::string_view option, std::string_view value, KubernetesPlace& place) {
                 return set_time(option, value, place.keep);
               }},
 };
@@ -199,8 +205,9 @@ Result<KubernetesPlace> read_kubernetes_place(const std::map<std::string, std::s
   if (place.image.empty()) {
     return Error{.kind = ErrorKind::usage,
                  .message = "a place in Kubernetes needs an image that jobs run in",
-                 .hint = "Name one that has assay, as in '--on k8s:namespace=bench,image=registry.example/assay:1'; "
-                         "docs/guides/kubernetes.md says how to build it."};
+                 .hint =
+                     "Name one that has assay, as in '--on k8s:namespace=bench,image=registry.example/assay:1'; "
+                     "docs/guides/kubernetes.md says how to build it."};
   }
   return place;
 }

@@ -35,9 +35,9 @@ struct KubernetesPlace {
   Nanos keep = std::chrono::hours(1);         ///< finished jobs, so that whoever was restarted finds them
 };
 
-/// From options as users write them: `namespace=bench,image=registry/assay:1,selector=pool=a100+zone=b`. Where one may have
-/// several values, there is a '+' between them, since no label, taint or name of an object has one.
-/// Errors (`usage`) name the option, the rule and what there is, with what was probably meant.
+/// From options as users write them: `namespace=bench,image=registry/assay:1,selector=pool=a100+zone=b`. Where one may
+/// have several values, there is a '+' between them, since no label, taint or name of an object has one. Errors
+/// (`usage`) name the option, the rule and what there is, with what was probably meant.
 Result<KubernetesPlace> read_kubernetes_place(const std::map<std::string, std::string>& options);
 
 /// `namespace=NAME`, `image=IMAGE`, … with a sentence each, for help and messages.

@@ -25,17 +25,17 @@ std::string mistake_in(std::string_view text) {
 }
 
 TEST(KubernetesPlace, EveryOptionIsRead) {
-  const auto place = read_kubernetes_place(options_in(
-      "namespace=bench,image=registry.example:5000/assay:1,context=lab@home,selector=pool=a100+zone=b,"
-      "toleration=gpu+team=ml:NoSchedule,gpus=2,gpu-resource=amd.com/gpu,cpu=2.5,memory=64GiB,"
-      "service-account=runner,pull-secret=one+two,runtime-class=nvidia,patience=2h,keep=1d"));
+  const auto place = read_kubernetes_place(
+      options_in("namespace=bench,image=registry.example:5000/assay:1,context=lab@home,selector=pool=a100+zone=b,"
+                 "toleration=gpu+team=ml:NoSchedule,gpus=2,gpu-resource=amd.com/gpu,cpu=2.5,memory=64GiB,"
+                 "service-account=runner,pull-secret=one+two,runtime-class=nvidia,patience=2h,keep=1d"));
   ASSERT_TRUE(place.ok()) << place.error().text();
   EXPECT_EQ(place->name_space, "bench");
   EXPECT_EQ(place->image, "registry.example:5000/assay:1");
   EXPECT_EQ(place->context, "lab@home");
   EXPECT_EQ(place->selector, (std::map<std::string, std::string>{{"pool", "a100"}, {"zone", "b"}}));
-  EXPECT_THAT(place->tolerations, testing::ElementsAre(KubeToleration{"gpu", "", ""},
-                                                       KubeToleration{"team", "ml", "NoSchedule"}));
+  EXPECT_THAT(place->tolerations,
+              testing::ElementsAre(KubeToleration{"gpu", "", ""}, KubeToleration{"team", "ml", "NoSchedule"}));
   EXPECT_EQ(place->gpus, 2);
   EXPECT_EQ(place->gpu_resource, "amd.com/gpu");
   EXPECT_EQ(place->cpu, "2500m");

@@ -27,9 +27,10 @@ json::object labels_of(std::string_view name) {
 
 Result<std::int64_t> gpus_of(const Job& job, const KubernetesPlace& place) {
   if (job.devices && !job.devices->empty()) {
-    return Error{.kind = ErrorKind::unsupported,
-                 .message = "Kubernetes decides itself which GPUs a pod gets, so that none can be asked for by its UUID",
-                 .hint = "Say how many: '--on k8s:gpus=2,…'."};
+    return Error{
+        .kind = ErrorKind::unsupported,
+        .message = "Kubernetes decides itself which GPUs a pod gets, so that none can be asked for by its UUID",
+        .hint = "Say how many: '--on k8s:gpus=2,…'."};
   }
   if (place.gpus) return *place.gpus;
   if (job.devices) return 0;
@@ -90,8 +91,7 @@ json::object affinity_of(const Job& job, std::string_view name) {
   if (!job.nodes.empty()) {
     json::array names;
     for (const auto& node : job.nodes) names.emplace_back(node);
-    const json::array expressions{
-        json::object{{"key", kHostLabel}, {"operator", "In"}, {"values", std::move(names)}}};
+    const json::array expressions{json::object{{"key", kHostLabel}, {"operator", "In"}, {"values", std::move(names)}}};
     affinity["nodeAffinity"] = json::object{
         {"requiredDuringSchedulingIgnoredDuringExecution",
          json::object{{"nodeSelectorTerms", json::array{json::object{{"matchExpressions", expressions}}}}}}};
@@ -106,18 +106,17 @@ json::object affinity_of(const Job& job, std::string_view name) {
 }
 
 json::object pod_of(const Job& job, const KubernetesPlace& place, std::string_view name, std::int64_t gpus) {
-  json::object pod{
-      {"restartPolicy", "Never"},
-      {"terminationGracePeriodSeconds", whole_seconds(job.grace + kGraceMargin)},
-      // Jobs have nothing to say to the API server.
-      {"automountServiceAccountToken", false},
-      {"enableServiceLinks", false},
-      {"containers", json::array{container_of(job, place, name, gpus)}},
-      {"volumes",
-       {{{"name", "order"}, {"secret", {{"secretName", name}}}},
-        {{"name", "job"}, {"emptyDir", json::object()}},
-        // Ranks on one node talk through it; without this it has 64 MiB.
-        {{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}}}};
+  json::object pod{{"restartPolicy", "Never"},
+                   {"terminationGracePeriodSeconds", whole_seconds(job.grace + kGraceMargin)},
+                   // Jobs have nothing to say to the API server.
+                   {"automountServiceAccountToken", false},
+                   {"enableServiceLinks", false},
+                   {"containers", json::array{container_of(job, place, name, gpus)}},
+                   {"volumes",
+                    {{{"name", "order"}, {"secret", {{"secretName", name}}}},
+                     {{"name", "job"}, {"emptyDir", json::object()}},
+                     // Ranks on one node talk through it; without this it has 64 MiB.
+                     {{"name", "shm"}, {"emptyDir", {{"medium", "Memory"}}}}}}};
   if (job.ranks.nodes > 1) pod["subdomain"] = name;
   if (auto affinity = affinity_of(job, name); !affinity.empty()) pod["affinity"] = std::move(affinity);
   if (!place.service_account.empty()) pod["serviceAccountName"] = place.service_account;
@@ -155,13 +154,14 @@ std::string selector_for(std::string_view job_name) { return fmt::format("{}={}"
 
 Result<json::object> job_manifest(const Job& job, const KubernetesPlace& place, std::string_view name) {
   ASSAY_TRY(const std::int64_t gpus, gpus_of(job, place));
-  json::object spec{{"backoffLimit", 0},
-                    {"completions", job.ranks.nodes},
-                    {"parallelism", job.ranks.nodes},
-                    {"ttlSecondsAfterFinished", whole_seconds(place.keep)},
-                    {"template", {{"metadata", {{"labels", labels_of(name)}}}, {"spec", pod_of(job, place, name, gpus)}}}};
-  // A pod that is thrown out fails the job, and is not replaced: the run would begin again without anybody having asked.
-  // Clusters before 1.26 pass over it.
+  json::object spec{
+      {"backoffLimit", 0},
+      {"completions", job.ranks.nodes},
+      {"parallelism", job.ranks.nodes},
+      {"ttlSecondsAfterFinished", whole_seconds(place.keep)},
+      {"template", {{"metadata", {{"labels", labels_of(name)}}}, {"spec", pod_of(job, place, name, gpus)}}}};
+  // A pod that is thrown out fails the job, and is not replaced: the run would begin again without anybody having
+  // asked. Clusters before 1.26 pass over it.
   spec["podFailurePolicy"] = {
       {"rules", json::array{json::object{{"action", "FailJob"},
                                          {"onPodConditions", json::array{json::object{{"type", "DisruptionTarget"},
@@ -181,12 +181,8 @@ Result<json::object> job_manifest(const Job& job, const KubernetesPlace& place, 
 }
 
 json::object order_manifest(std::string_view order, const json::object& created_job) {
-  return {{"apiVersion", "v1"},
-                      {"kind", "Secret"},
-                      {"metadata", metadata_below(created_job)},
-                      {"type", "Opaque"},
-                      {"immutable", true},
-                      {"data", {{kOrderKey, to_base64(order)}}}};
+  return {{"apiVersion", "v1"}, {"kind", "Secret"},  {"metadata", metadata_below(created_job)},
+          {"type", "Opaque"},   {"immutable", true}, {"data", {{kOrderKey, to_base64(order)}}}};
 }
 
 json::object service_manifest(const json::object& created_job) {

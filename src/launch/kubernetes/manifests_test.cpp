@@ -54,8 +54,9 @@ TEST(Manifests, LimitsComeFromTheJob) {
   EXPECT_EQ(kube_integer(job, {"spec", "activeDeadlineSeconds"}), 600 + 1800 + 5 + 300);
   EXPECT_EQ(kube_integer(job, {"spec", "ttlSecondsAfterFinished"}), 7200);
   EXPECT_EQ(kube_integer(pod_spec(job), {"terminationGracePeriodSeconds"}), 20);
-  EXPECT_EQ(kube_value(job_manifest({.arguments = {"true"}}, full_place(), "x").value(), {"spec", "activeDeadlineSeconds"}),
-            nullptr);
+  EXPECT_EQ(
+      kube_value(job_manifest({.arguments = {"true"}}, full_place(), "x").value(), {"spec", "activeDeadlineSeconds"}),
+      nullptr);
 }
 
 TEST(Manifests, GpusComeFromRanksAndDevices) {
@@ -84,8 +85,9 @@ TEST(Manifests, PodsOfSeveralNodesFindEachOther) {
   EXPECT_EQ(kube_text(job, {"spec", "completionMode"}), "Indexed");
   EXPECT_EQ(kube_integer(job, {"spec", "completions"}), 2);
   EXPECT_EQ(kube_text(pod_spec(job), {"subdomain"}), "assay-x");
-  EXPECT_EQ(json::serialize(*kube_value(container(job), {"command"})),
-            R"(["assay","__host-pod","/assay/order","/assay/job","$(JOB_COMPLETION_INDEX)/2","assay-x-0.assay-x:29500"])");
+  EXPECT_EQ(
+      json::serialize(*kube_value(container(job), {"command"})),
+      R"(["assay","__host-pod","/assay/order","/assay/job","$(JOB_COMPLETION_INDEX)/2","assay-x-0.assay-x:29500"])");
   const auto service = service_manifest(job);
   EXPECT_EQ(kube_text(service, {"spec", "clusterIP"}), "None");
   EXPECT_EQ(kube_text(service, {"metadata", "name"}), "assay-x");
@@ -152,7 +154,8 @@ TEST(PodOrder, ComesBack) {
   ASSERT_TRUE(text.ok()) << text.error().text();
   ASSERT_TRUE(unpack_pod_order(*text, there.path()).ok());
   EXPECT_EQ(read_file(there.path() / "job/scratch/deep/er/run.sh").value(), "#!/bin/sh\n");
-  EXPECT_NE(fs::status(there.path() / "job/scratch/deep/er/run.sh").permissions() & fs::perms::owner_exec, fs::perms::none);
+  EXPECT_NE(fs::status(there.path() / "job/scratch/deep/er/run.sh").permissions() & fs::perms::owner_exec,
+            fs::perms::none);
   EXPECT_TRUE(fs::is_directory(there.path() / "job/scratch/artifacts"));
   EXPECT_FALSE(unpack_pod_order(*text, there.path()).ok()) << "once and never again";
 }

@@ -55,7 +55,8 @@ TEST(PackagedManifests, AreWholeObjects) {
     EXPECT_FALSE(text_of(*object.root.find("metadata"), "name").empty()) << object.file;
     kinds.insert(object.kind);
   }
-  EXPECT_THAT(kinds, testing::IsSupersetOf({"DaemonSet", "Role", "RoleBinding", "Service", "ServiceAccount", "StatefulSet"}));
+  EXPECT_THAT(kinds,
+              testing::IsSupersetOf({"DaemonSet", "Role", "RoleBinding", "Service", "ServiceAccount", "StatefulSet"}));
 }
 
 TEST(PackagedManifests, TheRoleGrantsWhatTheProgramAsksForAndNoMore) {

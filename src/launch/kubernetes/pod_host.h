@@ -29,8 +29,8 @@ struct PodHostOptions {
 /// in the log, too.
 PartEnding host_pod(const PodHostOptions& options, Launcher& local, const Clock& clock);
 
-/// First argument of the program where it is to do that: `__host-pod ORDER FOLDER PART MEET`, with PART as K/N and MEET as
-/// ADDRESS:PORT or `-`. For the manifests of this folder alone.
+/// First argument of the program where it is to do that: `__host-pod ORDER FOLDER PART MEET`, with PART as K/N and MEET
+/// as ADDRESS:PORT or `-`. For the manifests of this folder alone.
 inline constexpr const char* kHostPodArgument = "__host-pod";
 /// Runs it; the exit code is the job's.
 int host_pod_main(int argc, char** argv, const HostServices& services);

@@ -86,12 +86,13 @@ Result<void> PodFeed::put_gap(JobStream stream, std::uint64_t bytes, std::unique
   log_warning("{} bytes of what the job wrote are lost: its node had thrown that part of the log away", bytes);
   std::string note =
       stream == JobStream::events
-          ? fmt::format("\n{}\n", json::serialize(json::object{
-                                      {"assay", 1},
-                                      {"type", "warning"},
-                                      {"message", fmt::format("{} bytes of events are lost: the node had thrown that part of "
-                                                              "the container's log away",
-                                                              bytes)}}))
+          ? fmt::format("\n{}\n",
+                        json::serialize(json::object{
+                            {"assay", 1},
+                            {"type", "warning"},
+                            {"message", fmt::format("{} bytes of events are lost: the node had thrown that part of "
+                                                    "the container's log away",
+                                                    bytes)}}))
           : fmt::format("\n[{} bytes are missing here: the node had thrown that part of the log away]\n", bytes);
   if (note.size() > bytes) note.clear();
   ASSAY_CHECK(put(stream, note, lock));
@@ -125,7 +126,8 @@ void PodFeed::take_file(const std::string& record) {
 void PodFeed::take_file_bytes(const RelayFrame& frame) {
   if (file_.empty()) return;
   // A hole in it: it will not come whole in this reading.
-  if (frame.offset != file_bytes_.size() || frame.payload.size() > file_size_ - file_bytes_.size()) return file_.clear();
+  if (frame.offset != file_bytes_.size() || frame.payload.size() > file_size_ - file_bytes_.size())
+    return file_.clear();
   file_bytes_ += frame.payload;
   if (file_bytes_.size() < file_size_) return;
   const auto made = make_folders(artifacts_to_);

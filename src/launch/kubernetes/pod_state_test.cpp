@@ -88,7 +88,8 @@ TEST(PodEnding, IsTheContainersWhereItsHostSaidNothing) {
 }
 
 TEST(PodEnding, ASentenceSaysWhyItDidNotStart) {
-  const auto error = not_started(state_of("pod_unschedulable.json"), "FailedScheduling: 0/3 nodes are available: 1 node(s)");
+  const auto error =
+      not_started(state_of("pod_unschedulable.json"), "FailedScheduling: 0/3 nodes are available: 1 node(s)");
   EXPECT_EQ(error.kind, ErrorKind::busy);
   EXPECT_THAT(error.message, testing::Not(HasSubstr("FailedScheduling"))) << "the pod says the same";
   EXPECT_THAT(not_started({}, "FailedCreate: no quota").message, AllOf(HasSubstr("no pod"), HasSubstr("no quota")));

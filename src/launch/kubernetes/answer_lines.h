@@ -9,10 +9,10 @@
 namespace assay {
 
 /// Cuts what arrives in pieces into lines. One thread.
-class LineSplitter {
+class AnswerLines {
  public:
   /// A line that is longer is an error.
-  explicit LineSplitter(std::size_t longest) : longest_(longest) {}
+  explicit AnswerLines(std::size_t longest) : longest_(longest) {}
 
   /// Hands over each line that is complete, without its end; stops at the first error, which it returns.
   Result<void> take(std::string_view piece, const std::function<Result<void>(std::string_view line)>& line) {
