@@ -189,10 +189,16 @@ TEST_F(FolderJob, WhatItLeavesComesBackAndOldFoldersGo) {
   job.token = "artifacts";
   EXPECT_EQ(run(job).ending->exit_code, 0);
   EXPECT_EQ(read_file(scratch.path() / "artifacts/trace").value(), "kept\n");
+  // One that goes on stays, whichever of its parts is here.
+  const JobFolder busy = folder_for(root_.path(), "busy");
+  ASSERT_TRUE(busy.create({.arguments = {"true"}, .token = "busy"}).ok());
+  fs::create_directories(busy.part(3));
+  const auto lock = FileLock::claim(busy.lock(3)).value();
   remove_old_jobs(root_.path(), std::chrono::hours(1));
   EXPECT_TRUE(fs::exists(folder_for(root_.path(), "artifacts").path()));
   remove_old_jobs(root_.path(), -std::chrono::hours(1));
   EXPECT_FALSE(fs::exists(folder_for(root_.path(), "artifacts").path()));
+  EXPECT_TRUE(fs::exists(busy.path()));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 
 #include "base/ids.h"
 
@@ -26,12 +27,23 @@ Result<std::optional<T>> read_record(const fs::path& path, Parse parse) {
   return std::optional<T>(std::move(record));
 }
 
-bool is_old(const JobFolder& folder, fs::file_time_type before) {
+/// Whether it ended, or was never begun, before that time. Of a job of several nodes any part may be here.
+bool is_old(const fs::path& path, fs::file_time_type before) {
+  const JobFolder folder(path);
   std::error_code code;
-  const auto written = fs::last_write_time(folder.ending(0), code);
-  if (!code) return written < before;
-  const auto made = fs::last_write_time(folder.order(), code);
-  return !code && made < before && FileLock::state(folder.lock(0)) == LockState::free;
+  auto last = fs::last_write_time(folder.order(), code);
+  if (code) last = fs::last_write_time(path, code);
+  if (code) return false;
+  for (fs::directory_iterator entry(path, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with("part-")) continue;
+    const auto number = std::atoll(name.c_str() + 5);
+    // One whose host lives goes on; so does one of which nobody can tell.
+    if (FileLock::state(folder.lock(number)) != LockState::free) return false;
+    std::error_code none;
+    if (const auto ended = fs::last_write_time(folder.ending(number), none); !none) last = std::max(last, ended);
+  }
+  return !code && last < before;
 }
 
 }  // namespace
@@ -140,7 +152,7 @@ void remove_old_jobs(const fs::path& root, Nanos age) {
   std::error_code code;
   std::vector<fs::path> old;
   for (fs::directory_iterator entry(root, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
-    if (is_old(JobFolder(entry->path()), before)) old.push_back(entry->path());
+    if (is_old(entry->path(), before)) old.push_back(entry->path());
   }
   for (const auto& folder : old) fs::remove_all(folder, code);
 }

@@ -167,7 +167,13 @@ Result<HostRecord> SshHost::take_job(const std::string& id, const Job& job, Part
     }
     return {};
   });
-  ASSAY_CHECK(reader.take(answer).within(host_));
+  if (auto taken = reader.take(answer).within(host_); !taken) {
+    if (taken.error().kind == ErrorKind::no_engine) {
+      taken.error().hint =
+          fmt::format("Install it there, or say where it is: --on ssh:{},engine=/path/to/assay-engine", host_);
+    }
+    return std::move(taken).error();
+  }
   if (!record)
     return Error{.kind = ErrorKind::io,
                  .message = fmt::format("{}: the job was not taken: {}", host_, printable(trim(answer)))};

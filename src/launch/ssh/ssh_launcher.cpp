@@ -27,11 +27,16 @@ struct SshHandle {
 std::string text_of(const SshHandle& handle) {
   return fmt::format("{}{}:{}", kHandlePrefix, handle.id, join(handle.hosts, ","));
 }
+/// As `new_id` makes them: it stands in commands for a shell.
+bool is_id(std::string_view text) {
+  return !text.empty() && text.size() <= 32 &&
+         std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); });
+}
 std::optional<SshHandle> parse_handle(std::string_view text) {
   if (!text.starts_with(kHandlePrefix)) return std::nullopt;
   text.remove_prefix(kHandlePrefix.size());
   const auto colon = text.find(':');
-  if (colon == std::string_view::npos || !is_file_name(text.substr(0, colon))) return std::nullopt;
+  if (colon == std::string_view::npos || !is_id(text.substr(0, colon))) return std::nullopt;
   SshHandle handle{.id = std::string(text.substr(0, colon))};
   for (const auto host : split(text.substr(colon + 1), ',')) {
     if (!check_host(host)) return std::nullopt;

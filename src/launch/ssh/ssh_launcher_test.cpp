@@ -7,7 +7,8 @@
 #include "base/ids.h"
 #include "base/process_tree.h"
 #include "launch/launcher_contract.h"
-#include "launch/ssh/sshd_fixture.h"
+#include "support/source_tree.h"
+#include "support/ssh_hosts.h"
 
 namespace assay {
 namespace {
@@ -35,7 +36,7 @@ class SshHostsEnvironment final : public testing::Environment {
 
 SshLauncherOptions options_for(std::vector<std::string> names) {
   return {.hosts = std::move(names),
-          .program = ASSAY_PLACE_PROGRAM,
+          .program = test::beside_program("assay_place_program"),
           .engine = {},
           .address = {},
           .state = hosts().folder() / "state",
