@@ -39,9 +39,9 @@ Result<LaunchPlace> open_ssh(const PlaceText& text, const Context& context) {
 
 Result<LaunchPlace> open_slurm(const PlaceText& text, const Context& context) {
   ASSAY_TRY(auto place, slurm_place_from(text));
-  ASSAY_TRY(auto launcher,
-            make_slurm_launcher(
-                {.place = std::move(place), .folder = context.data_folder() / "slurm", .assay = find_programs().self}));
+  ASSAY_TRY(auto launcher, make_slurm_launcher({.place = std::move(place),
+                                                .folder = context.data_folder() / "launch" / "slurm",
+                                                .assay = find_programs().self}));
   return LaunchPlace{.launcher = std::move(launcher), .text = {}, .node = {}};
 }
 
