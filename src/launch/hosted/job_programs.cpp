@@ -64,11 +64,11 @@ Result<int> host_program(const std::vector<std::string>& words, const HostServic
     relay.emplace(folder, part.number, PerStream<std::uint64_t>());
     options.on_look = [&relay] {
       std::string lines;
-      for (bool more = true; more; lines.clear()) {
-        const auto stepped = relay->step(lines, kPutAhead);
-        if (!stepped || !write_all(STDOUT_FILENO, lines)) return;
-        more = *stepped && lines.size() >= kPutAhead;
-      }
+      // Until there is nothing new: after the ending nobody looks again.
+      do {
+        lines.clear();
+        if (!relay->step(lines, kPutAhead) || !write_all(STDOUT_FILENO, lines)) return;
+      } while (!lines.empty());
     };
   }
   const auto launcher = services.make_launcher();

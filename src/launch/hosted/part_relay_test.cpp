@@ -87,6 +87,28 @@ TEST_F(Relay, APipeThatBreaksGoesOnAtTheNextByte) {
   EXPECT_THAT(late.take(everything(folder, from)).error().message, HasSubstr("lost on the way"));
 }
 
+TEST_F(Relay, AHostCanRelayWhileItHosts) {
+  const JobFolder folder = folder_for(root_.path(), "t");
+  ASSERT_TRUE(
+      folder.create({.arguments = {"sh", "-c", "echo one; sleep 0.3; echo two >&2; exit 5"}, .token = "t"}).ok());
+  PartRelay relay(folder, 0, {});
+  RelayInbox inbox({}, here_.path());
+  const auto send = [&] {
+    std::string lines;
+    do {
+      lines.clear();
+      ASSERT_TRUE(relay.step(lines, 1000).ok());
+      ASSERT_TRUE(inbox.take(lines).ok());
+    } while (!lines.empty());
+  };
+  const auto local = make_local_launcher();
+  EXPECT_EQ(host_job(folder, {.on_look = send}, *local, SystemClock())->exit_code, 5);
+  ASSERT_TRUE(inbox.ending());
+  EXPECT_EQ((**inbox.ending()).exit_code, 5);
+  EXPECT_EQ(inbox.bytes(JobStream::out), "one\n");
+  EXPECT_EQ(inbox.bytes(JobStream::error), "two\n");
+}
+
 TEST_F(Relay, FilesStayInTheirFolder) {
   for (const char* path : {"../out", "/etc/x", "", ".hidden", "a/../../b"}) {
     FileReceiver receiver(here_.path());
