@@ -41,6 +41,7 @@ RunStoreFactory local_factory(std::string name, Sharing sharing) {
 const auto kLocalStores =
     testing::Values(local_factory("Local", Sharing::local), local_factory("NetworkFileSystem", Sharing::network));
 INSTANTIATE_TEST_SUITE_P(RunFolders, RunStoreContract, kLocalStores, run_store_factory_name);
+INSTANTIATE_TEST_SUITE_P(RunFolders, OutlivedRunStoreContract, kLocalStores, run_store_factory_name);
 INSTANTIATE_TEST_SUITE_P(RunFolders, LeaseContract, kLocalStores, run_store_factory_name);
 INSTANTIATE_TEST_SUITE_P(RunFolders, ListedRunStoreContract, kLocalStores, run_store_factory_name);
 

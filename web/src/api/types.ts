@@ -353,7 +353,7 @@ export interface JoiningRank {
 }
 
 /** Whether more may come in a journal. */
-export type JournalOwner = "live" | "gone" | "finished";
+export type JournalOwner = "live" | "awaited" | "gone" | "finished";
 
 /** How long a journal is now. */
 export interface JournalSize {
@@ -828,6 +828,8 @@ export interface Placement {
   node?: string;
   /** UUIDs of its GPUs; without: all that it has */
   gpus?: Array<string>;
+  /** Where its job goes on whatever becomes of its owner: `ssh:gpu01` */
+  place?: string;
 }
 
 /** One run that a study plans to do. */
