@@ -43,7 +43,7 @@ def blocks(page):
 
 def spoken(page):
     """Commands in the running text: (line, words of the command, its options). What is in capitals stands for something else."""
-    found, inside = [], False
+    found = []
     text = re.sub(r"```.*?```", lambda block: "\n" * block[0].count("\n"), page, flags=re.DOTALL)
     for span in re.finditer(r"`(?:runuser -u assay -- )?(assay(?:-[a-z]+)* [^`]+)`", text):
         words = span[1].split()

@@ -32,8 +32,12 @@ simulate() {
   as_ada 'assay fleet-sim 1 --leader https://head:8470 --token-file join.token --duration 3s --fault ecc:node1:gpu0@1s' >/tmp/said 2>&1 || fail 'assay fleet-sim'
 }
 leader=''
+end_leader() {
+  kill "$leader"
+  wait "$leader" || fail 'the leader does not end in peace'
+}
 start_leader() {
-  [ -z "$leader" ] || { kill "$leader" && wait "$leader" || fail 'the leader does not end in peace'; }
+  [ -z "$leader" ] || end_leader
   become_ada "exec $1" >>/home/ada/leader.log 2>&1 &
   leader=$!
   wait_for "the leader of '$1' does not answer" as_ada 'assay nodes'
@@ -104,5 +108,5 @@ while IFS='|' read -r section line command <&3; do
   perform "$command"
   done=$((done + 1))
 done 3</shared/guide
-kill "$leader" && wait "$leader" || fail 'the leader does not end in peace'
+end_leader
 echo "$done commands of the guide were executed"
