@@ -33,6 +33,9 @@ class SshHosts {
       const auto found = run_command({"sh", "-c", fmt::format("command -v {}", program)});
       if (!found || found->exit_code != 0) return fmt::format("{} is not installed", program);
     }
+    const passwd* account = ::getpwuid(::geteuid());
+    const std::string_view shell = account ? account->pw_shell : "";
+    if (!account || shell.ends_with("nologin") || shell.ends_with("false")) return "this account cannot log in";
     return {};
   }
 

@@ -45,6 +45,18 @@ std::optional<SshHandle> parse_handle(std::string_view text) {
   return handle;
 }
 
+/// Notes on jobs that nobody took up for a month; their hosts have forgotten them long before.
+void remove_old_notes(const fs::path& folder) {
+  const auto before = fs::file_time_type::clock::now() - std::chrono::hours(24 * 30);
+  std::error_code code;
+  std::vector<fs::path> old;
+  for (fs::directory_iterator entry(folder, code); !code && entry != fs::directory_iterator(); entry.increment(code)) {
+    std::error_code unknown;
+    if (entry->path().extension() == ".merge" && entry->last_write_time(unknown) < before) old.push_back(entry->path());
+  }
+  for (const auto& file : old) fs::remove(file, code);
+}
+
 /// Does the same for each of several at once, each on a thread of its own. The first error in their order is the
 /// result; the others are waited for, which deadlines bound.
 Result<void> for_each_at_once(std::size_t count, const std::function<Result<void>(std::size_t)>& act) {
@@ -168,6 +180,7 @@ class SshLauncher final : public Launcher {
     const std::size_t count = hosts.size();
     if (count > 1) {
       ASSAY_CHECK(make_folders(options_.state));
+      remove_old_notes(options_.state);
       ASSAY_TRY(notes, MergeNotes::open(options_.state / (handle.id + ".merge"), count, taken));
     }
     std::vector<std::unique_ptr<SshPart>> parts;
