@@ -17,6 +17,7 @@
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/manifests.h"
 #include "net/server_fixture.h"
+#include "support/free_port.h"
 #include "support/source_tree.h"
 
 namespace assay {
@@ -91,7 +92,7 @@ Result<json::value> as_kubectl_sees(const std::string& text) {
   return parse_json(output.out);
 }
 
-KubeCluster::KubeCluster(fs::path program) : program_(std::move(program)) {
+KubeCluster::KubeCluster(fs::path program) : program_(std::move(program)), meeting_port_(free_port()) {
   Router router;
   const auto handle = [this](const HttpRequest& request) { return answer(request); };
   for (const std::string method : {"GET", "POST", "PATCH", "DELETE"}) {
@@ -388,7 +389,8 @@ std::vector<std::string> KubeCluster::command_of(const json::object& pod, const 
   command[2] = (folder / "order").string();
   command[3] = folder.string();
   if (const auto at = command[4].find('/'); command[4].starts_with("$")) command[4] = index + command[4].substr(at);
-  if (const auto at = command[5].find(':'); at != std::string::npos) command[5] = "127.0.0.1" + command[5].substr(at);
+  // All pods are on one machine here, where the port of the manifest may be somebody else's.
+  if (command[5] != "-") command[5] = fmt::format("127.0.0.1:{}", meeting_port_);
   return command;
 }
 

@@ -96,6 +96,7 @@ class KubeCluster {
   std::vector<std::string> command_of(const json::object& pod, const fs::path& folder) const;
 
   const fs::path program_;
+  const int meeting_port_;
   TemporaryFolder folder_;
   mutable std::mutex mutex_;
   Objects objects_;
