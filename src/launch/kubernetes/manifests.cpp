@@ -129,7 +129,7 @@ json::object pod_of(const Job& job, const KubernetesPlace& place, std::string_vi
   if (!place.tolerations.empty()) pod["tolerations"] = tolerations_of(place);
   if (!place.pull_secrets.empty()) {
     json::array secrets;
-    for (const auto& secret : place.pull_secrets) secrets.push_back({{"name", secret}});
+    for (const auto& secret : place.pull_secrets) secrets.push_back(json::object{{"name", secret}});
     pod["imagePullSecrets"] = std::move(secrets);
   }
   return pod;
