@@ -52,7 +52,8 @@ TEST_F(RunOnSlurm, ACommandIsRecordedAsIfItRanHere) {
   EXPECT_EQ(run.at("verdict").as_string(), "valid");
   EXPECT_EQ(run.at("metrics").at("loss").to_number<double>(), 0.25);
   EXPECT_TRUE(run.at("provenance").at("job").as_object().contains("SLURM_JOB_ID"));
-  EXPECT_EQ(cli_.run({"show", "@last", "--artifact", "node"}).out, "node2\n");
+  const fs::path artifacts = cli_.data() / "runs" / std::string(run.at("id").as_string()) / "artifacts";
+  EXPECT_EQ(read_file(artifacts / "node").value_or("none"), "node2\n") << "what it left came back";
 }
 
 TEST_F(RunOnSlurm, MistakesAreSaidBeforeAnythingRuns) {

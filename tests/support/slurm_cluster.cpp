@@ -53,6 +53,7 @@ MpiDefault=none
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 ReturnToService=2
 SlurmdTimeout=10
+UnkillableStepTimeout=600
 KillWait=2
 SlurmdParameters=config_overrides
 StateSaveLocation={folder}/state
@@ -120,8 +121,12 @@ std::string SlurmCluster::run(const std::vector<std::string>& command) const {
 }
 
 void SlurmCluster::cancel_all() const {
-  run({"scancel", "--user=root"});
-  EXPECT_TRUE(eventually([&] { return is_idle(); })) << run({"squeue"}) << run({"sinfo"});
+  const auto clear = [&] {
+    run({"scancel", "--user=root"});
+    for (int i = 1; i <= nodes_; ++i) run({"scontrol", "update", fmt::format("NodeName=node{}", i), "State=RESUME"});
+    return is_idle();
+  };
+  EXPECT_TRUE(is_idle() || eventually(clear)) << run({"squeue"}) << run({"sinfo", "-N", "-l"}) << run({"sinfo", "-R"});
 }
 
 /// A daemon that stays in the foreground, so that it can be ended by its process id.
@@ -202,12 +207,8 @@ void SlurmCluster::restart_controller() {
   EXPECT_TRUE(eventually([&] { return run({"scontrol", "ping"}).find("is UP") != std::string::npos; }));
   // It has forgotten the last seconds, and would give out ids that slurmd remembers.
   for (int i = 0; i < 30; ++i) run({"sbatch", "--hold", "--wrap=true", "--output=/dev/null"});
-  EXPECT_TRUE(eventually([&] {
-    run({"scancel", "--user=root"});
-    for (int i = 1; i <= nodes_; ++i) run({"scontrol", "update", fmt::format("NodeName=node{}", i), "State=RESUME"});
-    return is_idle();
-  })) << run({"squeue"})
-      << run({"sinfo", "-N", "-l"});
+  run({"scancel", "--user=root"});
+  cancel_all();
 }
 
 void SlurmCluster::kill_node(const std::string& name) { end_daemon(name, SIGKILL); }
@@ -216,10 +217,7 @@ void SlurmCluster::restart_node(const std::string& name) {
   const auto node = start_daemon({"/usr/sbin/slurmd", "-D", "-N", name});
   ASSERT_TRUE(node.ok()) << node.error().text();
   daemons_.emplace_back(name, *node);
-  EXPECT_TRUE(eventually([&] {
-    run({"scontrol", "update", "NodeName=" + name, "State=RESUME"});
-    return is_idle();
-  })) << run({"sinfo", "-N", "-l"});
+  cancel_all();
 }
 
 SlurmCluster::~SlurmCluster() {

@@ -31,7 +31,7 @@ class SlurmCluster {
 
   /// What a command of Slurm printed; a failure is its text.
   std::string run(const std::vector<std::string>& command) const;
-  /// Ends every job, and waits until the nodes are free again.
+  /// Ends every job, and waits until the nodes are free again; those that Slurm has drained meanwhile are taken back.
   void cancel_all() const;
 
   /// kill -9 of slurmctld, and starting it again with what it had saved some seconds ago. Jobs that it knows are
@@ -40,7 +40,7 @@ class SlurmCluster {
   void restart_controller();
   /// kill -9 of a slurmd (`node1` is the first); its jobs go on without it.
   void kill_node(const std::string& name);
-  /// Starts it again, and waits until it is idle.
+  /// Starts it again; ends as `cancel_all` does.
   void restart_node(const std::string& name);
 
  private:
