@@ -157,7 +157,8 @@ void JobWorker::resume(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     RunObserver nobody;
     const auto run = resume_run(run_, run_services(nobody));
-    if (run || run.error().kind == ErrorKind::usage) return shipper_.look_again();
+    const auto now = desk_.services.store->find_run(run_);
+    if (run || (now && now->state == RunState::ended)) return shipper_.look_again();
     log_info("run '{}' cannot be taken up now: {}", run_, run.error().text());
     if (winding_up_) break;
     std::unique_lock lock(mutex);

@@ -72,7 +72,7 @@ Provenance full_provenance() {
 
 Run full_run() {
   Run run{.id = "r", .name = "n", .kind = "train", .tags = {"t"}, .study = "s", .variant = "v", .repeat = 1};
-  run.placement = {.node = "gpu01", .gpus = std::vector<std::string>{"GPU-1"}};
+  run.placement = {.node = "gpu01", .gpus = std::vector<std::string>{"GPU-1"}, .place = "ssh:gpu01"};
   run.state = RunState::ended;
   run.verdict = Verdict::failed;
   run.flags = {{.kind = "k", .about = "a", .message = "m"}};
