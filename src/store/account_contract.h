@@ -85,7 +85,8 @@ TEST_P(AccountContract, CatalogAndQuotasAreKept) {
   CatalogRecord changed = entry;
   changed.models = {};
   expect_kept(accounts().catalog(), entry, {.name = "resnet", .kind = "train"}, changed, "gpt");
-  expect_kept(accounts().quotas(), {.user = "", .runs_at_once = 2, .runs_per_order = 0, .gpu_hours_per_day = 0.5, .gpus_at_once = 3},
+  expect_kept(accounts().quotas(),
+              {.user = "", .runs_at_once = 2, .runs_per_order = 0, .gpu_hours_per_day = 0.5, .gpus_at_once = 3},
               {.user = "ada"}, {.user = "", .runs_at_once = 3}, "");
 }
 

@@ -10,8 +10,8 @@ namespace assay {
 namespace {
 
 constexpr std::array<std::string_view, 17> kJobColumns = {
-    "id",      "node",  "created",  "author", "planned", "gpus",     "study",   "entry",     "stop",
-    "doing", "owner", "priority", "held",   "waits_for",   "attempts", "attempt", "not_before"};
+    "id",    "node",  "created",  "author", "planned",   "gpus",     "study",   "entry",     "stop",
+    "doing", "owner", "priority", "held",   "waits_for", "attempts", "attempt", "not_before"};
 constexpr int kRevisionColumn = static_cast<int>(kJobColumns.size());
 constexpr RevisedTable kJobs{.name = "job", .columns = kJobColumns};
 
