@@ -187,7 +187,10 @@ void Scheduler::set_nodes_aside(WallTime now) {
         std::max<std::size_t>(1, places_.nodes_of(static_cast<std::uint32_t>(kind)) / kNodesPerPlan);
     taken[kind] = plans[kind] >= most;
   }
+  const auto all_taken = [&] { return std::find(taken.begin(), taken.end(), false) == taken.end(); };
+  if (all_taken()) return;
   for (WaitingLines::Line* line : lines_.blocked(kPlanLooks)) {
+    if (all_taken()) return;
     // Who waits for CPUs keeps no GPU from anybody.
     if (line->needs.cpus || !places_.could_ever_fit(line->needs, line->fits)) continue;
     std::vector<KindFit> open;
