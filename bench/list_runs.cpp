@@ -61,6 +61,7 @@ struct Case {
   const char* name;
   const char* filter;
   const char* sort;
+  std::int64_t limit = -1;
 };
 
 /// Opens the store anew and lists: what one `assay runs` does. The median of several.
@@ -73,6 +74,7 @@ Result<void> measure(const fs::path& folder, const Case& one, bool& met) {
     RunQuery query;
     ASSAY_TRY(query.conditions, parse_conditions(one.filter, SystemClock().wall()));
     ASSAY_CHECK(set_sort(query, one.sort));
+    query.limit = one.limit;
     ASSAY_TRY(const auto page, store->list_runs(query));
     seconds.push_back(since(start));
     rows = page.rows.size();
@@ -96,7 +98,10 @@ Result<bool> bench(int count, const fs::path& folder) {
   for (const Case& one :
        {Case{"all, newest first", "", "-created"}, Case{"all, by a metric", "", "metrics.loss"},
         Case{"filtered by metric and tag, by duration", "verdict=valid tag=4gpu metrics.loss<0.5", "-duration"},
-        Case{"filtered by part of the name, by name", "name~lora-19", "name"}}) {
+        Case{"filtered by part of the name, by name", "name~lora-19", "name"},
+        Case{"a page of 100, newest first", "", "-created", 100},
+        Case{"a page of 100, by a metric", "", "metrics.loss", 100},
+        Case{"a page of 100 of what none fits", "name~nosuch metrics.loss<2", "-created", 100}}) {
     ASSAY_CHECK(measure(folder, one, met));
   }
   return met;

@@ -114,6 +114,16 @@ class Signs(unittest.TestCase):
                     dead.append(f"{page.relative_to(ROOT)}: {link}")
         self.assertEqual(dead, [])
 
+    def test_tests_that_the_page_on_security_names_are_there(self):
+        sources = "".join(file.read_text() for top in ("src", "tests") for file in (ROOT / top).rglob("*")
+                          if file.suffix in (".cpp", ".h"))
+        known = set(re.findall(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", sources))
+        suites = {suite for suite, _ in known}
+        named = re.findall(r"`([A-Z]\w+)\.(\w+|\*)`", (ROOT / "docs/security.md").read_text())
+        self.assertGreater(len(named), 40)
+        gone = [f"{suite}.{test}" for suite, test in named if (suite not in suites if test == "*" else (suite, test) not in known)]
+        self.assertEqual(gone, [])
+
     def test_no_two_headers_define_a_type_of_one_name(self):
         # Two of one name in one program are undefined behaviour that no compiler has to notice.
         places = {}

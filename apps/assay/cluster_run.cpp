@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "api/cluster_types.h"
+#include "api/queue_types.h"
 #include "api/run_types.h"
 #include "base/text.h"
 #include "client/ask.h"
@@ -13,6 +13,7 @@
 #include "leader_place.h"
 #include "live_view.h"
 #include "net/url.h"
+#include "queue_view.h"
 #include "run_services.h"
 #include "run_view.h"
 #include "stop_signals.h"
@@ -134,16 +135,8 @@ class ClusterRuns {
   /// Who waits wants to know for what.
   void say_that_it_waits(const Run& run) const {
     if (context_.json || context_.quiet) return;
-    std::string why = "for its turn";
-    const auto node = ask<NodeAnswer>(*leader_, "/api/v1/nodes/" + percent_encode(run.placement.node));
-    if (node) {
-      const auto reason = printable(node->record.drain_reason);
-      if (node->state == NodeState::draining) {
-        why = "until that is no longer draining" + (reason.empty() ? "" : ": " + reason);
-      }
-      if (node->state == NodeState::offline) why = "until that is heard of again";
-    }
-    print_error(fmt::format("{} waits on {} {}\n", run.id, run.placement.node, why));
+    const auto queued = ask<QueuedRun>(*leader_, "/api/v1/queue/" + percent_encode(run.id));
+    if (queued) print_error(fmt::format("{} {}\n", run.id, sentence_of(*queued, context_.clock.wall())));
   }
 
   int follow_run(const std::string& id) {

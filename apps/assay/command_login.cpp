@@ -38,7 +38,7 @@ Result<OpenSession> sign_in(Connection& leader, const SignIn& wanted) {
 
 /// Signs in, has a token made for this machine, and signs out again: passwords and sessions are not kept.
 Result<Login> log_in(const Context& context, const LoginOptions& options, const SignIn& wanted) {
-  const LeaderEndpoint endpoint{.url = options.url, .fingerprint = context.leader.fingerprint};
+  const LeaderEndpoint endpoint{.url = options.url, .fingerprint = context.leader.fingerprint, .certificate = {}};
   ASSAY_TRY(const auto stranger, connect_as(context, endpoint, {}));
   ASSAY_TRY(const auto session, sign_in(*stranger, wanted));
   ASSAY_TRY(const auto leader, connect_as(context, endpoint, session.headers));
@@ -80,7 +80,7 @@ Result<void> log_out(const Context& context, const std::string& url) {
   ASSAY_TRY(const auto login, find_login(context, url));
   if (!login) return Error{.kind = ErrorKind::not_found, .message = fmt::format("you are not signed in at {}", url)};
   const std::string fingerprint = context.leader.fingerprint.empty() ? login->fingerprint : context.leader.fingerprint;
-  ASSAY_TRY(const auto leader, connect_as(context, {.url = url, .fingerprint = fingerprint},
+  ASSAY_TRY(const auto leader, connect_as(context, {.url = url, .fingerprint = fingerprint, .certificate = {}},
                                           {{"Authorization", "Bearer " + login->token}}));
   const auto revoked = tell<>(*leader, "DELETE", "/api/v1/tokens/" + login->id);
   // Expired or revoked already: it is as good as gone.

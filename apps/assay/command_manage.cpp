@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "model/run.h"
+#include "model/tags.h"
 #include "store/resolve.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
@@ -53,15 +54,6 @@ bool names_run(RunStore& store, const std::string& word) {
   return word.starts_with('@') || word.starts_with("tag:") || word.starts_with("study:") || store.find_run(word).ok();
 }
 
-Result<void> check_tag(const std::string& tag) {
-  const bool bad =
-      tag.empty() || tag.front() == '=' || tag.front() == '-' || tag.find_first_of(" \t\n,\"'") != std::string::npos;
-  if (!bad) return {};
-  return Error{.kind = ErrorKind::usage,
-               .message = fmt::format("'{}' is not a tag", tag),
-               .hint = "A tag is key=value or a word without spaces."};
-}
-
 int tag(const Context& context, const TagOptions& options) {
   auto store = context.open_store();
   if (!store) return context.fail(store.error());
@@ -80,13 +72,7 @@ int tag(const Context& context, const TagOptions& options) {
   if (!ids) return context.fail(ids.error());
   json::array changed;
   for (const auto& id : *ids) {
-    auto run = (*store)->change_run(id, [&](Run& stored) -> Result<void> {
-      for (const auto& one : options.remove) std::erase(stored.tags, one);
-      for (const auto& one : add) {
-        if (std::find(stored.tags.begin(), stored.tags.end(), one) == stored.tags.end()) stored.tags.push_back(one);
-      }
-      return {};
-    });
+    auto run = (*store)->change_run(id, [&](Run& stored) { return change_tags(stored.tags, add, options.remove); });
     if (!run) return context.fail(run.error());
     if (!context.json && !context.quiet) print(fmt::format("{}  {}\n", id, join(run->tags, ", ")));
     changed.push_back({{"id", id}, {"tags", json::value_from(run->tags)}});

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cluster_run.h"
 #include "commands.h"
@@ -51,7 +52,7 @@ class RunCommand {
   int run() {
     if (options_.files.empty() == options_.resume.empty()) {
       return context_.fail({.kind = ErrorKind::usage,
-                            .message = "name a specification file, or a study with --resume, but not both",
+                            .message = "name a specification file, or a study or run with --resume, but not both",
                             .hint = "For example: assay run examples/command.yaml"});
     }
     if (auto opened = open_where_asked(); !opened) return context_.fail(opened.error());
@@ -66,19 +67,8 @@ class RunCommand {
     auto store = context_.open_store();
     if (!store) return context_.fail(store.error());
     store_ = std::move(store).value();
+    if (!options_.resume.empty()) return resume();
     look_at_machine();
-    if (!options_.resume.empty()) {
-      auto id = resolve_study(*store_, options_.resume);
-      if (!id) return context_.fail(id.error());
-      auto study = store_->find_study(*id);
-      if (!study) return context_.fail(study.error());
-      // What the leader of this data folder was asked for is its nodes' to do.
-      const auto is_placed = [](const PlannedRun& planned) { return !planned.node.empty(); };
-      if (place_.is_this_machine() && std::any_of(study->plan.begin(), study->plan.end(), is_placed)) {
-        return ask_cluster();
-      }
-      return finish_study(*id);
-    }
     int worst = 0;
     for (const auto& spec : *specs) {
       const int code = run_spec(spec);
@@ -101,6 +91,61 @@ class RunCommand {
     }
     ASSAY_TRY(place_, open_place(options_.on, context_));
     if (!place_.node.empty()) options_.node = place_.node;
+    return {};
+  }
+
+  /// Goes on with a study, or with a run whose job has outlived its owner.
+  int resume() {
+    const auto study = resolve_study(*store_, options_.resume);
+    if (study) return resume_study(*study);
+    if (study.error().kind != ErrorKind::not_found) return context_.fail(study.error());
+    const auto run = resolve_run(*store_, options_.resume);
+    if (run) return resume_single(*run);
+    if (run.error().kind != ErrorKind::not_found) return context_.fail(run.error());
+    return context_.fail({.kind = ErrorKind::not_found,
+                          .message = fmt::format("there is neither a study nor a run '{}'", printable(options_.resume)),
+                          .hint = "`assay runs` lists what there is."});
+  }
+
+  int resume_study(const std::string& id) {
+    auto study = store_->find_study(id);
+    if (!study) return context_.fail(study.error());
+    if (auto opened = open_place_of(*study); !opened) return context_.fail(opened.error());
+    // What the leader of this data folder was asked for is its nodes' to do.
+    const auto is_placed = [&](const PlannedRun& planned) {
+      if (!planned.node.empty() || planned.run.empty()) return !planned.node.empty();
+      const auto run = store_->find_run(planned.run);
+      return run && !run->placement.node.empty();
+    };
+    if (place_.is_this_machine() && std::any_of(study->plan.begin(), study->plan.end(), is_placed)) {
+      return ask_cluster();
+    }
+    look_at_machine();
+    return finish_study(id);
+  }
+
+  int resume_single(const std::string& id) {
+    auto run = store_->find_run(id);
+    if (!run) return context_.fail(run.error());
+    if (auto opened = open_place_of(*run); !opened) return context_.fail(opened.error());
+    LiveView view = make_view();
+    auto done = resume_run(id, make_services(context_, *store_, place_, view, signals_.fd()));
+    if (!done) return context_.fail(done.error());
+    return report_run(context_, *done, *store_);
+  }
+
+  /// Where it was begun, unless --on names a place.
+  Result<void> open_place_of(const Run& run) {
+    if (!options_.on.empty() || run.placement.place.empty()) return {};
+    ASSAY_TRY(place_, open_place(run.placement.place, context_));
+    return {};
+  }
+  Result<void> open_place_of(const Study& study) {
+    for (const auto& planned : study.plan) {
+      if (planned.run.empty()) continue;
+      const auto run = store_->find_run(planned.run);
+      if (run && !run->placement.place.empty()) return open_place_of(*run);
+    }
     return {};
   }
 
@@ -205,10 +250,15 @@ Action add_run(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   command->add_option("--name", options->name, "Name of the run or study [the file's name]");
   command->add_option("--tag", options->tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);
-  command->add_option("--resume", options->resume, "Go on with an interrupted study")->type_name("STUDY");
+  command
+      ->add_option("--resume", options->resume,
+                   "Go on with an interrupted study, or with a run that has outlived its owner")
+      ->type_name("STUDY|RUN");
   command->add_option("--on", options->on, "Elsewhere, with this machine as its owner: a place as below")
       ->type_name("PLACE");
-  command->add_option("--node", options->node, "On this node of the cluster [as the specification says]")
+  command
+      ->add_option("--node", options->node,
+                   "On this node of the cluster [as the specification says, else wherever it fits]")
       ->type_name("NODE");
   command->add_option("--gpus", options->gpus, "On these GPUs of the node, by UUID [as many as it needs]")
       ->delimiter(',')
@@ -224,6 +274,7 @@ Examples:
   assay run bench.yaml --set repeat=5 --tag node=gpu03
   assay run --resume @last
   assay run --resume @last --leader https://head:8443
+  assay run bench.yaml --leader https://head:8443              on a node of that cluster, wherever it fits
   assay run bench.yaml --leader https://head:8443 --node gpu03)",
                               describe_places()));
   return [&context, options] { return RunCommand(context, *options).run(); };

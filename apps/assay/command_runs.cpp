@@ -45,7 +45,19 @@ json::object to_json(const RunRow& row) {
   return object;
 }
 
-Table make_table(const RunPage& page, const std::vector<std::string>& metrics, const TerminalStyle& style) {
+/// The runs of the page that go on at their place while nobody records them.
+std::set<std::string> without_owner(RunStore& store, const RunPage& page) {
+  std::set<std::string> found;
+  for (const auto& row : page.rows) {
+    if (row.state != RunState::running) continue;
+    const auto run = store.find_run(row.id);
+    if (run && is_without_owner(store, *run).value_or(false)) found.insert(row.id);
+  }
+  return found;
+}
+
+Table make_table(const RunPage& page, const std::set<std::string>& without_owner,
+                 const std::vector<std::string>& metrics, const TerminalStyle& style) {
   std::vector<Column> columns = {{"Run"},
                                  {"Name", Align::left, true},
                                  {"Variant", Align::left, true},
@@ -67,7 +79,9 @@ Table make_table(const RunPage& page, const std::vector<std::string>& metrics, c
   for (const auto& row : rows) {
     std::vector<Cell> cells = {row.id, Cell(row.name, Colour::bold)};
     if (variants) cells.emplace_back(run_label(row.variant, row.repeat));
-    cells.emplace_back(verdict_text(row.verdict, row.state, style), verdict_colour(row.verdict, row.state));
+    auto verdict = verdict_text(row.verdict, row.state, style);
+    if (without_owner.contains(row.id)) verdict += ", without an owner";
+    cells.emplace_back(std::move(verdict), verdict_colour(row.verdict, row.state));
     cells.emplace_back(local_time(row.created));
     cells.emplace_back(row.state == RunState::ended ? format_duration(row.duration) : std::string("-"));
     cells.emplace_back(row.host, Colour::dim);
@@ -143,7 +157,11 @@ int list_runs(const Context& context, const ListOptions& options) {
     print(options.filter.empty() ? "No runs yet. Record one with: assay exec COMMAND\n" : "No run matches.\n");
     return 0;
   }
-  print(make_table(*page, metrics, style).render(style, 0));
+  const auto ownerless = without_owner(**store, *page);
+  print(make_table(*page, ownerless, metrics, style).render(style, 0));
+  for (const auto& id : ownerless) {
+    print(style.paint(Colour::dim, fmt::format("Go on with {0}: assay run --resume {0}\n", id)));
+  }
   const auto shown = static_cast<std::int64_t>(page->rows.size());
   if (shown < page->total)
     print(style.paint(Colour::dim, fmt::format("{} of {} runs; --all shows the rest\n", shown, page->total)));

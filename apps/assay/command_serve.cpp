@@ -78,6 +78,7 @@ Result<LeaderOptions> leader_options(const LeaderConfig& config) {
   made.events_per_node = config.events_per_node;
   made.events_per_hour = config.events_per_hour;
   made.intake_threads = config.workers;
+  made.runs.first_wait = config.retry_wait;
   made.accounts.anonymous = config.anonymous;
   made.accounts.behind_proxy = config.behind_proxy;
   made.accounts.people.sessions = {.idle = config.session_idle, .length = config.session_length};
@@ -93,7 +94,8 @@ Result<LeaderOptions> leader_options(const LeaderConfig& config) {
 
 struct Listening {
   std::optional<TlsFiles> tls;
-  std::string fingerprint;
+  std::string fingerprint;  ///< what join tokens carry, as the administrator chose
+  std::string certificate;  ///< that of the certificate, whatever was chosen
 };
 
 /// The certificate that this leader makes itself, once. Says what it is not good for if it is older than the wish.
@@ -133,6 +135,7 @@ Result<Listening> listening_of(const LeaderPlace& place, const LeaderConfig& con
   }
   if (listening.tls) {
     ASSAY_TRY(listening.fingerprint, certificate_fingerprint(listening.tls->certificate, config.pin));
+    ASSAY_TRY(listening.certificate, certificate_fingerprint(listening.tls->certificate));
   }
   return listening;
 }
@@ -226,6 +229,12 @@ Result<void> check_certificate_end(const Listening& listening, WallTime now) {
                .hint = "Put a new one in its place and send the leader SIGHUP."};
 }
 
+LeaderEndpoint endpoint_of(const HttpServer& server, const Listening& listening) {
+  return {.url = url_of(server.addresses().front(), listening.tls.has_value()),
+          .fingerprint = listening.fingerprint,
+          .certificate = listening.certificate};
+}
+
 /// A leader that is up, and what it takes to change its certificate while it stays so.
 struct Serving {
   const LeaderPlace& place;
@@ -241,8 +250,7 @@ Result<void> reload_certificate(Serving& serving) {
   ASSAY_CHECK(serving.server.change_certificate(*listening.tls));
   serving.listening = std::move(listening);
   log_info("The certificate was read again: {}", serving.listening.fingerprint);
-  return write_endpoint(serving.place, {.url = url_of(serving.server.addresses().front(), true),
-                                        .fingerprint = serving.listening.fingerprint});
+  return write_endpoint(serving.place, endpoint_of(serving.server, serving.listening));
 }
 
 /// Until somebody wants it to stop.
@@ -302,8 +310,15 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
   ASSAY_CHECK(keep_own_token(book, place.own_token()).within("making the owner's token"));
   const auto gatekeeper = make_gatekeeper(*leader, book);
   BackupDesk backups(data.backup_options(place), context.clock);
-  Router router =
-      make_leader_router(*leader, *gatekeeper, [&backups] { return backups.begin(); }, embedded_dashboard());
+  Router router = make_leader_router(*leader, *gatekeeper,
+                                     {.backup = [&backups] { return backups.begin(); },
+                                      .fingerprint =
+                                          [&place] {
+                                            // Where it is renewed when the certificate is.
+                                            const auto endpoint = read_endpoint(place);
+                                            return endpoint ? endpoint->fingerprint : std::string();
+                                          }},
+                                     embedded_dashboard());
   ASSAY_TRY(const auto server, HttpServer::start({.listen = config.listen,
                                                   .tls = listening.tls,
                                                   .limits = leader_limits(),
@@ -311,8 +326,7 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
                                                   .urgent_workers = config.workers},
                                                  std::move(router)));
   leader->start();
-  ASSAY_CHECK(write_endpoint(place, {.url = url_of(server->addresses().front(), listening.tls.has_value()),
-                                     .fingerprint = listening.fingerprint}));
+  ASSAY_CHECK(write_endpoint(place, endpoint_of(*server, listening)));
   say_where(context, *server, listening);
   ASSAY_CHECK(invite_first(context, *leader, *server, listening).within("inviting the first administrator"));
 

@@ -108,7 +108,9 @@ int show(const Context& context, const ShowOptions& options) {
     return 0;
   }
   if (!context.json) print(describe_run(*run, **store, context.data_folder().string(), context.out_style()));
-  return context.succeed(to_json(*run));
+  json::object result = to_json(*run);
+  if (is_without_owner(**store, *run).value_or(false)) result["without_owner"] = true;
+  return context.succeed(std::move(result));
 }
 
 struct LogOptions {

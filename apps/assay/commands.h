@@ -18,6 +18,10 @@ using Action = std::function<int()>;
 using PassedArguments = std::optional<std::vector<std::string>>;
 
 Action add_cancel(CLI::App& app, Context& context);
+Action add_submit(CLI::App& app, Context& context);
+Action add_queue(CLI::App& app, Context& context);
+Action add_hold(CLI::App& app, Context& context);
+Action add_release(CLI::App& app, Context& context);
 Action add_run(CLI::App& app, Context& context);
 Action add_exec(CLI::App& app, Context& context, const PassedArguments& passed);
 Action add_validate(CLI::App& app, Context& context);

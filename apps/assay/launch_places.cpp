@@ -6,6 +6,8 @@
 #include <array>
 
 #include "base/text.h"
+#include "launch/kubernetes/kube_config.h"
+#include "launch/kubernetes/kubernetes_launcher.h"
 #include "launch/local/local_launcher.h"
 #include "launch/place_text.h"
 #include "launch/slurm/slurm_launcher.h"
@@ -37,10 +39,24 @@ Result<LaunchPlace> open_ssh(const PlaceText& text, const Context& context) {
 
 Result<LaunchPlace> open_slurm(const PlaceText& text, const Context& context) {
   ASSAY_TRY(auto place, slurm_place_from(text));
-  ASSAY_TRY(auto launcher,
-            make_slurm_launcher(
-                {.place = std::move(place), .folder = context.data_folder() / "slurm", .assay = find_programs().self}));
+  ASSAY_TRY(auto launcher, make_slurm_launcher({.place = std::move(place),
+                                                .folder = context.data_folder() / "launch" / "slurm",
+                                                .assay = find_programs().self}));
   return LaunchPlace{.launcher = std::move(launcher), .text = {}, .node = {}};
+}
+
+Result<LaunchPlace> open_kubernetes(const PlaceText& text, const Context& context) {
+  if (!text.words.empty()) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("'--on k8s': '{}' is no option", printable(text.words.front())),
+                 .hint = "Options have values: --on k8s:namespace=bench,image=registry.example/assay:1"};
+  }
+  ASSAY_TRY(auto place, read_kubernetes_place(text.options).within("'--on k8s'"));
+  ASSAY_TRY(auto access, find_kube_access({.environment = context.environment}, place.context).within("'--on k8s'"));
+  return LaunchPlace{.launcher = make_kubernetes_launcher(std::move(place), std::move(access),
+                                                          context.data_folder() / "launch" / "kubernetes"),
+                     .text = {},
+                     .node = {}};
 }
 
 Result<LaunchPlace> open_node(const PlaceText& text, const Context&) {
@@ -67,6 +83,11 @@ constexpr std::array kPlaceKinds = {
               .form = "slurm:OPTIONS",
               .about = "the queue of a Slurm cluster: partition=gpu,gres=gpu:2,exclusive, … (docs/guides/slurm.md)",
               .open = open_slurm},
+    PlaceKind{.name = "k8s",
+              .form = "k8s:NAME=VALUE,…",
+              .about = "a Kubernetes cluster; options namespace, image, context, gpus, selector and more "
+                       "(docs/guides/kubernetes.md)",
+              .open = open_kubernetes},
     PlaceKind{.name = "node", .form = "node:NODE", .about = "a node of the cluster, as with --node", .open = open_node},
 };
 
@@ -98,7 +119,7 @@ Result<LaunchPlace> open_place(const std::string& text, const Context& context) 
 
 std::string describe_places() {
   std::string text;
-  for (const auto& kind : kPlaceKinds) text += fmt::format("  {:<14} {}\n", kind.form, kind.about);
+  for (const auto& kind : kPlaceKinds) text += fmt::format("  {:<16} {}\n", kind.form, kind.about);
   return text;
 }
 

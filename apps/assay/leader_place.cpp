@@ -40,9 +40,10 @@ Result<void> check_transport_of_token(const Url& url, const LeaderChoice& option
 }  // namespace
 
 Result<void> write_endpoint(const LeaderPlace& place, const LeaderEndpoint& endpoint) {
-  return write_file_atomically(
-      place.endpoint(),
-      pretty_json(json::object{{"schema", 1}, {"url", endpoint.url}, {"fingerprint", endpoint.fingerprint}}));
+  return write_file_atomically(place.endpoint(), pretty_json(json::object{{"schema", 1},
+                                                                          {"url", endpoint.url},
+                                                                          {"fingerprint", endpoint.fingerprint},
+                                                                          {"certificate", endpoint.certificate}}));
 }
 
 Result<LeaderEndpoint> read_endpoint(const LeaderPlace& place) {
@@ -55,7 +56,9 @@ Result<LeaderEndpoint> read_endpoint(const LeaderPlace& place) {
   if (!text) return Error{.kind = ErrorKind::not_found, .message = "no leader runs here"};
   ASSAY_TRY(const auto value, parse_json(*text));
   JsonFields fields(value, "endpoint.json");
-  LeaderEndpoint endpoint{.url = fields.text("url"), .fingerprint = fields.text_or("fingerprint", "")};
+  LeaderEndpoint endpoint{.url = fields.text("url"),
+                          .fingerprint = fields.text_or("fingerprint", ""),
+                          .certificate = fields.text_or("certificate", "")};
   ASSAY_CHECK(fields.finish());
   return endpoint;
 }
@@ -78,7 +81,7 @@ Result<std::unique_ptr<Connection>> connect_as(const Context& context, const Lea
 Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context) {
   const LeaderChoice& options = context.leader;
   const LeaderPlace place(context.data_folder());
-  LeaderEndpoint endpoint{.url = options.url, .fingerprint = options.fingerprint};
+  LeaderEndpoint endpoint{.url = options.url, .fingerprint = options.fingerprint, .certificate = {}};
   fs::path token_file = options.token_file;
   if (const auto named = context.environment.find("ASSAY_TOKEN_FILE");
       token_file.empty() && named != context.environment.end()) {
@@ -88,6 +91,7 @@ Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context) {
     auto found = read_endpoint(place);
     if (!found) return found.error().kind == ErrorKind::denied ? found.error() : no_leader(context);
     endpoint = std::move(*found);
+    if (!endpoint.certificate.empty()) endpoint.fingerprint = endpoint.certificate;
     if (!options.fingerprint.empty()) endpoint.fingerprint = options.fingerprint;
     if (token_file.empty()) token_file = place.own_token();
   } else if (token_file.empty()) {

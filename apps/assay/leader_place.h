@@ -23,7 +23,7 @@ struct LeaderPlace {
   fs::path tls() const { return folder / "tls"; }
   /// The token with which the owner of the data folder speaks to a leader that runs there.
   fs::path own_token() const { return folder / "owner.token"; }
-  /// Where a running leader listens: {"url", "fingerprint"}.
+  /// Where a running leader listens: {"url", "fingerprint", "certificate"}.
   fs::path endpoint() const { return folder / "endpoint.json"; }
 };
 
@@ -32,7 +32,10 @@ inline constexpr const char* kOwnerToken = "owner";
 
 struct LeaderEndpoint {
   std::string url;
-  std::string fingerprint;  ///< empty for plain HTTP
+  std::string fingerprint;  ///< by what others know it, as join tokens say; empty for plain HTTP
+  /// Of the certificate itself. Whoever speaks to it from the same machine asks for no more: a certificate of the house
+  /// need not be good for a loopback address. Empty: as `fingerprint`.
+  std::string certificate;
 };
 Result<void> write_endpoint(const LeaderPlace& place, const LeaderEndpoint& endpoint);
 /// `not_found` if no leader runs here, `denied` if that is not for this user to know.

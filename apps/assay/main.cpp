@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "gpu_source.h"
 #include "launch/hosted/job_programs.h"
+#include "launch/kubernetes/pod_host.h"
 #include "launch/local/local_launcher.h"
 #include "run_services.h"
 #include "runs/null_workload.h"
@@ -24,8 +25,7 @@ namespace assay {
 namespace {
 
 /// Commands of the design whose part does not exist yet: told apart from typing mistakes.
-constexpr std::array<std::string_view, 7> kLaterCommands = {"migrate",    "user",  "submit", "queue",
-                                                            "node-bench", "login", "probe"};
+constexpr std::array<std::string_view, 3> kLaterCommands = {"migrate", "node-bench", "probe"};
 
 constexpr const char* kFooter = R"(
 Examples:
@@ -123,6 +123,10 @@ void add_commands(Program& program, const PassedArguments& passed) {
   actions["audit"] = add_audit(app, context);
   actions["login"] = add_login(app, context);
   actions["logout"] = add_logout(app, context);
+  actions["submit"] = add_submit(app, context);
+  actions["queue"] = add_queue(app, context);
+  actions["hold"] = add_hold(app, context);
+  actions["release"] = add_release(app, context);
   actions["cancel"] = add_cancel(app, context);
   actions["nodes"] = add_nodes(app, context);
   actions["top"] = add_top(app, context);
@@ -221,11 +225,12 @@ std::optional<Error> check_command_name(const Program& program, std::string_view
 int host_program(int argc, char** argv) {
   const StopSignals signals;
   const Programs programs = find_programs();
-  return job_program_main(argc, argv,
-                          {.self = programs.self,
-                           .make_launcher = [&] { return make_local_launcher(programs); },
-                           .describe_machine = [] { return to_json(describe_this_machine()); },
-                           .stop_fd = signals.fd()});
+  const HostServices services{.self = programs.self,
+                              .make_launcher = [&] { return make_local_launcher(programs); },
+                              .describe_machine = [] { return to_json(describe_this_machine()); },
+                              .stop_fd = signals.fd()};
+  const bool in_pod = std::string_view(argv[1]) == kHostPodArgument;
+  return in_pod ? host_pod_main(argc, argv, services) : job_program_main(argc, argv, services);
 }
 
 int run_program(std::vector<std::string> arguments) {
@@ -288,7 +293,7 @@ int main(int argc, char** argv) {
   if (mode == assay::kNullWorkloadArgument) return assay::null_workload_main(argc, argv);
   if (mode == assay::kServeWorkloadArgument) return assay::serve_workload_main(argc, argv, assay::make_serve_target);
   if (mode == assay::kSensorArgument) return assay::sensor_main();
-  if (assay::is_job_program(mode)) return assay::host_program(argc, argv);
+  if (assay::is_job_program(mode) || mode == assay::kHostPodArgument) return assay::host_program(argc, argv);
   try {
     return assay::run_program(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const std::exception& problem) {

@@ -221,6 +221,12 @@ std::string verdict_text(Verdict verdict, RunState state, const TerminalStyle& s
 
 namespace {
 
+/// What to do about a run that nobody records.
+std::string owner_hint(const Run& run, const TerminalStyle& style) {
+  return fmt::format("  {} It goes on at {}; record the rest with: assay run --resume {}\n",
+                     style.paint(Colour::yellow, "Without an owner."), run.placement.place, run.id);
+}
+
 std::string describe_run(const Run& run, const Courses& courses, const TerminalStyle& style) {
   std::string out;
   const std::string label = run.study.empty() ? "" : run_label(run.variant, run.repeat);
@@ -237,6 +243,7 @@ std::string describe_run(const Run& run, const Courses& courses, const TerminalS
   line(out, style, "Command", command_line(run.provenance, style));
   describe_settings(out, run, style);
   line(out, style, "Tags", join(run.tags, ", "));
+  line(out, style, "Place", run.placement.place);
   line(out, style, "Machine", machine_line(run.provenance));
   line(out, style, "Software", software_line(run.provenance));
   describe_problems(out, run, style);
@@ -252,7 +259,9 @@ std::string describe_run(const Run& run, RunStore& store, const std::string& dat
   // Without its points the rest is still worth showing.
   (void)read_journal(store, run.id, courses).ok();
   const std::string folder = fmt::format("{}/runs/{}", data_folder, run.id);
-  return fmt::format("{}\n  {}\n\n", describe_run(run, courses, style), style.paint(Colour::dim, folder));
+  const bool without_owner = is_without_owner(store, run).value_or(false);
+  return fmt::format("{}\n{}  {}\n\n", describe_run(run, courses, style), without_owner ? owner_hint(run, style) : "",
+                     style.paint(Colour::dim, folder));
 }
 
 std::string describe_run(const Run& run, const TerminalStyle& style) {

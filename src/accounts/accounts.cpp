@@ -15,7 +15,9 @@ Accounts::Accounts(AccountTables& tables, const Clock& clock, AccountOptions opt
       tokens_(tables, clock),
       links_(tables, clock),
       catalog_(tables.catalog(), &CatalogRecord::name),
-      quotas_(tables.quotas(), &QuotaRecord::user) {}
+      quotas_(tables.quotas(), &QuotaRecord::user),
+      prices_(tables.prices(), &GpuPrice::gpu),
+      power_prices_(tables.power_prices(), &PowerPrice::site) {}
 
 Result<std::unique_ptr<Accounts>> Accounts::load(AccountTables& tables, const Clock& clock, AccountOptions options) {
   std::unique_ptr<Accounts> made(new Accounts(tables, clock, std::move(options)));
@@ -24,8 +26,12 @@ Result<std::unique_ptr<Accounts>> Accounts::load(AccountTables& tables, const Cl
   ASSAY_CHECK(made->links_.load());
   ASSAY_CHECK(made->catalog_.load());
   ASSAY_CHECK(made->quotas_.load());
+  ASSAY_CHECK(made->prices_.load());
+  ASSAY_CHECK(made->power_prices_.load());
   return made;
 }
+
+PriceBook Accounts::price_book() const { return {.gpus = prices_.all(), .power = power_prices_.find("")}; }
 
 QuotaRecord Accounts::quota_of(std::string_view user) const {
   if (const auto own = quotas_.find(user)) return *own;

@@ -32,12 +32,15 @@ class Accounts {
   ShareLinks& links() { return links_; }
   Kept<CatalogRecord>& catalog() { return catalog_; }
   Kept<QuotaRecord>& quotas() { return quotas_; }
+  Kept<GpuPrice>& prices() { return prices_; }
+  Kept<PowerPrice>& power_prices() { return power_prices_; }
   OwnerTable& owners() { return tables_.owners(); }
   AuditLog& audit() { return tables_.audit(); }
   const AccountOptions& options() const { return options_; }
 
   /// The user's own, or what holds for everybody.
   QuotaRecord quota_of(std::string_view user) const;
+  PriceBook price_book() const;
   /// With their tokens and links.
   Result<void> remove_user(std::string_view user);
 
@@ -55,6 +58,8 @@ class Accounts {
   ShareLinks links_;
   Kept<CatalogRecord> catalog_;
   Kept<QuotaRecord> quotas_;
+  Kept<GpuPrice> prices_;
+  Kept<PowerPrice> power_prices_;
 };
 
 }  // namespace assay

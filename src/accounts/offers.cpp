@@ -111,7 +111,7 @@ Result<void> check_quota(const QuotaRecord& quota, const Usage& used, std::int64
 
 Result<void> check_limits(const QuotaRecord& quota) {
   const bool bad = quota.runs_at_once.value_or(0) < 0 || quota.runs_per_order.value_or(0) < 0 ||
-                   !(quota.gpu_hours_per_day.value_or(0) >= 0);
+                   quota.gpus_at_once.value_or(0) < 0 || !(quota.gpu_hours_per_day.value_or(0) >= 0);
   if (bad) return Error{.kind = ErrorKind::usage, .message = "a limit is a number from 0 on"};
   return {};
 }

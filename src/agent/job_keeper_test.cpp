@@ -8,6 +8,7 @@
 #include "api/run_types.h"
 #include "base/files.h"
 #include "base/process_tree.h"
+#include "launch/fake_launcher.h"
 #include "launch/local/local_launcher.h"
 #include "runs/study.h"
 #include "store/local/local_store.h"
@@ -106,25 +107,17 @@ class JobKeeperTest : public testing::Test {
   void start() {
     auto connection = connect_to_leader(http_.access(), 10s);
     ASSERT_TRUE(connection.ok());
-    auto keeper = JobKeeper::start(
-        {.access = http_.access(),
-         .arrivals = [] { return std::uint64_t{1}; },
-         .services = {.store = local_,
-                      .launcher = launcher_,
-                      .describe_machine =
-                          [] {
-                            Provenance here;
-                            here.hostname = "gpu03";
-                            return here;
-                          },
-                      .make_sources = [](auto) { return std::vector<std::unique_ptr<MetricSource>>(); }},
-         .clock = clock_,
-         .connection = *connection,
-         .leader = std::shared_ptr<RunStore>(&leader_, [](RunStore*) {}),
-         .look = 5ms,
-         .ship_look = 5ms,
-         .first_pause = 2ms,
-         .longest_pause = 20ms});
+    services_.store = local_;
+    auto keeper = JobKeeper::start({.access = http_.access(),
+                                    .arrivals = [] { return std::uint64_t{1}; },
+                                    .services = services_,
+                                    .clock = clock_,
+                                    .connection = *connection,
+                                    .leader = std::shared_ptr<RunStore>(&leader_, [](RunStore*) {}),
+                                    .look = 5ms,
+                                    .ship_look = 5ms,
+                                    .first_pause = 2ms,
+                                    .longest_pause = 20ms});
     ASSERT_TRUE(keeper.ok()) << keeper.error().text();
     keeper_ = std::move(*keeper);
   }
@@ -148,6 +141,15 @@ class JobKeeperTest : public testing::Test {
   std::unique_ptr<RunStore> leader_memory_ = open_run_memory(make_run_memory(), clock_);
   TroubledStore leader_{*leader_memory_};
   std::shared_ptr<RecordingLauncher> launcher_ = std::make_shared<RecordingLauncher>();
+  JobServices services_{.store = {},
+                        .launcher = launcher_,
+                        .describe_machine =
+                            [] {
+                              Provenance here;
+                              here.hostname = "gpu03";
+                              return here;
+                            },
+                        .make_sources = [](auto) { return std::vector<std::unique_ptr<MetricSource>>(); }};
   FakeLeader http_;
   std::unique_ptr<JobKeeper> keeper_;
 };
@@ -259,6 +261,61 @@ TEST_F(JobKeeperTest, WhatAnEarlierAgentLeftIsShippedAndNeverBegunAgain) {
   EXPECT_EQ(output("r1"), "half\n");
   EXPECT_TRUE(comes_true([&] { return nothing_here(); }));
   EXPECT_TRUE(launcher_->jobs().empty());
+}
+
+/// Ends its agent, as far as the run is concerned, once it has seen some output.
+class LastObserver final : public RunObserver {
+ public:
+  struct AgentDied {};
+  void on_output(OutputStream, std::string_view) override { throw AgentDied(); }
+};
+
+TEST_F(JobKeeperTest, WhatHasOutlivedAnEarlierAgentIsTakenUp) {
+  plan("r1", "train.py");
+  ManualClock time;
+  const auto outliving = std::make_shared<FakeLauncher>(time);
+  outliving->script = {.steps = {JobScript::Say{"before\n"}, JobScript::Wait{1s}, JobScript::Say{"after\n"}},
+                       .ran_for = 1s};
+  LastObserver observer;
+  const RunServices earlier{.store = *local_,
+                            .launcher = *outliving,
+                            .clock = time,
+                            .observer = observer,
+                            .make_sources = [](auto) { return std::vector<std::unique_ptr<MetricSource>>(); },
+                            .place = "fake"};
+  PlannedRun here = plans_.at("r1");
+  here.node.clear();
+  EXPECT_THROW((void)execute_planned(here, theirs("r1"), {}, earlier), LastObserver::AgentDied);
+  ASSERT_TRUE(*is_without_owner(*local_, *local_->find_run("r1")));
+  plan("r2", "train.py");
+  Run lost = theirs("r2");
+  lost.placement.place = "fake";
+  begin_run(*local_, lost).value().reset();
+
+  services_.launcher = outliving;
+  services_.place = "fake";
+  list({"r1", "r2"});
+  start();
+  EXPECT_TRUE(comes_true([&] { return ended("r1") && ended("r2"); }));
+  EXPECT_EQ(theirs("r1").verdict, Verdict::valid);
+  EXPECT_EQ(output("r1"), "before\nafter\n");
+  EXPECT_EQ(theirs("r2").verdict, Verdict::interrupted) << "it was never started";
+  EXPECT_TRUE(comes_true([&] { return nothing_here(); }));
+  EXPECT_EQ(outliving->started.size(), 1U);
+}
+
+TEST_F(JobKeeperTest, WhatCannotBeReachedWaitsForTheNextAgent) {
+  plan("r1", "train.py");
+  Run run = theirs("r1");
+  run.placement.place = "fake";
+  begin_run(*local_, run).value().reset();
+  services_.place = "elsewhere";
+  list({"r1"});
+  start();
+  EXPECT_TRUE(comes_true([&] { return theirs("r1").state == RunState::running; }));
+  keeper_->stop(0s);
+  EXPECT_FALSE(ended("r1"));
+  EXPECT_TRUE(*is_without_owner(*local_, *local_->find_run("r1")));
 }
 
 TEST_F(JobKeeperTest, AJobThatTheLeaderHasEndedIsEndedHere) {

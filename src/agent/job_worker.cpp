@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <condition_variable>
+#include <mutex>
 #include <system_error>
 
+#include "agent/pauses.h"
 #include "base/crash_point.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "runs/study.h"
 
@@ -57,6 +61,7 @@ void JobWorker::wind_up() {
 void JobWorker::work(const std::stop_token& stop) {
   try {
     look_for_record();
+    if (without_owner_) take_up();
     finish(shipper_.ship(stop));
   } catch (const std::exception& problem) {
     log_error("run '{}': {}", run_, problem.what());
@@ -71,6 +76,7 @@ void JobWorker::work(const std::stop_token& stop) {
 void JobWorker::look_for_record() {
   const auto record = desk_.services.store->find_run(run_);
   begun_ = record.ok();
+  without_owner_ = record.ok() && is_without_owner(*desk_.services.store, *record).value_or(false);
   if (!record && record.error().kind != ErrorKind::not_found) unreadable_ = record.error();
 }
 
@@ -113,18 +119,60 @@ void JobWorker::begin(TakenJob job) {
   }
 }
 
+RunServices JobWorker::run_services(RunObserver& observer) const {
+  const JobServices& services = desk_.services;
+  return {.store = *services.store,
+          .launcher = *services.launcher,
+          .clock = desk_.clock,
+          .observer = observer,
+          .make_sources = services.make_sources,
+          .stop_fd = stop_.read_end.get(),
+          .place = services.place};
+}
+
+void JobWorker::take_up() {
+  log_info("run '{}' of an earlier agent goes on and is taken up", run_);
+  doing_ = true;
+  try {
+    execution_.emplace(
+        "run-" + run_,
+        [this](const std::stop_token& stop) {
+          resume(stop);
+          doing_ = false;
+          desk_.on_change();
+        },
+        SupervisedThread::OnFailure{});
+  } catch (const std::system_error& problem) {
+    doing_ = false;
+    log_warning("run '{}' waits for the next agent: {}", run_, problem.what());
+    shipper_.leave();
+  }
+}
+
+/// Until it has ended here. What cannot be reached now may be reached later.
+void JobWorker::resume(const std::stop_token& stop) {
+  Pauses pauses(desk_.first_pause, desk_.longest_pause, stable_hash(run_));
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  while (!stop.stop_requested()) {
+    RunObserver nobody;
+    const auto run = resume_run(run_, run_services(nobody));
+    const auto now = desk_.services.store->find_run(run_);
+    if (run || (now && now->state == RunState::ended)) return shipper_.look_again();
+    log_info("run '{}' cannot be taken up now: {}", run_, run.error().text());
+    if (winding_up_) break;
+    std::unique_lock lock(mutex);
+    stopped.wait_for(lock, stop, pauses.next(), [] { return false; });
+  }
+  shipper_.leave();
+}
+
 void JobWorker::execute(const TakenJob& job) {
   const JobServices& services = desk_.services;
   try {
     RunObserver nobody;
     const StudyOptions options{.provenance = services.describe_machine()};
-    const auto done = execute_planned(job.planned, job.run, options,
-                                      {.store = *services.store,
-                                       .launcher = *services.launcher,
-                                       .clock = desk_.clock,
-                                       .observer = nobody,
-                                       .make_sources = services.make_sources,
-                                       .stop_fd = stop_.read_end.get()});
+    const auto done = execute_planned(job.planned, job.run, options, run_services(nobody));
     if (!done) return end_unbegun(job.run, Verdict::failed, done.error());
   } catch (const std::exception& problem) {
     log_error("run '{}': {}", run_, problem.what());

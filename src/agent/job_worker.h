@@ -13,7 +13,7 @@
 #include "base/supervised_thread.h"
 #include "launch/launcher.h"
 #include "protocol/job_list.h"
-#include "runs/workload.h"
+#include "runs/execute.h"
 #include "store/run_store.h"
 #include "telemetry/metric_source.h"
 
@@ -26,6 +26,7 @@ struct JobServices {
   std::function<Provenance()> describe_machine;
   /// See RunServices.
   std::function<std::vector<std::unique_ptr<MetricSource>>(std::optional<pid_t>)> make_sources;
+  std::string place = {};  ///< see RunServices
 };
 
 /// What the workers of an agent share. Must outlive them.
@@ -43,7 +44,7 @@ struct JobDesk {
 
 /// Does one run for the leader, on threads of its own: takes it, executes it, ships what is recorded, and removes it
 /// here once the leader has it. A run that is recorded here already (by an earlier agent) is never begun again, only
-/// shipped.
+/// shipped; one whose job has outlived that agent is taken up and recorded to its end.
 class JobWorker {
  public:
   /// Begins at once; with `stop`, only to say that it never began. Errors: no descriptors or threads are left.
@@ -72,6 +73,9 @@ class JobWorker {
   Result<Lease> take();
   void begin(TakenJob job);
   void execute(const TakenJob& job);
+  RunServices run_services(RunObserver& observer) const;
+  void take_up();
+  void resume(const std::stop_token& stop);
   void end_unbegun(Run run, Verdict verdict, const Error& error);
   void finish(const Shipment& shipment);
 
@@ -86,6 +90,7 @@ class JobWorker {
 
   // Of the worker's thread.
   bool begun_ = false;               ///< here, by this worker or an earlier one
+  bool without_owner_ = false;       ///< begun by an earlier one, and its job goes on
   std::optional<Error> unreadable_;  ///< there is something here that might be a record of it
   std::optional<SupervisedThread> execution_;
 

@@ -75,6 +75,7 @@ Shipment RunShipper::ship(std::stop_token stop) {
     auto done = go_on();
     if (done) {
       if (*done) return {.end = Shipment::End::complete, .error = {}};
+      if (is_left()) return {.end = Shipment::End::kept, .error = {}};
       refused_before_ = false;
       pauses_.reset();
       rest(stop, options_.look);
@@ -128,6 +129,17 @@ void RunShipper::look_again() {
   const std::lock_guard lock(mutex_);
   look_now_ = true;
   changed_.notify_all();
+}
+
+void RunShipper::leave() {
+  const std::lock_guard lock(mutex_);
+  left_ = look_now_ = true;
+  changed_.notify_all();
+}
+
+bool RunShipper::is_left() {
+  const std::lock_guard lock(mutex_);
+  return left_;
 }
 
 void RunShipper::end_with(Run run) {

@@ -59,6 +59,8 @@ class RunShipper {
   void look_again();
   /// No run was begun here, and none will be: it ends so.
   void end_with(Run run);
+  /// It does not end here for now: what is not shipped yet is another shipper's.
+  void leave();
   /// Whether the leader still wants this node to do the run. Once it does not, it is asked whether the run is ours.
   void set_listed(bool listed);
 
@@ -79,6 +81,7 @@ class RunShipper {
   std::optional<Shipment> handle(Error error);
   void rest(const std::stop_token& stop, Nanos pause);
   bool is_listed();
+  bool is_left();
 
   RunStore& local_;
   RunStore& leader_;
@@ -102,6 +105,7 @@ class RunShipper {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   bool look_now_ = false;
+  bool left_ = false;
   bool listed_ = true;
   bool ask_ = false;
   std::optional<Run> never_began_;

@@ -11,6 +11,7 @@
 #include "store/run_curves.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
+#include "store/study_list.h"
 
 namespace assay {
 
@@ -108,8 +109,8 @@ class TroubledStore final : public RunStore {
   Result<Study> find_study(std::string_view id) override {
     return call("find_study", [&] { return inner_.find_study(id); });
   }
-  Result<std::vector<Study>> list_studies() override {
-    return call("list_studies", [&] { return inner_.list_studies(); });
+  Result<StudyPage> list_studies(const StudyQuery& query) override {
+    return call("list_studies", [&] { return inner_.list_studies(query); });
   }
   Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) override {
     return call("note_planned_run", [&] { return inner_.note_planned_run(study, entry, run); });

@@ -35,7 +35,8 @@ const ApiType<QuotaRecord>& api_type() {
           .optional("user", &QuotaRecord::user, "Empty: everybody who has none of their own")
           .optional("runs_at_once", &QuotaRecord::runs_at_once, "Runs that wait or go on")
           .optional("runs_per_order", &QuotaRecord::runs_per_order, "Runs of one study")
-          .optional("gpu_hours_per_day", &QuotaRecord::gpu_hours_per_day, "Within the last 24 hours");
+          .optional("gpu_hours_per_day", &QuotaRecord::gpu_hours_per_day, "Within the last 24 hours")
+          .optional("gpus_at_once", &QuotaRecord::gpus_at_once, "GPUs in use; further runs wait");
   return type;
 }
 

@@ -3,9 +3,25 @@
 namespace assay {
 
 template <>
-const ApiType<StudyList>& api_type() {
+const ApiType<StudyRow>& api_type() {
   static const auto type =
-      ApiType<StudyList>("StudyList", "Studies that are kept.").field("studies", &StudyList::studies, "Newest first");
+      ApiType<StudyRow>("StudyRow", "What a list shows of a study.")
+          .field("id", &StudyRow::id, "What it is known by")
+          .field("name", &StudyRow::name, "What its user calls it; may be empty")
+          .field("tags", &StudyRow::tags, "key=value or bare words")
+          .field<AsNanos>("created_ns", &StudyRow::created, "When it was asked for")
+          .field("spec_hash", &StudyRow::spec_hash, "A hash of the settings, or of the imported files")
+          .field("configurations", &StudyRow::configurations, "How many different ones its plan has")
+          .field("planned", &StudyRow::planned, "How many runs its plan has")
+          .field("begun", &StudyRow::begun, "How many of them were begun");
+  return type;
+}
+
+template <>
+const ApiType<StudyPage>& api_type() {
+  static const auto type = ApiType<StudyPage>("StudyPage", "Some of the studies that are kept.")
+                               .field("studies", &StudyPage::rows, "Newest first")
+                               .field("next", &StudyPage::next, "For `after`: there are more; empty: that is all");
   return type;
 }
 
@@ -18,8 +34,14 @@ const ApiType<RunOrder>& api_type() {
           .optional("name", &RunOrder::name, "Of the run or study")
           .optional("tags", &RunOrder::tags, "Further tags")
           .optional("set", &RunOrder::set, "Changed settings: batch_size=64")
-          .optional("node", &RunOrder::node, "Where, unless the specification says")
-          .optional("gpus", &RunOrder::gpus, "UUIDs of the GPUs to use; without: as many as it needs");
+          .optional("node", &RunOrder::node, "Where, unless the specification says; without: wherever it fits")
+          .optional("gpus", &RunOrder::gpus, "UUIDs of the GPUs to use; without: as many as it needs")
+          .optional("each_node", &RunOrder::each_node, "One run on each node that takes runs")
+          .optional("priority", &RunOrder::priority, "A step counts as an hour of waiting; above 0 for administrators")
+          .optional("hold", &RunOrder::hold, "It waits until somebody releases it")
+          .optional("retries", &RunOrder::retries, "Further attempts where a node is lost")
+          .optional("after", &RunOrder::after, "Ids of runs that must have succeeded first")
+          .optional("key", &RunOrder::key, "Whoever asks again with the same key is given the same run");
   return type;
 }
 

@@ -183,6 +183,21 @@ const ApiType<RunRewrite>& api_type() {
 }
 
 template <>
+const ApiType<TagChange>& api_type() {
+  static const auto type = ApiType<TagChange>("TagChange", "Tags to be added and removed.")
+                               .optional("add", &TagChange::add, "`key=value` or words; what is there already stays")
+                               .optional("remove", &TagChange::remove, "First; what is not there is no error");
+  return type;
+}
+
+template <>
+const ApiType<RunTags>& api_type() {
+  static const auto type =
+      ApiType<RunTags>("RunTags", "The tags of a run.").field("tags", &RunTags::tags, "All that it has now");
+  return type;
+}
+
+template <>
 const ApiType<OwnedRunRewrite>& api_type() {
   static const auto type = ApiType<OwnedRunRewrite>("OwnedRunRewrite", "A run as its owner wants it.")
                                .field("lease", &OwnedRunRewrite::lease, "As it was given")
@@ -217,7 +232,8 @@ template <>
 const ApiType<RunPage>& api_type() {
   static const auto type = ApiType<RunPage>("RunPage", "Some of the runs that fit.")
                                .field("runs", &RunPage::rows, "In the order asked for")
-                               .field("total", &RunPage::total, "How many fit on all pages together");
+                               .field("total", &RunPage::total, "How many fit on all pages together")
+                               .field("next", &RunPage::next, "For `after`: there are more; empty: that is all");
   return type;
 }
 
@@ -238,8 +254,8 @@ const ApiType<RunQuery>& api_type() {
                                .optional("conditions", &RunQuery::conditions, "All must hold")
                                .optional("sort", &RunQuery::sort, "A field, or metrics.X; without: created")
                                .optional("descending", &RunQuery::descending, "The largest first, unless this is false")
-                               .optional("limit", &RunQuery::limit, "At most so many; -1: all")
-                               .optional("offset", &RunQuery::offset, "Left out first");
+                               .optional("limit", &RunQuery::limit, "At most so many, and no more than 10,000")
+                               .optional("after", &RunQuery::after, "The 'next' of the page before");
   return type;
 }
 

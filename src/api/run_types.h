@@ -11,6 +11,7 @@
 #include "store/run_curves.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
+#include "store/study_list.h"
 
 namespace assay {
 
@@ -48,6 +49,13 @@ struct RunRewrite {
   Run run;
   std::string before;
 };
+struct TagChange {
+  std::vector<std::string> add;
+  std::vector<std::string> remove;
+};
+struct RunTags {
+  std::vector<std::string> tags;
+};
 struct OwnedRunRewrite {
   Lease lease;
   Run run;
@@ -70,9 +78,6 @@ struct JournalSize {
 struct RunArtifacts {
   std::vector<Artifact> artifacts;
 };
-struct StudyList {
-  std::vector<Study> studies;
-};
 
 /// What somebody wants a cluster to do.
 struct RunOrder {
@@ -83,6 +88,12 @@ struct RunOrder {
   std::vector<std::string> set;
   std::string node;
   std::optional<std::vector<std::string>> gpus;
+  bool each_node = false;
+  int priority = 0;
+  bool hold = false;
+  int retries = 0;
+  std::vector<std::string> after;
+  std::string key;
 };
 struct OrderedRun {
   std::string run;
@@ -164,6 +175,10 @@ const ApiType<KeptRun>& api_type();
 template <>
 const ApiType<RunRewrite>& api_type();
 template <>
+const ApiType<TagChange>& api_type();
+template <>
+const ApiType<RunTags>& api_type();
+template <>
 const ApiType<OwnedRunRewrite>& api_type();
 
 template <>
@@ -199,7 +214,9 @@ const ApiType<StoreProblem>& api_type();
 template <>
 const ApiType<ReindexReport>& api_type();
 template <>
-const ApiType<StudyList>& api_type();
+const ApiType<StudyRow>& api_type();
+template <>
+const ApiType<StudyPage>& api_type();
 template <>
 const ApiType<RunOrder>& api_type();
 template <>

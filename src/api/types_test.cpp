@@ -10,6 +10,8 @@
 #include "api/cluster_types.h"
 #include "api/error_types.h"
 #include "api/look_types.h"
+#include "api/offer_types.h"
+#include "api/queue_types.h"
 #include "api/run_types.h"
 #include "api/schema_fixture.h"
 
@@ -70,7 +72,7 @@ Provenance full_provenance() {
 
 Run full_run() {
   Run run{.id = "r", .name = "n", .kind = "train", .tags = {"t"}, .study = "s", .variant = "v", .repeat = 1};
-  run.placement = {.node = "gpu01", .gpus = std::vector<std::string>{"GPU-1"}};
+  run.placement = {.node = "gpu01", .gpus = std::vector<std::string>{"GPU-1"}, .place = "ssh:gpu01"};
   run.state = RunState::ended;
   run.verdict = Verdict::failed;
   run.flags = {{.kind = "k", .about = "a", .message = "m"}};
@@ -156,13 +158,13 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
   expect_described(KeptRun{.run = full_run(), .lease = lease});
   expect_described(RunRewrite{.run = full_run(), .before = "h"});
   expect_described(OwnedRunRewrite{.lease = lease, .run = full_run(), .before = "h"});
-  expect_described(RunPage{.rows = {row_of(full_run()), RunRow{}}, .total = 9});
+  expect_described(RunPage{.rows = {row_of(full_run()), RunRow{}}, .total = 9, .next = "7b"});
   expect_described(RunQuery{.conditions = {{.field = "name", .op = Condition::Op::contains, .text = "a"},
                                            {.field = "ranks", .op = Condition::Op::less_equal, .number = 2}},
                             .sort = "ranks",
                             .descending = false,
                             .limit = 5,
-                            .offset = 6});
+                            .after = "7b"});
   expect_described(RunChanges{.changes = {{.sequence = 1, .run = "r", .removed = true}}, .newest = 2});
   expect_described(
       CurveQuestion{.names = {"loss"}, .axis = CurveQuestion::Axis::time, .from = 1, .to = 2, .width = 10});
@@ -176,15 +178,42 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
   ReindexReport report{.runs = 1, .studies = 2, .interrupted = 3, .problems = {}};
   report.problems.push_back({.about = "r", .error = {.kind = ErrorKind::bad_file, .message = "m"}});
   expect_described(report);
-  expect_described(StudyList{.studies = {full_study(), Study{}}});
+  expect_described(StudyPage{.rows = {row_of(full_study()), StudyRow{}}, .next = "7.a"});
   expect_described(RunOrder{.spec = "kind: train",
                             .file = "a.yaml",
                             .name = "n",
                             .tags = {"t"},
                             .set = {"a=1"},
                             .node = "gpu01",
-                            .gpus = std::vector<std::string>{}});
+                            .gpus = std::vector<std::string>{},
+                            .each_node = true,
+                            .priority = 1,
+                            .hold = true,
+                            .retries = 2,
+                            .after = {"r"},
+                            .key = "k"});
   expect_described(OrderedRun{.run = "r", .study = "s"});
+}
+
+TEST(ApiTypes, WhatTravelsOfTheQueue) {
+  QueuedRun run{.run = "r", .name = "n", .kind = "train", .study = "s", .variant = "v", .by = "ada"};
+  run.started = run.expected_end = run.expected_start = run.late_start = some_time();
+  run.reason = "held";
+  run.why = "is held";
+  run.ahead = 1;
+  run.expected_node = "gpu01";
+  expect_described(run);
+  expect_described(QueueList{.runs = {run}});
+  expect_described(NewPriority{.priority = 1});
+  PreviewedRun previewed{.variant = "v", .node = "gpu01", .length = {.seconds = 5, .factor = 2, .from_runs = 1}};
+  previewed.why = "w";
+  previewed.expected_start = previewed.late_start = some_time();
+  expect_described(PricedRun{.run = previewed, .cost = 0.5});
+  expect_described(OrderPreview{.name = "n",
+                                .runs = {PricedRun{.run = previewed, .cost = {}}},
+                                .expected_end = some_time(),
+                                .cost = 0.5,
+                                .currency = "USD"});
 }
 
 TEST(ApiTypes, WhatTravelsForWhoLooks) {
@@ -264,10 +293,37 @@ TEST(ApiTypes, WhatTravelsAboutPeople) {
   expect_described(CatalogList{.offers = {{.name = "gpt", .kind = "train", .models = {"gpt*"}}}});
   expect_described(CatalogRecord{
       .name = "n", .description = "d", .kind = "train", .models = {"m"}, .datasets = {"d"}, .commands = {"c"}});
-  expect_described(QuotaRecord{.user = "ada", .runs_at_once = 1, .runs_per_order = 2, .gpu_hours_per_day = 0.5});
+  expect_described(
+      QuotaRecord{.user = "ada", .runs_at_once = 1, .runs_per_order = 2, .gpu_hours_per_day = 0.5, .gpus_at_once = 4});
   expect_described(QuotaList{.quotas = {QuotaRecord{}}});
   expect_described(QuotaUse{.quota = {.user = "ada"}, .runs = 1, .gpu_hours = 0.5});
   expect_described(OwnerAnswer{.owner = "user ada"});
+}
+
+TEST(ApiTypes, OfPricesAndJoiningMachines) {
+  const GpuPrice price{.gpu = "*H200*", .on_demand = 3.5, .spot = 1.2, .currency = "USD", .source = "a list"};
+  const PowerPrice power{
+      .site = "", .per_kwh = 0.3, .currency = "EUR", .grams_co2_per_kwh = 380.0, .source = "the grid"};
+  expect_described(price);
+  expect_described(power);
+  expect_described(PriceList{.prices = {price},
+                             .power = power,
+                             .gpus = {{.name = "NVIDIA H200", .count = 8, .price = price}, {.name = "T4"}}});
+  const JoinTokenView token{.id = "t1",
+                            .name = "rack 3",
+                            .created = some_time(),
+                            .expires = some_time(),
+                            .state = "good",
+                            .nodes = "gpu*",
+                            .uses = 8,
+                            .approval = true,
+                            .nodes_let_in = 2};
+  expect_described(JoinTokenList{
+      .tokens = {token}, .keys = {{.node = "gpu01", .joined = some_time(), .by_token = "t1", .state = "waits"}}});
+  expect_described(NewJoinToken{.name = "rack 3", .length = "1d", .nodes = "gpu*", .uses = 8, .approval = true});
+  expect_described(MadeJoinToken{.token = token, .secret = "s"});
+  expect_described(TagChange{.add = {"a"}, .remove = {"b"}});
+  expect_described(RunTags{.tags = {"a"}});
 }
 
 }  // namespace

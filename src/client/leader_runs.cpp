@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 
@@ -13,6 +15,7 @@
 #include "model/study.h"
 #include "store/run_curves.h"
 #include "store/run_query.h"
+#include "store/study_list.h"
 
 namespace assay {
 namespace {
@@ -20,6 +23,7 @@ namespace {
 /// A process that records says something every second; one that is silent for so long is gone.
 constexpr Nanos kProcessLease = std::chrono::minutes(2);
 constexpr int kMostAttempts = 50;
+constexpr std::int64_t kStudiesOfAPage = 1000;
 
 std::string runs_path(std::string_view id, std::string_view below = {}) {
   return fmt::format("/api/v1/runs/{}{}", percent_encode(id), below);
@@ -133,7 +137,16 @@ class LeaderRuns final : public RunStore {
     return ask<Run>(leader_, runs_path(id));
   }
   Result<RunPage> list_runs(const RunQuery& query) override {
-    return tell<RunPage>(leader_, "POST", "/api/v1/runs/search", query);
+    RunPage all;
+    auto rest = query;
+    do {
+      ASSAY_TRY(auto page, tell<RunPage>(leader_, "POST", "/api/v1/runs/search", rest));
+      std::move(page.rows.begin(), page.rows.end(), std::back_inserter(all.rows));
+      all.total = page.total;
+      all.next = rest.after = std::move(page.next);
+      if (query.limit >= 0) rest.limit = query.limit - std::ssize(all.rows);
+    } while (!all.next.empty() && rest.limit != 0);
+    return all;
   }
   Result<Run> change_run(std::string_view id, const std::function<Result<void>(Run&)>& change) override {
     ASSAY_CHECK(check_named("run", id));
@@ -194,9 +207,18 @@ class LeaderRuns final : public RunStore {
     ASSAY_CHECK(check_named("study", id));
     return ask<Study>(leader_, study_path(id));
   }
-  Result<std::vector<Study>> list_studies() override {
-    ASSAY_TRY(auto answer, ask<StudyList>(leader_, "/api/v1/studies"));
-    return std::move(answer.studies);
+  Result<StudyPage> list_studies(const StudyQuery& query) override {
+    StudyPage all{.rows = {}, .next = query.after};
+    auto left = query.limit < 0 ? INT64_MAX : query.limit;
+    do {
+      const auto target = fmt::format("/api/v1/studies?limit={}&after={}",
+                                      std::min<std::int64_t>(left, kStudiesOfAPage), percent_encode(all.next));
+      ASSAY_TRY(auto page, ask<StudyPage>(leader_, target));
+      left -= std::ssize(page.rows);
+      std::move(page.rows.begin(), page.rows.end(), std::back_inserter(all.rows));
+      all.next = std::move(page.next);
+    } while (!all.next.empty() && left > 0);
+    return all;
   }
   Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) override {
     ASSAY_CHECK(check_named("study", study));

@@ -149,7 +149,7 @@ TEST_F(LeaderDocument, SaysWhatIsRequiredAndWhatIsAnswered) {
 }
 
 TEST_F(LeaderDocument, SaysWhatEveryAnswerIs) {
-  const auto table = make_leader_api(*leader_, {});
+  const auto table = make_leader_api(*leader_, *book_, {});
   const auto document = table.document();
   const auto& schemas = document.at("components").at("schemas").as_object();
   for (const auto& endpoint : table.endpoints()) {
@@ -182,7 +182,7 @@ TEST_F(LeaderDocument, SaysWhatEveryAnswerIs) {
 
 class GeneratedPage : public LeaderServerTest {
  protected:
-  json::object document() { return make_leader_api(*leader_, {}).document(); }
+  json::object document() { return make_leader_api(*leader_, *book_, {}).document(); }
 };
 TEST_F(GeneratedPage, OfTheApi) { test::expect_generated_page("docs/reference/api.md", api_reference(document())); }
 TEST_F(GeneratedPage, OfTheApiInTypeScript) {

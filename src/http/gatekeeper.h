@@ -40,6 +40,8 @@ class Gatekeeper {
   explicit Gatekeeper(TokenBook& book, std::vector<std::unique_ptr<Authenticator>> others = {},
                       GatekeeperOptions options = {});
 
+  TokenBook& book() { return book_; }
+
   /// Who asks, if they have the scope and, where a browser sent a cookie for something that changes, its counterpart in
   /// a header (else 403): 401 for who is not known, or known as something else (a node that asks for what
   /// is people's, or the other way round), 403 without the scope, 503 where nobody can tell. Its `still_allowed` asks

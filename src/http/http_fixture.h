@@ -85,12 +85,14 @@ class LeaderServerTest : public LeaderTest {
       EXPECT_TRUE(book_->join(secrets_[Role::agent], node, keys_[node]).ok());
     }
     gatekeeper_ = make_gatekeeper(*leader_, *book_);
-    check_.emplace(make_leader_api(*leader_, {}));
+    check_.emplace(make_leader_api(*leader_, *book_, {}));
   }
 
   void serve() {
-    server_ = start_server(make_leader_router(*leader_, *gatekeeper_,
-                                              [] { return std::shared_ptr<ByteSource>(text_source("an archive")); }));
+    server_ = start_server(
+        make_leader_router(*leader_, *gatekeeper_,
+                           {.backup = [] { return std::shared_ptr<ByteSource>(text_source("an archive")); },
+                            .fingerprint = [] { return "sha256:" + std::string(64, 'a'); }}));
     auto url = parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_)));
     ASSERT_TRUE(url.ok());
     auto client = HttpClient::create(std::move(*url));

@@ -102,6 +102,16 @@ constexpr std::array kRoutes = {
     Route{"PUT", "/api/v1/quotas"},
     Route{"DELETE", "/api/v1/quotas/~"},
     Route{"GET", "/api/v1/quota"},
+    Route{"GET", "/api/v1/prices"},
+    Route{"PUT", "/api/v1/prices"},
+    Route{"DELETE", "/api/v1/prices"},
+    Route{"PUT", "/api/v1/prices/power"},
+    Route{"GET", "/api/v1/join-tokens"},
+    Route{"POST", "/api/v1/join-tokens"},
+    Route{"DELETE", "/api/v1/join-tokens/~"},
+    Route{"POST", "/api/v1/nodes/~/approve"},
+    Route{"DELETE", "/api/v1/nodes/~/key"},
+    Route{"POST", "/api/v1/runs/~/tags"},
 };
 
 /// A leader with two nodes and somebody of each role. Made anew now and then, so that what it keeps stays small.
@@ -128,8 +138,9 @@ class Place {
       const AgentHello hello{.stream = "s", .allow = {"doctor", "run"}};
       if (!leader_->hello(node, hello)) std::abort();
     }
-    router_ = make_leader_router(*leader_, gatekeeper_,
-                                 [] { return std::shared_ptr<ByteSource>(text_source("an archive")); });
+    router_ = make_leader_router(
+        *leader_, gatekeeper_,
+        {.backup = [] { return std::shared_ptr<ByteSource>(text_source("an archive")); }, .fingerprint = {}});
   }
 
   void ask(std::uint8_t route_byte, std::uint8_t person, std::string_view line, std::string_view body) {

@@ -33,20 +33,23 @@ std::optional<HttpResponse> refuse_strangers(const ApiTable& table, Gatekeeper& 
 
 }  // namespace
 
-ApiTable make_leader_api(Leader& leader, BeginBackup backup) {
+ApiTable make_leader_api(Leader& leader, TokenBook& book, LeaderProgram program) {
   ApiTable table({.description =
                       "Nodes, telemetry, events, alerts and runs of a GPU cluster. Times are ISO 8601 in UTC, "
                       "or milliseconds (_ms) or nanoseconds (_ns) since 1970 where a name ends so."});
-  add_leader_endpoints(table, leader, std::move(backup));
+  add_leader_endpoints(table, leader, program.backup);
   add_node_endpoints(table, leader);
   add_series_endpoints(table, leader);
   add_alert_endpoints(table, leader);
   add_run_endpoints(table, leader.runs(), leader.clock());
   add_run_request_endpoints(table, leader);
-  add_look_endpoints(table, leader.runs());
+  add_queue_endpoints(table, leader);
+  add_look_endpoints(table, leader);
   add_session_endpoints(table, leader);
   add_account_endpoints(table, leader);
   add_offer_endpoints(table, leader);
+  add_price_endpoints(table, leader);
+  add_join_endpoints(table, leader, book, std::move(program));
   hold_to_owners(table, leader);
   return table;
 }
@@ -64,9 +67,9 @@ std::unique_ptr<Gatekeeper> make_gatekeeper(Leader& leader, TokenBook& book) {
   return std::make_unique<Gatekeeper>(book, account_authenticators(leader.accounts(), study_of), std::move(options));
 }
 
-Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, BeginBackup backup,
+Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, LeaderProgram program,
                           std::span<const DashboardFile> dashboard) {
-  ApiTable table = make_leader_api(leader, std::move(backup));
+  ApiTable table = make_leader_api(leader, gatekeeper.book(), std::move(program));
   Router router;
   router.on_refusal(
       [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });

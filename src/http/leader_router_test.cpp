@@ -23,10 +23,11 @@ class LeaderRouter : public LeaderServerTest {
       ++begun_;
       release_.wait();
     };
-    Router router = make_leader_router(*leader_, *gatekeeper_, [wait]() -> Result<std::shared_ptr<ByteSource>> {
+    const auto archive = [wait]() -> Result<std::shared_ptr<ByteSource>> {
       wait();
       return std::shared_ptr<ByteSource>(text_source("an archive"));
-    });
+    };
+    Router router = make_leader_router(*leader_, *gatekeeper_, {.backup = archive, .fingerprint = {}});
     router.get("/block", [wait](const HttpRequest&) {
       wait();
       return HttpResponse::text(200, "late");

@@ -66,9 +66,11 @@ Result<std::vector<std::string>> references_in(const HttpRequest& request) {
                .hint = "of=ID,ID or of=study:ID"};
 }
 
-Result<Document> report_document(RunStore& runs, const HttpRequest& request) {
+Result<Document> report_document(Leader& leader, const HttpRequest& request) {
+  RunStore& runs = leader.runs();
   ASSAY_TRY(const auto references, references_in(request));
   ReportOptions options;
+  options.book = leader.accounts().price_book();
   options.baseline = request.query_value("baseline").value_or("");
   if (request.query_value("compare").value_or("") != "true") {
     ASSAY_TRY(const auto input, gather(runs, references, std::move(options)));
@@ -184,7 +186,7 @@ Result<RunLog> log_of(RunStore& runs, const HttpRequest& request) {
   }
 }
 
-void add_report_endpoints(ApiTable& table, RunStore& runs) {
+void add_report_endpoints(ApiTable& table, Leader& leader) {
   const std::vector<ApiParameter> parameters = {
       {.name = "of", .description = "Runs or studies as `assay report` takes them, with commas", .required = true},
       {.name = "compare", .description = "true: hold them against each other", .type = "boolean"},
@@ -192,8 +194,8 @@ void add_report_endpoints(ApiTable& table, RunStore& runs) {
   table.add({.path = "/api/v1/reports",
              .summary = "What can be said of runs or studies: summary, results, issues, recommendations, method",
              .parameters = parameters,
-             .handle = answering([&runs](const HttpRequest& request, const Principal&) -> Result<ReportAnswer> {
-               ASSAY_TRY(const auto document, report_document(runs, request));
+             .handle = answering([&leader](const HttpRequest& request, const Principal&) -> Result<ReportAnswer> {
+               ASSAY_TRY(const auto document, report_document(leader, request));
                return ReportAnswer{.document = render_json(document)};
              })});
   auto with_format = parameters;
@@ -202,15 +204,16 @@ void add_report_endpoints(ApiTable& table, RunStore& runs) {
              .summary = "The same as one file to keep or hand on",
              .parameters = std::move(with_format),
              .handle = writing("application/octet-stream",
-                               [&runs](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
-                                 ASSAY_TRY(const auto document, report_document(runs, request));
+                               [&leader](const HttpRequest& request, const Principal&) -> Result<HttpResponse> {
+                                 ASSAY_TRY(const auto document, report_document(leader, request));
                                  return report_file(document, request.query_value("format").value_or(""));
                                })});
 }
 
 }  // namespace
 
-void add_look_endpoints(ApiTable& table, RunStore& runs) {
+void add_look_endpoints(ApiTable& table, Leader& leader) {
+  RunStore& runs = leader.runs();
   table.add({.path = "/api/v1/metrics/known",
              .summary = "The metrics that assay knows by name: unit, meaning, which way is better",
              .handle = answering([](const HttpRequest&, const Principal&) { return metrics_known(); })});
@@ -230,7 +233,7 @@ void add_look_endpoints(ApiTable& table, RunStore& runs) {
        .parameters = {{.name = "run", .in = ApiParameter::In::path, .description = "The id of the run"},
                       {.name = "after", .description = "The 'next' of an earlier answer"}},
        .handle = answering([&runs](const HttpRequest& request, const Principal&) { return log_of(runs, request); })});
-  add_report_endpoints(table, runs);
+  add_report_endpoints(table, leader);
 }
 
 }  // namespace assay

@@ -10,6 +10,7 @@
 #include "http/api_routes.h"
 #include "model/run.h"
 #include "model/study.h"
+#include "model/tags.h"
 #include "store/run_curves.h"
 #include "store/run_query.h"
 
@@ -25,7 +26,7 @@ constexpr const char* kBytes = "application/octet-stream";
 constexpr std::uint64_t kMostFrames = std::uint64_t{4} << 20;
 /// A frame of the largest event, or many smaller ones.
 constexpr std::size_t kLongestPiece = kMaxPayload + (std::size_t{1} << 20);
-constexpr std::size_t kMostRows = 10'000;
+constexpr std::int64_t kMostRows = 10'000;
 /// Longer and a run whose owner is gone looks alive for too long.
 constexpr Nanos kLongestLease = std::chrono::hours(1);
 
@@ -115,21 +116,21 @@ void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
        .parameters = {{.name = "filter", .description = "As `assay runs --filter`: verdict=valid metrics.loss<0.5"},
                       {.name = "sort", .description = "A field, or metrics.X; -X: descending"},
                       {.name = "limit", .description = "At most so many", .type = "integer"},
-                      {.name = "offset", .description = "Leave out so many first", .type = "integer"}},
+                      {.name = "after", .description = "The 'next' of the page before"}},
        .handle = answering([&runs, &clock](const HttpRequest& request, const Principal&) -> Result<RunPage> {
          RunQuery query;
          ASSAY_TRY(query.conditions, parse_conditions(request.query_value("filter").value_or(""), clock.wall()));
          if (const auto sort = request.query_value("sort")) ASSAY_CHECK(set_sort(query, *sort));
          ASSAY_TRY(const auto limit, limit_of(request, 100, kMostRows));
-         ASSAY_TRY(const auto offset, natural_in(request, "offset", 0));
          query.limit = static_cast<std::int64_t>(limit);
-         query.offset = static_cast<std::int64_t>(std::min<std::uint64_t>(offset, INT64_MAX));
+         query.after = request.query_value("after").value_or("");
          return runs.list_runs(query);
        })});
   table.add({.method = "POST",
              .path = "/api/v1/runs/search",
              .summary = "Runs by a query whose conditions are read already",
-             .handle = taking<RunQuery>([&runs](const RunQuery& query, const HttpRequest&, const Principal&) {
+             .handle = taking<RunQuery>([&runs](RunQuery query, const HttpRequest&, const Principal&) {
+               if (query.limit < 1 || query.limit > kMostRows) query.limit = kMostRows;
                return runs.list_runs(query);
              })});
   table.add({.path = "/api/v1/runs/changes",
@@ -179,6 +180,18 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
                ASSAY_CHECK(runs.remove_run(request.capture("run")));
                return Removed{.removed = std::string(request.capture("run"))};
              })});
+  table.add({.method = "POST",
+             .path = "/api/v1/runs/{run}/tags",
+             .scope = Scope::run,
+             .summary = "Add and remove tags of a run, whatever else is changed about it meanwhile",
+             .parameters = {kRun},
+             .handle = taking<TagChange>(
+                 [&runs](const TagChange& wanted, const HttpRequest& request, const Principal&) -> Result<RunTags> {
+                   ASSAY_TRY(auto run, runs.change_run(request.capture("run"), [&](Run& stored) {
+                     return change_tags(stored.tags, wanted.add, wanted.remove);
+                   }));
+                   return RunTags{.tags = std::move(run.tags)};
+                 })});
   table.add({.method = "POST",
              .path = "/api/v1/runs/{run}/curves",
              .summary = "Series of a run at a width: exact figures of each bucket, by step or by time",

@@ -1,46 +1,12 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <mutex>
 
 #include "api/run_types.h"
-#include "base/hash.h"
 #include "http/api_routes.h"
+#include "http/run_orders.h"
 #include "http/start_rules.h"
-#include "model/study.h"
-#include "redact/redact.h"
-#include "spec/spec.h"
 
 namespace assay {
-namespace {
-
-/// Every mistake of a specification in one error, as `assay run` tells them.
-Result<Spec> spec_in(const std::string& text, const std::string& file, std::vector<std::string> assignments) {
-  auto reading = read_spec(text, file, {.assignments = std::move(assignments), .environment = {}});
-  if (reading.spec) return std::move(*reading.spec);
-  std::string list;
-  for (const auto& mistake : reading.diagnostics) list += (list.empty() ? "" : "\n") + mistake.text();
-  return Error{.kind = ErrorKind::bad_spec, .message = std::move(list), .hint = "`assay schema` helps editors."};
-}
-
-Result<RunRequest> request_of(RunOrder order, const Principal& caller) {
-  RunRequest request;
-  request.tags = std::move(order.tags);
-  request.node = std::move(order.node);
-  request.gpus = std::move(order.gpus);
-  ASSAY_TRY(const auto spec, spec_in(order.spec, order.file, std::move(order.set)));
-  ASSAY_TRY(request.plan, expand(spec));
-  request.name = order.name.empty() ? default_name(spec) : order.name;
-  const auto tags = tags_of(spec);
-  request.tags.insert(request.tags.begin(), tags.begin(), tags.end());
-  request.source = redact(spec.source);
-  request.spec_hash = content_hash(json::serialize(spec.settings));
-  request.by = caller.name;
-  return request;
-}
-
-}  // namespace
-
 void add_run_request_endpoints(ApiTable& table, Leader& leader) {
   RunDesk& desk = leader.run_desk();
   // One at a time: two orders at once must not both see the last free place of a quota.
@@ -48,11 +14,14 @@ void add_run_request_endpoints(ApiTable& table, Leader& leader) {
   table.add({.method = "POST",
              .path = "/api/v1/runs",
              .scope = Scope::run,
-             .summary = "Ask for what a specification says: a run, or a study of several, on a node of the cluster",
+             .summary = "Ask for what a specification says: a run, or a study of several, on nodes of the cluster",
              .handle = taking<RunOrder>([&leader, &desk, ordering](RunOrder order, const HttpRequest&,
                                                                    const Principal& caller) -> Result<OrderedRun> {
-               ASSAY_TRY(const auto wanted, request_of(std::move(order), caller));
+               ASSAY_TRY(const auto wanted, request_in(std::move(order), caller, desk));
                const std::lock_guard lock(*ordering);
+               // Who asks again is given the same answer, whatever they have used meanwhile.
+               ASSAY_TRY(const auto before, desk.answered(wanted));
+               if (before) return OrderedRun{.run = before->run, .study = before->study};
                ASSAY_CHECK(check_may_start(leader, caller, wanted.plan));
                ASSAY_TRY(const auto accepted, desk.ask(wanted));
                return OrderedRun{.run = accepted.run, .study = accepted.study};
@@ -87,8 +56,9 @@ void add_run_request_endpoints(ApiTable& table, Leader& leader) {
          if (desk.jobs_of(found.id).empty()) {
            ASSAY_CHECK(check_may_start(leader, caller, found.plan));
          }
-         const RunRequest order{
+         RunRequest order{
              .plan = {}, .node = std::move(wanted.node), .gpus = std::move(wanted.gpus), .by = caller.name};
+         order.owner = caller.owner();
          ASSAY_TRY(auto todo, desk.resume_study(request.capture("study"), order));
          return ResumedStudy{.study = std::string(request.capture("study")), .todo = std::move(todo)};
        })});

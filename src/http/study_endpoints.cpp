@@ -3,10 +3,13 @@
 #include <charconv>
 
 #include "api/run_types.h"
+#include "http/api_check.h"
 #include "http/api_routes.h"
 
 namespace assay {
 namespace {
+
+constexpr std::size_t kMostStudies = 1000;
 
 const ApiParameter kStudy{.name = "study", .in = ApiParameter::In::path, .description = "The id of the study"};
 const ApiParameter kEntry{
@@ -27,11 +30,13 @@ Result<NamedRun> note_planned_run(RunStore& runs, const HttpRequest& request, Na
 
 void add_study_endpoints(ApiTable& table, RunStore& runs) {
   table.add({.path = "/api/v1/studies",
-             .summary = "Studies, newest first",
-             .handle = answering([&runs](const HttpRequest&, const Principal&) -> Result<StudyList> {
-               StudyList answer;
-               ASSAY_TRY(answer.studies, runs.list_studies());
-               return answer;
+             .summary = "Studies, newest first, without their plans",
+             .parameters = {{.name = "limit", .description = "At most so many", .type = "integer"},
+                            {.name = "after", .description = "The 'next' of the page before"}},
+             .handle = answering([&runs](const HttpRequest& request, const Principal&) -> Result<StudyPage> {
+               ASSAY_TRY(const auto limit, limit_of(request, 100, kMostStudies));
+               return runs.list_studies({.limit = static_cast<std::int64_t>(limit),
+                                         .after = std::string(request.query_value("after").value_or(""))});
              })});
   table.add({.path = "/api/v1/studies/{study}",
              .summary = "A study: its plan, and which run did which entry of it",

@@ -29,7 +29,9 @@ class LauncherPlace {
 struct LauncherFactory {
   std::string name;
   std::function<std::unique_ptr<LauncherPlace>()> make_place;
-  bool runs_programs = true;  ///< on this machine; else it knows scripts only
+  bool runs_programs = true;  ///< on this machine, and says at once that one cannot be started
+  bool interrupts = true;     ///< can send SIGINT; else `interrupt` is `stop`
+  bool picks_devices = true;  ///< can start a job on GPUs that are named by their UUID
 };
 
 inline std::string launcher_factory_name(const testing::TestParamInfo<LauncherFactory>& info) {

@@ -54,10 +54,11 @@ Result<void> Leader::open_all() {
   live_ = std::make_unique<LiveHub>(*nodes_, clock_);
   alerts_->on_change([this](std::string alert) { live_->publish_alert(std::move(alert)); });
   ASSAY_CHECK(refusals_.load().within("reading what was refused"));
+  ASSAY_TRY(accounts_, Accounts::load(cluster_.accounts(), clock_, options_.accounts).within("reading the accounts"));
+  options_.runs.rule_of = [this](const std::string& owner) { return rule_of(owner); };
   run_desk_ = std::make_unique<RunDesk>(runs_, cluster_, *nodes_, clock_, options_.runs);
   ASSAY_CHECK(run_desk_->load().within("reading which runs were asked for"));
   commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);
-  ASSAY_TRY(accounts_, Accounts::load(cluster_.accounts(), clock_, options_.accounts).within("reading the accounts"));
   started_ = clock_.now();
   log_damage();
   return {};
@@ -235,6 +236,20 @@ void Leader::look_for_alerts() {
   ClusterView view = view_of(*nodes_, clock_);
   view.problems = problems();
   alerts_->look(view);
+}
+
+/// What somebody may have at once: users by their quota, unless they manage the cluster; tokens without an account are
+/// an administrator's to give away.
+UserRule Leader::rule_of(const std::string& owner) const {
+  constexpr std::string_view kUser = "user ";
+  if (!owner.starts_with(kUser)) return {};
+  const auto name = owner.substr(kUser.size());
+  const auto account = accounts_->people().find(name);
+  if (account && account->role == "admin") return {};
+  const auto quota = accounts_->quota_of(name);
+  UserRule rule;
+  if (quota.gpus_at_once) rule.most_gpus = static_cast<int>(std::min<std::int64_t>(*quota.gpus_at_once, 1'000'000));
+  return rule;
 }
 
 /// On a thread of its own: it waits for the disk that runs are on, and nodes are not to be called lost meanwhile.

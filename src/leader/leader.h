@@ -162,6 +162,8 @@ class Leader {
   /// Whether every thread that takes in what nodes send hangs: then none of them can be heard.
   void look_at_intake();
 
+  UserRule rule_of(const std::string& owner) const;
+
   void keep_store(const std::stop_token& stop);
   void keep_watch(const std::stop_token& stop);
   void keep_telling(const std::stop_token& stop);

@@ -120,6 +120,7 @@ std::vector<std::string> Node::say_hello(const AgentHello& hello, Heartbeat hear
   if (!record_.version.empty() && record_.version != hello.version) {
     changes.push_back(fmt::format("agent: {} → {}", record_.version, hello.version));
   }
+  ++told_;
   record_.facts = hello.facts;
   record_.version = hello.version;
   record_.simulated = hello.simulated;
@@ -184,6 +185,7 @@ std::vector<std::string> Node::set_devices(std::vector<DeviceFacts> devices) {
   for (const auto& device : record_.devices) {
     if (find(now, device.id) == now.end()) changes.push_back(fmt::format("{} is gone", title_of(device)));
   }
+  ++told_;
   record_.devices = std::move(now);
   return changes;
 }
@@ -395,8 +397,11 @@ std::string Node::name() const {
 
 NodeOutline Node::outline(SteadyTime now) const {
   const std::lock_guard lock(mutex_);
-  return {
-      .state = state_locked(now), .simulated = record_.simulated, .gpus = record_.devices.size(), .changes = changes_};
+  return {.state = state_locked(now),
+          .simulated = record_.simulated,
+          .gpus = record_.devices.size(),
+          .changes = changes_,
+          .told = told_};
 }
 
 NodeRecord Node::record() const {
@@ -433,6 +438,7 @@ NodeStatus Node::status(SteadyTime now) const {
 
 void Node::set_draining(bool draining, std::string reason) {
   const std::lock_guard lock(mutex_);
+  ++told_;
   record_.draining = draining;
   record_.drain_reason = std::move(reason);
 }

@@ -68,6 +68,7 @@ struct NodeOutline {
   bool simulated = false;
   std::size_t gpus = 0;
   std::uint64_t changes = 0;  ///< the count of changes of its values
+  std::uint64_t told = 0;     ///< how often its agent or an administrator has said something of it
 };
 
 /// How often an agent must be heard of.
@@ -219,6 +220,7 @@ class Node {
   std::deque<LiveValue> live_;
   std::unordered_map<SeriesId, std::uint32_t> place_of_;
   std::uint64_t changes_ = 0;
+  std::uint64_t told_ = 1;
   std::uint64_t samples_ = 0;
   std::map<std::pair<std::string, int>, std::uint64_t> xids_;
   EventBudget event_budget_;

@@ -7,123 +7,134 @@
 #include "base/crash_point.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "leader/run_desk_words.h"
 #include "runs/study.h"
 #include "spec/spec.h"
-#include "store/run_query.h"
 
 namespace assay {
 namespace {
 
-/// What a run needs that uses no GPU.
-constexpr std::string_view kCpus = "cpus";
-constexpr std::string_view kLeaderOwner = "the leader";
-constexpr std::size_t kChangesAtOnce = 10'000;
 constexpr Nanos kOwnLease = std::chrono::seconds(30);
+/// Who asks for more has mistaken something.
+constexpr int kMostRetries = 100;
+constexpr int kFarthestPriority = 1'000'000;
 
-std::vector<std::string> gpus_of(const NodeRecord& node) {
-  std::vector<std::string> ids;
-  for (const auto& device : node.devices) ids.push_back(device.id);
-  return ids;
-}
-
-std::string text_setting(const json::object& spec, std::string_view key) {
-  const auto* value = find_setting(spec, key);
-  return value && value->is_string() ? std::string(value->get_string()) : std::string();
-}
-
-/// How many of the node's GPUs a run uses that asked for none by name.
-std::size_t gpus_needed(const PlannedRun& planned, std::size_t gpus) {
-  const auto kind = text_setting(planned.spec, "kind");
-  if (kind == "null" || text_setting(planned.spec, "device") == "cpu") return 0;
-  // Nobody knows what a program uses: it gets all of them.
-  if (kind == "command") return gpus;
-  return std::min(gpus, static_cast<std::size_t>(std::max(planned.ranks, 1)));
-}
-
-bool disjoint(const std::set<std::string>& a, const std::set<std::string>& b) {
-  return std::none_of(a.begin(), a.end(), [&](const std::string& one) { return b.contains(one); });
-}
-
-Error no_job(std::string_view run) {
-  return {.kind = ErrorKind::not_found,
-          .message = fmt::format("nobody asked the cluster for the run '{}', or it has ended", run)};
+Error key_is_taken(const RunRequest& request, std::string_view by) {
+  return {.kind = ErrorKind::usage,
+          .message = fmt::format("the key '{}' was used for another specification, by {}", request.key, by),
+          .hint = "A key stands for one order: take another one."};
 }
 
 }  // namespace
 
+Error no_such_job(std::string_view run) {
+  return {.kind = ErrorKind::not_found,
+          .message = fmt::format("nobody asked the cluster for the run '{}', or it has ended", run)};
+}
+
+/// The same for everybody who asks with this key, and for nobody else.
+std::string RunDesk::id_of_key(const RunRequest& request) {
+  return id_from(fmt::format("order of {}\n{}", request.owner.empty() ? request.by : request.owner, request.key));
+}
+
 RunDesk::RunDesk(RunStore& runs, ClusterStore& cluster, const NodeRegistry& nodes, const Clock& clock, Options options)
-    : runs_(runs), cluster_(cluster), nodes_(nodes), clock_(clock), options_(options), started_(clock.wall()) {}
+    : runs_(runs),
+      cluster_(cluster),
+      nodes_(nodes),
+      clock_(clock),
+      options_(std::move(options)),
+      started_(clock.wall()),
+      scheduler_(options_.scheduler) {}
 
 Result<void> RunDesk::load() {
   const std::lock_guard lock(mutex_);
   ASSAY_TRY(seen_change_, runs_.newest_change());
   ASSAY_TRY(auto jobs, cluster_.jobs().list());
-  for (const auto& job : jobs) entries_[job.row.run].job = job;
-  for (const auto& job : jobs) ASSAY_CHECK(settle(job.row.run));
+  see_nodes();
+  ASSAY_CHECK(read_history());
+  for (const auto& job : jobs) {
+    job_of_run_[job.row.current] = job.row.run;
+    entries_[job.row.run].job = job;
+  }
+  std::vector<std::string> never;
+  for (const auto& job : jobs) {
+    // Whoever ended a job told its dependents first, unless it did not succeed.
+    const auto is_gone = [&](const std::string& other) { return !entries_.contains(other); };
+    if (std::any_of(job.row.after.begin(), job.row.after.end(), is_gone)) never.push_back(job.row.run);
+    if (auto queued = queue_up(entries_.at(job.row.run)); !queued) ASSAY_CHECK(give_up(job.row.run, queued.error()));
+  }
+  for (const auto& job : jobs) {
+    if (entries_.contains(job.row.run)) ASSAY_CHECK(settle(job.row.run));
+  }
+  ASSAY_CHECK(end_what_never_runs(never));
   return close_unfinished();
 }
 
-/// What a leader had begun when it was killed: runs that it had stored, but not yet written down who is to do them (so
-/// that whoever asked was given no answer); runs that were to stop before they began; and runs that it was closing,
-/// which nobody else can take from it.
-Result<void> RunDesk::close_unfinished() {
-  ASSAY_TRY(const auto open, runs_.list_runs({.conditions = {{"state", Condition::Op::not_equal, "ended"}}}));
-  for (const auto& row : open.rows) {
-    const auto run = runs_.find_run(row.id);
-    if (!run && run.error().kind != ErrorKind::not_found) return run.error();
-    if (!run || run->state == RunState::ended) continue;
-    ASSAY_TRY(const auto lease, runs_.find_lease(row.id));
-    const bool ours = lease && lease->owner == kLeaderOwner;
-    const auto found = entries_.find(row.id);
-    const bool is_job = found != entries_.end();
-    const bool is_to_stop = is_job && found->second.job.row.stop;
-    const bool is_nobodys = run->state == RunState::queued && (!is_job || is_to_stop);
-    if (!ours && !is_nobodys) continue;
-    if (!is_job) {
-      ASSAY_CHECK(end_before_it_began(row.id, "the leader was killed before it could give it to a node"));
-    } else if (is_to_stop && run->state != RunState::running) {
-      ASSAY_CHECK(end_before_it_began(row.id, "it was stopped before it began"));
-    } else {
-      ASSAY_CHECK(close_run_of(run->placement.node, row.id, clock_.wall()));
-    }
+/// A job that this leader cannot read, or that makes no sense to it, is nobody's to do.
+Result<void> RunDesk::give_up(const std::string& job, const Error& why) {
+  const auto run = entries_.at(job).job.row.current;
+  log_warning("Run {} is given up: {}", run, why.text());
+  if (auto ended = end_before_it_began(run, why.text());
+      !ended && ended.error().kind != ErrorKind::not_found && ended.error().kind != ErrorKind::usage) {
+    return ended;
   }
+  ASSAY_CHECK(cluster_.jobs().remove(job));
+  job_of_run_.erase(run);
+  entries_.erase(job);
   return {};
 }
 
 // --- asking ---------------------------------------------------------------------------------------------------------
+
+Result<void> RunDesk::check_node(const std::string& name, const RunRequest& request) const {
+  const auto node = nodes_.find(name);
+  if (!node) {
+    return Error{.kind = ErrorKind::not_found,
+                 .message = fmt::format("there is no node '{}'", name),
+                 .hint = "`assay nodes` lists them."};
+  }
+  const auto record = node->record();
+  if (std::find(record.allow.begin(), record.allow.end(), "run") == record.allow.end()) {
+    return Error{.kind = ErrorKind::denied,
+                 .message = fmt::format("the agent of '{}' takes no runs", name),
+                 .hint = "It does when it is started with --allow run."};
+  }
+  for (const auto& wanted : request.gpus.value_or(std::vector<std::string>())) {
+    const auto is_it = [&](const NodeRecord::Device& device) { return device.id == wanted; };
+    if (std::any_of(record.devices.begin(), record.devices.end(), is_it)) continue;
+    return Error{.kind = ErrorKind::usage, .message = fmt::format("the node '{}' has no GPU '{}'", name, wanted)};
+  }
+  return {};
+}
+
 Result<void> RunDesk::check(const RunRequest& request) const {
   std::set<std::string> nodes;
   for (const auto& planned : request.plan) {
     if (planned.nodes > 1) {
       return Error{.kind = ErrorKind::unsupported,
-                   .message = fmt::format("a run over {} nodes cannot be done by agents yet", planned.nodes)};
+                   .message = fmt::format("agents do runs of one node, and this one is for {}", planned.nodes),
+                   .hint =
+                       "One run on each: `each_node: true`. One run over all of them: `assay run --on slurm:…` or "
+                       "`--on ssh:…`."};
     }
     const auto& name = planned.node.empty() ? request.node : planned.node;
-    if (name.empty()) {
+    if (!name.empty()) {
+      nodes.insert(name);
+    } else if (request.gpus && !request.gpus->empty()) {
       return Error{.kind = ErrorKind::usage,
-                   .message = "the run names no node",
-                   .hint = "Say which: `nodes: [gpu03]` in the specification, or --node gpu03."};
+                   .message = "GPUs were named, but not their node",
+                   .hint = "Say whose they are: --node gpu03."};
     }
-    nodes.insert(name);
   }
-  for (const auto& name : nodes) {
-    const auto node = nodes_.find(name);
-    if (!node) {
-      return Error{.kind = ErrorKind::not_found,
-                   .message = fmt::format("there is no node '{}'", name),
-                   .hint = "`assay nodes` lists them."};
-    }
-    const auto record = node->record();
-    if (std::find(record.allow.begin(), record.allow.end(), "run") == record.allow.end()) {
-      return Error{.kind = ErrorKind::denied,
-                   .message = fmt::format("the agent of '{}' takes no runs", name),
-                   .hint = "It does when it is started with --allow run."};
-    }
-    const auto gpus = gpus_of(record);
-    for (const auto& wanted : request.gpus.value_or(std::vector<std::string>())) {
-      if (std::find(gpus.begin(), gpus.end(), wanted) != gpus.end()) continue;
-      return Error{.kind = ErrorKind::usage, .message = fmt::format("the node '{}' has no GPU '{}'", name, wanted)};
-    }
+  for (const auto& name : nodes) ASSAY_CHECK(check_node(name, request));
+  if (request.retries < 0 || request.retries > kMostRetries) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("'{}' further attempts: 0 to {} will do", request.retries, kMostRetries)};
+  }
+  if (std::abs(request.priority) > kFarthestPriority) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("a priority of '{}': from -{} to {} will do", request.priority,
+                                        kFarthestPriority, kFarthestPriority)};
   }
   return {};
 }
@@ -131,19 +142,87 @@ Result<void> RunDesk::check(const RunRequest& request) const {
 Result<RunDesk::Accepted> RunDesk::ask(const RunRequest& request) {
   ASSAY_CHECK(check(request));
   const std::lock_guard lock(mutex_);
+  ASSAY_CHECK(refresh());
+  ASSAY_TRY(auto before, asked_before(request));
+  if (before) return std::move(*before);
   if (entries_.size() >= kMostJobs) {
     return Error{.kind = ErrorKind::busy, .message = fmt::format("{} runs are waiting already", entries_.size())};
   }
+  see_nodes();
+  auto wanted = request;
+  ASSAY_TRY(wanted.after, jobs_to_wait_for(request.after));
   crash_point("asked");
   Accepted accepted;
-  if (request.plan.size() == 1) {
-    ASSAY_TRY(accepted.run, enqueue(request.plan.front(), request, "", 0));
+  if (wanted.plan.size() == 1) {
+    if (!wanted.key.empty()) wanted.plan.front().run = id_of_key(wanted);
+    ASSAY_TRY(accepted.run, enqueue(wanted.plan.front(), wanted, "", 0));
   } else {
-    ASSAY_TRY(accepted, begin_study(request));
+    ASSAY_TRY(accepted, begin_study(wanted));
   }
   ASSAY_CHECK(place_all());
   tell_all();
   return accepted;
+}
+
+Result<std::optional<RunDesk::Accepted>> RunDesk::answered(const RunRequest& request) {
+  const std::lock_guard lock(mutex_);
+  return asked_before(request);
+}
+
+/// What an order with this key was answered with. A run that a killed leader had stored without anybody to do it counts
+/// as never asked for: whoever asked was given no answer, and asks again.
+Result<std::optional<RunDesk::Accepted>> RunDesk::asked_before(const RunRequest& request) {
+  std::optional<Accepted> before;
+  if (request.key.empty()) return before;
+  const auto id = id_of_key(request);
+  const auto run = runs_.find_run(id);
+  if (!run && run.error().kind != ErrorKind::not_found) return run.error();
+  if (run) {
+    const bool is_same =
+        request.plan.size() == 1 && prepare_run(request.plan.front(), "", {}).spec_hash == run->spec_hash;
+    if (!is_same) return key_is_taken(request, "the run " + id);
+    if (run->error && run->error->message == kNeverGiven) {
+      ASSAY_CHECK(runs_.remove_run(id));
+      return before;
+    }
+    before = Accepted{.study = {}, .run = id};
+    return before;
+  }
+  const auto study = runs_.find_study(id);
+  if (!study && study.error().kind != ErrorKind::not_found) return study.error();
+  if (!study) return before;
+  if (study->spec_hash != request.spec_hash) return key_is_taken(request, "the study " + id);
+  for (const auto& planned : study->plan) {
+    ASSAY_TRY(const auto progress, progress_of(planned));
+    if (progress == Progress::none) continue;
+    before = Accepted{.study = id, .run = planned.run};
+    return before;
+  }
+  return before;
+}
+
+/// Jobs among these runs that have not ended; those that have must have succeeded.
+Result<std::vector<std::string>> RunDesk::jobs_to_wait_for(const std::vector<std::string>& runs) {
+  std::vector<std::string> jobs;
+  for (const auto& id : runs) {
+    if (const auto entry = entry_of(id); entry != entries_.end()) {
+      jobs.push_back(entry->first);
+      continue;
+    }
+    ASSAY_TRY(const auto run, runs_.find_run(id));
+    if (run.state != RunState::ended) {
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("the run '{}' is none that the cluster was asked for", id),
+                   .hint = "Nobody here knows when it ends. `assay queue` lists those that can be waited for."};
+    }
+    if (has_succeeded(run.verdict)) continue;
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("the run '{}' is to come first, and did not succeed", id),
+                 .hint = "`assay show " + id + "` says why."};
+  }
+  std::sort(jobs.begin(), jobs.end());
+  jobs.erase(std::unique(jobs.begin(), jobs.end()), jobs.end());
+  return jobs;
 }
 
 /// In this order: whatever a killed leader has left out is done by `go_on_with_study` or ended by `close_unfinished`.
@@ -157,13 +236,20 @@ Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest
   run.placement.node = planned.node.empty() ? request.node : planned.node;
   Entry added;
   added.job.row = {.run = run.id,
+                   .current = run.id,
                    .node = run.placement.node,
                    .created = run.created,
                    .by = request.by,
+                   .owner = request.owner,
                    .planned = to_json(planned),
                    .gpus = request.gpus,
                    .study = study,
-                   .entry = entry};
+                   .entry = entry,
+                   .priority = request.priority,
+                   .held = request.held,
+                   .after = request.after,
+                   .attempts = 1 + request.retries};
+  ASSAY_CHECK(request_of(added, planned));  // needs that make no sense are better said before anything is stored
   if (!study.empty()) ASSAY_CHECK(runs_.note_planned_run(study, entry, run.id));
   crash_point("run-noted");
   if (auto stored = runs_.add_run(run); !stored && (planned.run.empty() || stored.error().kind != ErrorKind::busy)) {
@@ -172,28 +258,109 @@ Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest
   crash_point("run-listed");
   ASSAY_TRY(added.job.revision, cluster_.jobs().put(added.job));
   crash_point("job-stored");
-  entries_[run.id] = std::move(added);
+  added.name = run.name;
+  added.kind = run.kind;
+  added.variant = run.variant;
+  job_of_run_[run.id] = run.id;
+  auto& kept = entries_[run.id] = std::move(added);
+  ASSAY_CHECK(queue_up(kept));
   return run.id;
+}
+
+// --- changing what waits --------------------------------------------------------------------------------------------
+
+RunDesk::Entries::iterator RunDesk::entry_of(std::string_view run) {
+  const auto job = job_of_run_.find(run);
+  return entries_.find(job == job_of_run_.end() ? run : std::string_view(job->second));
+}
+
+Result<RunDesk::Entries::iterator> RunDesk::waiting_entry(std::string_view run) {
+  ASSAY_CHECK(refresh());
+  const auto found = entry_of(run);
+  if (found == entries_.end()) return no_such_job(run);
+  if (found->second.state != RunState::queued) {
+    return Error{.kind = ErrorKind::busy,
+                 .message = fmt::format("the run '{}' has begun on {}", run, found->second.place->node),
+                 .hint = "`assay cancel` ends it."};
+  }
+  return found;
+}
+
+Result<void> RunDesk::store(Entry& entry, JobRecord changed) {
+  Stored<JobRecord> job{.row = std::move(changed), .revision = entry.job.revision};
+  ASSAY_TRY(job.revision, cluster_.jobs().put(job));
+  entry.job = std::move(job);
+  return {};
 }
 
 Result<void> RunDesk::stop(std::string_view run, std::string_view by) {
   const std::lock_guard lock(mutex_);
   ASSAY_CHECK(refresh());
-  const auto found = entries_.find(run);
-  if (found == entries_.end()) return no_job(run);
+  const auto found = entry_of(run);
+  if (found == entries_.end()) return no_such_job(run);
   auto& entry = found->second;
   if (!entry.job.row.stop) {
-    auto job = entry.job;
-    job.row.stop = true;
-    ASSAY_TRY(job.revision, cluster_.jobs().put(job));
+    auto job = entry.job.row;
+    job.stop = true;
+    ASSAY_CHECK(store(entry, std::move(job)));
     crash_point("stop-stored");
-    entry.job = std::move(job);
-    log_info("Run {} on {} is to stop, says {}.", run, entry.job.row.node, by);
+    log_info("Run {}{} is to stop, says {}.", run, entry.place ? " on " + entry.place->node : "", by);
   }
   if (entry.state == RunState::queued) {
-    ASSAY_CHECK(end_before_it_began(std::string(run), fmt::format("it was stopped by {} before it began", by)));
-    ASSAY_CHECK(settle(std::string(run)));
+    ASSAY_CHECK(end_before_it_began(entry.job.row.current, fmt::format("it was stopped by {} before it began", by)));
+    ASSAY_CHECK(settle(std::string(found->first)));
   }
+  ASSAY_CHECK(place_all());
+  tell_all();
+  return {};
+}
+
+Result<void> RunDesk::hold(std::string_view run) {
+  const std::lock_guard lock(mutex_);
+  ASSAY_TRY(const auto found, waiting_entry(run));
+  auto& entry = found->second;
+  if (!entry.job.row.held) {
+    auto job = entry.job.row;
+    job.held = true;
+    ASSAY_CHECK(store(entry, std::move(job)));
+    crash_point("hold-stored");
+  }
+  // Its node was offered it, and has not taken it yet: from now on it is refused.
+  if (entry.place) ASSAY_CHECK(scheduler_.take_back(found->first, clock_.wall()));
+  entry.place.reset();
+  ASSAY_CHECK(scheduler_.hold(found->first));
+  ASSAY_CHECK(place_all());
+  tell_all();
+  return {};
+}
+
+Result<void> RunDesk::release(std::string_view run) {
+  const std::lock_guard lock(mutex_);
+  ASSAY_TRY(const auto found, waiting_entry(run));
+  auto& entry = found->second;
+  if (entry.job.row.held) {
+    auto job = entry.job.row;
+    job.held = false;
+    ASSAY_CHECK(store(entry, std::move(job)));
+    crash_point("release-stored");
+  }
+  ASSAY_CHECK(scheduler_.release(found->first, clock_.wall()));
+  ASSAY_CHECK(place_all());
+  tell_all();
+  return {};
+}
+
+Result<void> RunDesk::set_priority(std::string_view run, int priority) {
+  RunRequest wanted;
+  wanted.priority = priority;
+  ASSAY_CHECK(check(wanted));
+  const std::lock_guard lock(mutex_);
+  ASSAY_TRY(const auto found, waiting_entry(run));
+  auto job = found->second.job.row;
+  job.priority = priority;
+  ASSAY_CHECK(store(found->second, std::move(job)));
+  crash_point("priority-stored");
+  ASSAY_CHECK(reconsider(found->second));
   ASSAY_CHECK(place_all());
   tell_all();
   return {};
@@ -231,8 +398,10 @@ EventStream RunDesk::listen(std::string_view node, std::function<bool()> still_a
 
 Result<TakenJob> RunDesk::take(std::string_view node, std::string_view run) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(run);
-  if (found == entries_.end() || found->second.job.row.node != node || !found->second.needs) return no_job(run);
+  const auto found = entry_of(run);
+  const bool is_theirs = found != entries_.end() && found->second.place && found->second.place->node == node &&
+                         found->second.job.row.current == run;
+  if (!is_theirs) return no_such_job(run);
   auto& entry = found->second;
   TakenJob taken;
   ASSAY_TRY(taken.planned, planned_run_from_json(json::value(entry.job.row.planned)));
@@ -246,8 +415,9 @@ Result<TakenJob> RunDesk::take(std::string_view node, std::string_view run) {
 /// The whole list, for an agent to compare with what it does.
 void RunDesk::tell(const std::string& node, Listener& listener) {
   std::vector<ListedJob> jobs;
-  for (const auto& [run, entry] : entries_) {
-    if (entry.job.row.node == node && entry.needs) jobs.push_back({.run = run, .stop = entry.job.row.stop});
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.place || entry.place->node != node) continue;
+    jobs.push_back({.run = entry.job.row.current, .stop = entry.job.row.stop});
   }
   auto text = json::serialize(to_json(jobs));
   if (text == listener.told) return;
@@ -273,126 +443,17 @@ void RunDesk::finish() {
   listeners_.clear();
 }
 
-// --- upkeep ---------------------------------------------------------------------------------------------------------
-
 Result<void> RunDesk::tick() {
   const std::lock_guard lock(mutex_);
   ASSAY_CHECK(refresh());
-  for (const auto& [run, entry] : entries_) {
+  for (const auto& [id, entry] : entries_) {
     if (entry.state == RunState::starting || entry.state == RunState::running) ASSAY_CHECK(close_lost(entry));
   }
   ASSAY_CHECK(refresh());
+  see_nodes();
+  see_rules();
   ASSAY_CHECK(place_all());
   tell_all();
-  return {};
-}
-
-/// Takes in what has changed in the store since the last time.
-Result<void> RunDesk::refresh() {
-  for (;;) {
-    ASSAY_TRY(const auto changes, runs_.changes(seen_change_, kChangesAtOnce));
-    for (const auto& change : changes) {
-      if (entries_.contains(change.run)) ASSAY_CHECK(settle(change.run));
-      seen_change_ = change.sequence;
-    }
-    if (changes.size() < kChangesAtOnce) return {};
-  }
-}
-
-/// Brings one entry up to date with its run; one that has ended or is gone is over, and a study goes on.
-Result<void> RunDesk::settle(const std::string& run) {
-  auto& entry = entries_.at(run);
-  const auto found = runs_.find_run(run);
-  if (!found && found.error().kind != ErrorKind::not_found) return found.error();
-  if (found && found->state != RunState::ended) {
-    entry.state = found->state;
-    // What it was given before the leader was started again is still its own.
-    if (found->state != RunState::queued && !entry.needs) {
-      const auto& gpus = found->placement.gpus;
-      entry.needs = gpus && !gpus->empty() ? std::set<std::string>(gpus->begin(), gpus->end())
-                                           : std::set<std::string>{std::string(kCpus)};
-    }
-    return {};
-  }
-  const auto job = entry.job.row;
-  // First what comes next, then what is over: whatever happens in between is done again and changes nothing.
-  if (!job.study.empty() && !job.stop) ASSAY_CHECK(go_on_with_study(job));
-  crash_point("study-went-on");
-  ASSAY_CHECK(cluster_.jobs().remove(run));
-  crash_point("job-removed");
-  entries_.erase(run);
-  return {};
-}
-
-Result<void> RunDesk::place_all() {
-  std::map<std::string, std::vector<Entry*>> waiting;
-  std::map<std::string, std::set<std::string>> taken;
-  for (auto& [run, entry] : entries_) {
-    const auto& node = entry.job.row.node;
-    if (entry.needs) {
-      taken[node].insert(entry.needs->begin(), entry.needs->end());
-    } else {
-      waiting[node].push_back(&entry);
-    }
-  }
-  for (auto& [node, entries] : waiting) ASSAY_CHECK(place(node, entries, taken[node]));
-  return {};
-}
-
-Result<void> RunDesk::place(const std::string& name, const std::vector<Entry*>& waiting, std::set<std::string> taken) {
-  const auto node = nodes_.find(name);
-  if (!node || node->state(clock_.now()) != NodeState::online) return {};
-  auto in_order = waiting;
-  std::sort(in_order.begin(), in_order.end(), [](const Entry* a, const Entry* b) {
-    return std::pair(a->job.row.created, a->job.row.run) < std::pair(b->job.row.created, b->job.row.run);
-  });
-  const auto all = gpus_of(node->record());
-  for (auto* entry : in_order) {
-    const auto& job = entry->job.row;
-    auto gpus = job.gpus;
-    if (!gpus) {
-      ASSAY_TRY(const auto planned, planned_run_from_json(json::value(job.planned)));
-      const auto wanted = gpus_needed(planned, all.size());
-      gpus.emplace();
-      for (const auto& id : all) {
-        if (gpus->size() < wanted && !taken.contains(id)) gpus->push_back(id);
-      }
-      // Not enough that are free: it waits for the first ones, and so does whoever comes after it and needs them.
-      if (gpus->size() < wanted) *gpus = std::vector<std::string>(all.begin(), all.begin() + static_cast<long>(wanted));
-    }
-    std::set<std::string> needs(gpus->begin(), gpus->end());
-    if (needs.empty()) needs.insert(std::string(kCpus));
-    const bool free = disjoint(needs, taken);
-    taken.insert(needs.begin(), needs.end());
-    if (!free) continue;
-    const auto placed = runs_.change_run(job.run, [&](Run& run) -> Result<void> {
-      run.placement = {.node = name, .gpus = *gpus};
-      return {};
-    });
-    if (!placed) return placed.error();
-    crash_point("placed");
-    entry->needs = std::move(needs);
-  }
-  return {};
-}
-
-/// An owner that came back would have renewed its lease; while the leader itself was away nobody could.
-Result<void> RunDesk::close_lost(const Entry& entry) {
-  const auto& run = entry.job.row.run;
-  const auto lease = runs_.find_lease(run);
-  if (!lease || !*lease || !(*lease)->expires) return {};
-  const auto silent_since = std::max(*(*lease)->expires, started_);
-  if (clock_.wall() < silent_since + options_.patience) return {};
-  return close_run_of((*lease)->owner, run, *(*lease)->expires);
-}
-
-/// Unless somebody was quicker and has taken it.
-Result<void> RunDesk::close_run_of(const std::string& owner, const std::string& run, WallTime last_sign) {
-  const auto mine = runs_.take_run(run, {.owner = std::string(kLeaderOwner), .length = kOwnLease});
-  if (!mine) return mine.error().kind == ErrorKind::busy ? Result<void>() : Result<void>(mine.error());
-  log_warning("Run {} is closed as interrupted: {} has not been heard of since {} at the latest.", run, owner,
-              iso8601(last_sign));
-  ASSAY_CHECK(close_interrupted(runs_, *mine, owner, last_sign));
   return {};
 }
 

@@ -13,10 +13,14 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "leader/node_registry.h"
+#include "leader/planned_needs.h"
+#include "model/queued_run.h"
 #include "model/run.h"
 #include "model/study.h"
 #include "net/response_stream.h"
 #include "protocol/job_list.h"
+#include "scheduler/estimates.h"
+#include "scheduler/scheduler.h"
 #include "store/cluster_store.h"
 #include "store/run_store.h"
 
@@ -29,23 +33,34 @@ struct RunRequest {
   std::vector<std::string> tags;
   std::string source;                            ///< the specification, for the study's record
   std::string spec_hash;                         ///< see Study
-  std::string node;                              ///< for entries of the plan that name none
+  std::string node;                              ///< for entries of the plan that name none; empty: wherever they fit
   std::optional<std::vector<std::string>> gpus;  ///< UUIDs; absent: as each run needs
   std::string by;
+  std::string owner;               ///< the same as accounts name owners: `user ada`
+  int priority = 0;                ///< a step counts as an hour of waiting
+  bool held = false;               ///< it waits until somebody releases it
+  int retries = 0;                 ///< further attempts where a node is lost
+  std::vector<std::string> after;  ///< runs that must have succeeded first
+  std::string key;                 ///< who asks again with the same one is given the same run; empty: none
 };
 
-/// The runs that the cluster was asked for: keeps them in line, gives each to its node when there is room, and ends
-/// what nobody can finish. Whatever it decides is in the stores before anybody hears of it, so that a leader that is
-/// started again goes on where this one was. Any thread.
+/// The runs that the cluster was asked for: keeps them in a queue, has the scheduler decide which of them starts where,
+/// and ends what nobody can finish. Whatever it decides is in the stores before anybody hears of it, so that a leader
+/// that is started again goes on where this one was. Any thread.
 ///
-/// A run needs GPUs, or, where it uses none, the node's CPUs: runs that need different things go side by side. Whoever
-/// came first is served first.
+/// A run needs GPUs, or, where it uses none, the CPUs of a node: runs that need different things go side by side. A run
+/// whose node is lost is interrupted; where further attempts were asked for, another run takes its place.
 class RunDesk {
  public:
   struct Options {
     Nanos lease = std::chrono::seconds(60);
     /// How long an owner may be silent after its lease has run out before its run is closed as interrupted.
     Nanos patience = std::chrono::hours(1);
+    SchedulerOptions scheduler;
+    /// Before the first further attempt; doubles from then on.
+    Nanos first_wait = std::chrono::minutes(1);
+    /// What an owner (`user ada`) may have at once. Any thread.
+    std::function<UserRule(const std::string& owner)> rule_of = [](const std::string&) { return UserRule{}; };
   };
   RunDesk(RunStore& runs, ClusterStore& cluster, const NodeRegistry& nodes, const Clock& clock, Options options);
 
@@ -58,20 +73,40 @@ class RunDesk {
     std::string study;  ///< empty for a single run
     std::string run;    ///< the single run, or the first of the study
   };
-  /// `not_found`: no such node; `usage`: no node is named, or GPUs that it does not have; `denied`: its agent takes no
-  /// runs; `unsupported`: one run over several nodes.
+  /// `not_found`: no such node, or no run to come after; `usage`: GPUs that the node does not have, a run that did not
+  /// succeed to come after, a key that was used for something else; `denied`: the node's agent takes no runs;
+  /// `unsupported`: one run over several nodes.
   Result<Accepted> ask(const RunRequest& request);
+  /// What a request with this key was answered with; nothing where it has none or nobody asked yet. `usage`: it was
+  /// used for something else.
+  Result<std::optional<Accepted>> answered(const RunRequest& request);
+  /// What would come of the request, run by run; nothing is stored. Errors as `ask`.
+  Result<std::vector<PreviewedRun>> preview(const RunRequest& request);
+  /// Everything that has not ended: first what goes on, then what waits in the order of its start.
+  Result<std::vector<QueuedRun>> queue();
+  /// One of them, by the run that does it now or by its first. `not_found`.
+  Result<QueuedRun> find(std::string_view run);
+
   /// A run that waits ends at once, one that goes on soon. `not_found` if nobody asked for it or it has ended.
   Result<void> stop(std::string_view run, std::string_view by);
+  /// It waits until it is released. `busy`: its node has begun; `not_found` as above. Twice is fine.
+  Result<void> hold(std::string_view run);
+  Result<void> release(std::string_view run);
+  /// Errors as `hold`.
+  Result<void> set_priority(std::string_view run, int priority);
+
   /// Goes on with a study: with what has not begun and what was interrupted, in the order of the plan. Returns those
-  /// entries; none if all is done. Of the request, `node` (for entries that name none), `gpus` and `by` count. Where
-  /// the study goes on already nothing is begun twice. `not_found`: no such study; `usage`: it has nothing to do on
-  /// that node; `busy`: it is being stopped; else as `ask`.
+  /// entries; none if all is done. Of the request, `node` (for entries that name none), `gpus`, `by` and `owner` count.
+  /// Where the study goes on already nothing is begun twice. `not_found`: no such study; `usage`: it has nothing to do
+  /// on that node; `busy`: it is being stopped; else as `ask`.
   Result<std::vector<std::size_t>> resume_study(std::string_view study, const RunRequest& request);
   /// Its runs that wait or go on; none once it is over or was stopped.
   std::vector<std::string> jobs_of(std::string_view study);
   /// Every run of the study, and none of its plan that has not begun.
   Result<void> stop_study(std::string_view study, std::string_view by);
+
+  /// Nodes that take runs, in order of names, whatever their state: where `each_node` goes.
+  std::vector<std::string> nodes_for_runs() const;
 
   // --- agents ---
 
@@ -81,44 +116,87 @@ class RunDesk {
   /// The node takes a run that it was offered. `not_found`: it is not this node's; `busy`, `usage`: see `take_run`.
   Result<TakenJob> take(std::string_view node, std::string_view run);
 
-  /// Looks at what has changed: runs that have ended, room for the next, owners that are lost. A thread of the leader
-  /// does it twice a second.
+  /// Looks at what has changed: runs that have ended, nodes that came or went, room for the next, owners that are lost.
+  /// A thread of the leader does it twice a second.
   Result<void> tick();
   void finish();
 
   static constexpr std::size_t kMostJobs = 10'000;  ///< that have not ended
 
  private:
+  /// A job, by the id of its first run.
   struct Entry {
     Stored<JobRecord> job;
-    RunState state = RunState::queued;
-    std::optional<std::set<std::string>> needs;  ///< GPUs, or the CPUs; absent: it has not been given any yet
+    std::string name;
+    std::string kind;
+    std::string variant;
+    RunState state = RunState::queued;  ///< of its current run
+    std::optional<NodeShare> place;     ///< given to it; absent: it waits
+    std::optional<WallTime> started;
+    JobNeeds needs;
+    ExpectedLength length;
   };
   struct Listener {
     EventStream stream;
     std::function<bool()> still_allowed;
     std::string told;
   };
+  struct KnownNode {
+    NodeState state = NodeState::offline;
+    std::uint64_t told = 0;
+  };
   using Entries = std::map<std::string, Entry, std::less<>>;
   enum class Progress { none, going_on, interrupted, done };
 
+  static std::string id_of_key(const RunRequest& request);
   Result<void> check(const RunRequest& request) const;
+  Result<void> check_node(const std::string& name, const RunRequest& request) const;
 
   // With the mutex.
+  Entries::iterator entry_of(std::string_view run);
+  Result<Entries::iterator> waiting_entry(std::string_view run);
+
+  Result<std::optional<Accepted>> asked_before(const RunRequest& request);
+  Result<std::vector<std::string>> jobs_to_wait_for(const std::vector<std::string>& runs);
   Result<Accepted> begin_study(const RunRequest& request);
   Result<Progress> progress_of(const PlannedRun& planned);
   Result<void> check_resumable(const Study& study, const std::string& node) const;
   Result<std::string> enqueue(const PlannedRun& planned, const RunRequest& request, const std::string& study,
                               std::size_t entry);
+  Result<void> store(Entry& entry, JobRecord changed);
+  Result<void> go_on_with_study(const JobRecord& done, const Run* run, const std::string& node);
+  Result<void> give_up(const std::string& job, const Error& why);
+  Result<void> end_before_it_began(const std::string& run, std::string why);
+
+  // run_desk_queue.cpp: what the scheduler is told, and what it decides.
+  void see_nodes();
+  void see_node(const Node& node, const NodeOutline& outline);
+  void take_back_from(const std::string& node);
+  void see_rules();
+  Result<void> read_history();
+  void remember_length(const Run& run);
+  Result<void> charge_for(const Run& run);
+  DurationEstimate estimate_of(const JobNeeds& needs, const json::object& spec, const std::string& name,
+                               ExpectedLength& length) const;
+  Result<JobRequest> request_of(Entry& entry, const PlannedRun& planned);
+  Result<void> queue_up(Entry& entry);
+  Result<void> reconsider(Entry& entry);
+  void settle_in(Entry& entry, const Run& run);
+  Result<void> place_all();
+  Result<void> place(const JobPlacement& placement);
+
+  // run_desk_endings.cpp: what becomes of runs that have ended.
+  Result<void> refresh();
+  Result<void> settle(const std::string& job);
+  Result<void> close(const std::string& job, const Run* run, JobOutcome outcome);
+  Result<void> begin_again(Entry& entry, const Run& lost, Nanos wait);
+  Result<void> tell_dependents(const std::string& job);
+  Result<void> end_what_never_runs(const std::vector<std::string>& jobs);
   Result<void> close_unfinished();
   Result<void> close_run_of(const std::string& owner, const std::string& run, WallTime last_sign);
-  Result<void> end_before_it_began(const std::string& run, std::string why);
-  Result<void> refresh();
-  Result<void> settle(const std::string& run);
-  Result<void> go_on_with_study(const JobRecord& done);
-  Result<void> place(const std::string& node, const std::vector<Entry*>& waiting, std::set<std::string> taken);
-  Result<void> place_all();
   Result<void> close_lost(const Entry& entry);
+
+  QueuedRun view_of(const Entry& entry, const WaitReport* report) const;
   void tell(const std::string& node, Listener& listener);
   void tell_all();
 
@@ -129,8 +207,14 @@ class RunDesk {
   const Options options_;
   const WallTime started_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  Scheduler scheduler_;
+  DurationHistory lengths_;
+  ClusterGpus gpus_;
+  std::map<std::string, KnownNode> known_nodes_;
+  std::map<std::string, UserRule> rules_;  ///< by owner, as the scheduler has them
   Entries entries_;
+  std::map<std::string, std::string, std::less<>> job_of_run_;  ///< by the run that does it now
   std::uint64_t seen_change_ = 0;
   std::map<std::string, Listener, std::less<>> listeners_;
 };

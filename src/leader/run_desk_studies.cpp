@@ -7,7 +7,17 @@
 
 namespace assay {
 
-/// One at a time on each node, in the order of the plan.
+namespace {
+
+/// Runs of a study that have the same one go one after the other. Those that name no node have one of their own.
+std::string lane_of(const JobRecord& job) {
+  const auto* node = job.planned.if_contains("node");
+  return node && node->is_string() ? std::string(node->get_string()) : std::string();
+}
+
+}  // namespace
+
+/// One at a time on each node, in the order of the plan; what names no node, one at a time as well.
 Result<RunDesk::Accepted> RunDesk::begin_study(const RunRequest& request) {
   Study study{.name = request.name,
               .tags = request.tags,
@@ -18,7 +28,12 @@ Result<RunDesk::Accepted> RunDesk::begin_study(const RunRequest& request) {
   for (auto& planned : study.plan) {
     if (planned.node.empty()) planned.node = request.node;
   }
-  ASSAY_CHECK(runs_.create_study(study));
+  if (!request.key.empty()) study.id = id_of_key(request);
+  if (auto created = runs_.create_study(study); !created) {
+    // Asked for with this key before, by whom a killed leader gave no answer.
+    if (request.key.empty() || created.error().kind != ErrorKind::busy) return std::move(created).error();
+    ASSAY_TRY(study, runs_.find_study(study.id));
+  }
   crash_point("study-stored");
   Accepted accepted{.study = study.id, .run = {}};
   std::set<std::string> begun;
@@ -37,8 +52,9 @@ Result<std::vector<std::size_t>> RunDesk::resume_study(std::string_view id, cons
   ASSAY_CHECK(check_resumable(study, request.node));
   RunRequest rest{.plan = {}, .name = study.name, .tags = study.tags, .node = request.node, .by = request.by};
   rest.gpus = request.gpus;
+  rest.owner = request.owner;
   std::vector<std::size_t> todo;
-  std::set<std::string> begun;  // nodes on which it goes on
+  std::set<std::string> begun;  // nodes on which it goes on; none: wherever it fits
   for (std::size_t i = 0; i < study.plan.size(); ++i) {
     ASSAY_TRY(const auto progress, progress_of(study.plan[i]));
     if (progress == Progress::done) continue;
@@ -48,10 +64,11 @@ Result<std::vector<std::size_t>> RunDesk::resume_study(std::string_view id, cons
     if (progress == Progress::going_on) begun.insert(study.plan[i].node);
   }
   ASSAY_CHECK(check(rest));
+  see_nodes();
   for (std::size_t i = 0; i < todo.size(); ++i) {
     const auto& planned = rest.plan[i];
     // One at a time on each node: the rest comes by itself.
-    if (!begun.insert(planned.node.empty() ? request.node : planned.node).second) continue;
+    if (!begun.insert(planned.node).second) continue;
     ASSAY_CHECK(enqueue(planned, rest, study.id, todo[i]));
   }
   ASSAY_CHECK(place_all());
@@ -80,8 +97,8 @@ Result<void> RunDesk::check_resumable(const Study& study, const std::string& nod
 std::vector<std::string> RunDesk::jobs_of(std::string_view study) {
   const std::lock_guard lock(mutex_);
   std::vector<std::string> runs;
-  for (const auto& [run, entry] : entries_) {
-    if (entry.job.row.study == study) runs.push_back(run);
+  for (const auto& [job, entry] : entries_) {
+    if (entry.job.row.study == study) runs.push_back(entry.job.row.current);
   }
   return runs;
 }
@@ -93,7 +110,7 @@ Result<RunDesk::Progress> RunDesk::progress_of(const PlannedRun& planned) {
   if (!run && run.error().kind != ErrorKind::not_found) return run.error();
   // Somebody has removed it, or its leader was killed before it had stored the
   // run, or the job.
-  if (!run || (run->state == RunState::queued && !entries_.contains(planned.run))) return Progress::none;
+  if (!run || (run->state == RunState::queued && !job_of_run_.contains(planned.run))) return Progress::none;
   if (run->state != RunState::ended) return Progress::going_on;
   return run->verdict == Verdict::interrupted ? Progress::interrupted : Progress::done;
 }
@@ -119,27 +136,32 @@ Result<void> RunDesk::stop_study(std::string_view study, std::string_view by) {
   return {};
 }
 
-/// With what comes next on the node of a run that has ended. Nothing where
-/// somebody does it already: a leader that was killed before it had written
-/// down that the one before is over.
-Result<void> RunDesk::go_on_with_study(const JobRecord& done) {
+/// With what comes next on the node of a run that has ended. Nothing where somebody does it already: a leader that was
+/// killed before it had written down that the one before is over. What names no node stays where the first was done,
+/// so that the runs of a study can be compared, unless that was lost with its node.
+Result<void> RunDesk::go_on_with_study(const JobRecord& done, const Run* run, const std::string& node) {
+  const auto lane = lane_of(done);
   const auto goes_on = [&](const auto& entry) {
     const auto& job = entry.second.job.row;
-    return job.study == done.study && job.node == done.node && job.run != done.run;
+    return job.study == done.study && lane_of(job) == lane && job.run != done.run;
   };
   if (std::any_of(entries_.begin(), entries_.end(), goes_on)) return {};
   auto study = runs_.find_study(done.study);
   if (!study) return study.error().kind == ErrorKind::not_found ? Result<void>() : Result<void>(study.error());
+  const bool was_lost = run && run->verdict == Verdict::interrupted;
   for (std::size_t i = done.entry + 1; i < study->plan.size(); ++i) {
     auto& planned = study->plan[i];
-    if (!planned.node.empty() && planned.node != done.node) continue;
+    if (planned.node != lane) continue;
     ASSAY_TRY(const auto progress, progress_of(planned));
     if (progress == Progress::done) continue;
     if (progress == Progress::going_on) return {};
     // A run that has ended is never begun again: another one does its entry.
     if (progress == Progress::interrupted) planned.run.clear();
-    const RunRequest request{
-        .plan = {}, .name = study->name, .tags = study->tags, .node = done.node, .gpus = done.gpus, .by = done.by};
+    RunRequest request{.plan = {}, .name = study->name, .tags = study->tags, .gpus = done.gpus, .by = done.by};
+    request.node = was_lost ? lane : node;
+    request.owner = done.owner;
+    request.priority = done.priority;
+    request.retries = done.attempts - 1;
     ASSAY_CHECK(enqueue(planned, request, study->id, i));
     return {};
   }

@@ -1,6 +1,6 @@
 #include "leader/run_desk.h"
 
-#include "leader/leader_fixture.h"
+#include "leader/run_desk_fixture.h"
 #include "model/run.h"
 #include "model/study.h"
 #include "store/journal/journal_encoder.h"
@@ -13,89 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-class RunDeskTest : public LeaderTest {
- protected:
-  RunDeskTest() {
-    join("gpu01", {"GPU-a", "GPU-b"});
-    join("gpu02", {});
-    join("idle", {}, {"doctor"});
-  }
-
-  void join(const std::string& name, const std::vector<std::string>& gpus, std::vector<std::string> allow = {"run"}) {
-    TestAgent agent(name, "stream-" + name);
-    auto said = agent.hello();
-    said.allow = std::move(allow);
-    EXPECT_TRUE(leader_->hello(name, said).ok());
-    Reading reading;
-    reading.devices.emplace();
-    for (const auto& id : gpus) reading.devices->push_back({.id = id});
-    EXPECT_TRUE(
-        leader_->take_batches(name, body_of({agent.batch(clock_.wall(), std::move(reading))}), std::nullopt).ok());
-  }
-
-  RunDesk& desk() { return leader_->run_desk(); }
-
-  static PlannedRun planned(json::object spec = {{"kind", "null"}}, std::string variant = "baseline") {
-    PlannedRun one{.variant = std::move(variant)};
-    one.spec = std::move(spec);
-    return one;
-  }
-  static PlannedRun training(int ranks) {
-    auto one = planned({{"kind", "train"}, {"device", "auto"}});
-    one.ranks = ranks;
-    return one;
-  }
-
-  Result<RunDesk::Accepted> ask(std::vector<PlannedRun> plan, const std::string& node = "gpu01") {
-    clock_.advance(std::chrono::seconds(1));
-    heartbeat();
-    return desk().ask({.plan = std::move(plan), .name = "bench", .node = node, .by = "ada"});
-  }
-  std::string asked(std::vector<PlannedRun> plan, const std::string& node = "gpu01") {
-    const auto accepted = ask(std::move(plan), node);
-    EXPECT_TRUE(accepted.ok()) << accepted.error().text();
-    return accepted ? accepted->run : "";
-  }
-  /// Nodes stay online.
-  void heartbeat() {
-    for (const char* name : {"gpu01", "gpu02", "idle"}) {
-      if (const auto node = leader_->nodes().find(name)) node->heard({clock_.now(), clock_.wall()}, std::nullopt);
-    }
-  }
-  void tick() {
-    heartbeat();
-    const auto done = desk().tick();
-    EXPECT_TRUE(done.ok()) << done.error().text();
-  }
-
-  /// What the node is told to do: ids, with "!" behind those that are to stop.
-  std::vector<std::string> told(const std::string& node = "gpu01") {
-    const auto events = events_of(desk().listen(node, {}));
-    std::vector<std::string> jobs;
-    if (events.empty()) return jobs;
-    const auto data = parsed(events.back().data);
-    for (const auto& job : data.at("jobs").as_array()) {
-      jobs.push_back(std::string(job.at("run").as_string()) + (job.at("stop").as_bool() ? "!" : ""));
-    }
-    return jobs;
-  }
-
-  Lease taken(const std::string& run, const std::string& node = "gpu01") {
-    const auto taken = desk().take(node, run);
-    EXPECT_TRUE(taken.ok()) << taken.error().text();
-    return taken ? taken->lease : Lease{};
-  }
-  void end(const Lease& lease, Verdict verdict = Verdict::valid) {
-    const auto ended = runs_->change_owned(lease, [&](Run& run) -> Result<void> {
-      run.state = RunState::ended;
-      run.verdict = verdict;
-      return {};
-    });
-    EXPECT_TRUE(ended.ok()) << ended.error().text();
-  }
-  RunState state_of(const std::string& run) { return runs_->find_run(run)->state; }
-};
 
 TEST_F(RunDeskTest, ARunIsQueuedOfferedTakenAndEnds) {
   const auto run = asked({planned()});
@@ -130,13 +47,15 @@ TEST_F(RunDeskTest, WhatCannotBeDoneIsRefusedAtOnce) {
   const auto kind_of = [](const Result<RunDesk::Accepted>& accepted) {
     return accepted.ok() ? std::optional<ErrorKind>() : accepted.error().kind;
   };
-  EXPECT_EQ(kind_of(ask({planned()}, "")), ErrorKind::usage);
   EXPECT_EQ(kind_of(ask({planned()}, "gpu99")), ErrorKind::not_found);
   EXPECT_EQ(kind_of(ask({planned()}, "idle")), ErrorKind::denied);
   auto wide = planned();
   wide.nodes = 2;
   EXPECT_EQ(kind_of(ask({wide})), ErrorKind::unsupported);
-  EXPECT_EQ(kind_of(desk().ask({.plan = {planned()}, .node = "gpu01", .gpus = {{"GPU-x"}}})), ErrorKind::usage);
+  EXPECT_EQ(kind_of(ask(RunRequest{.plan = {planned()}, .node = "gpu01", .gpus = {{"GPU-x"}}})), ErrorKind::usage);
+  EXPECT_EQ(kind_of(ask(RunRequest{.plan = {planned()}, .gpus = {{"GPU-a"}}})), ErrorKind::usage) << "of which node?";
+  EXPECT_EQ(kind_of(ask(RunRequest{.plan = {planned()}, .retries = -1})), ErrorKind::usage);
+  EXPECT_EQ(kind_of(ask(RunRequest{.plan = {planned()}, .after = {"nobody"}})), ErrorKind::not_found);
   EXPECT_EQ(runs_->list_runs({})->total, 0);
 }
 

@@ -15,18 +15,79 @@ constexpr Nanos kAfterTimeout = std::chrono::seconds(1);       // a target's own
 constexpr std::size_t kTogether = 64;                          // open loops: requests behind schedule in one call
 constexpr std::size_t kOfflineTogether = 1024;
 
+/// Goes over a schedule request by request, and knows which are a share's own and when there have been enough.
+class ScheduleWalk {
+ public:
+  ScheduleWalk(const LoadPlan& plan, SampleOrder& order)
+      : plan_(plan),
+        order_(order),
+        whole_(is_open_loop(plan.scenario)),
+        per_query_(plan.scenario == Scenario::multi_stream ? plan.samples_per_query : 1),
+        least_(whole_ ? plan.min_queries : share_of(plan.min_queries, plan.share)),
+        most_(whole_ ? plan.max_queries : share_of(plan.max_queries, plan.share)),
+        before_own_(plan.share.index) {
+    ASSAY_ASSERT(per_query_ == 1 || plan.share.count == 1);
+  }
+
+  /// Before a request that is due then. The minimum is reached by a request that is due after it, as LoadGen has it.
+  bool enough(Nanos due) const {
+    const std::uint64_t counted = whole_ ? passed_ : taken_;
+    if (plan_.max_queries > 0 && counted >= most_ * per_query_) return true;
+    if (plan_.max_duration > Nanos(0) && due > plan_.max_duration) return true;
+    return last_due_ >= plan_.warmup + plan_.min_duration && counted - in_warmup_ >= least_ * per_query_;
+  }
+  bool own() const { return before_own_ == 0; }
+  /// The next one is another client's.
+  void pass(Nanos due) {
+    static_cast<void>(order_.next());
+    --before_own_;
+    step(due);
+  }
+  /// The next one of our own; its sample.
+  std::uint32_t take(Nanos due) {
+    for (; before_own_ > 0; --before_own_) static_cast<void>(order_.next());
+    const std::uint32_t sample = order_.next();
+    before_own_ = plan_.share.count - 1;
+    ++taken_;
+    step(due);
+    return sample;
+  }
+  std::uint64_t taken() const { return taken_; }
+  std::uint64_t per_query() const { return per_query_; }
+  std::uint64_t least() const { return least_; }
+
+ private:
+  void step(Nanos due) {
+    ++passed_;
+    last_due_ = due;
+    if (due < plan_.warmup) ++in_warmup_;
+  }
+
+  const LoadPlan& plan_;
+  SampleOrder& order_;
+  bool whole_;  ///< of everybody's requests it is decided when there are enough
+  std::uint64_t per_query_;
+  std::uint64_t least_;
+  std::uint64_t most_;
+  std::uint32_t before_own_;  ///< others' requests before our next one; counted, since dividing takes longer
+  std::uint64_t passed_ = 0;  ///< requests so far, others' included where we went over them one by one
+  std::uint64_t taken_ = 0;
+  std::uint64_t in_warmup_ = 0;
+  Nanos last_due_{-1};
+};
+
 /// One load, on one thread.
 class Dispatch {
  public:
   Dispatch(const LoadPlan& plan, const LoadParts& parts, const std::stop_token& stopping)
       : plan_(plan),
-        order_(parts.order),
+        walk_(plan, parts.order),
         target_(parts.target),
         recorder_(parts.recorder),
         clock_(parts.clock),
-        stopping_(stopping),
-        per_query_(plan.scenario == Scenario::multi_stream ? plan.samples_per_query : 1) {}
+        stopping_(stopping) {}
 
+  void begin(SteadyTime start);
   void by_the_clock(ArrivalProcess& arrivals);
   void one_after_the_other(std::uint32_t together);
   void keep_in_flight(std::uint32_t concurrency);
@@ -36,16 +97,10 @@ class Dispatch {
   LoadEnding ending;
 
  private:
-  /// Before a request that is due then. The minimum is reached by a request that is due after it, as LoadGen has it.
-  bool enough(Nanos due) const {
-    if (plan_.max_queries > 0 && next_id_ >= plan_.max_queries * per_query_) return true;
-    if (plan_.max_duration > Nanos(0) && due > plan_.max_duration) return true;
-    return last_due_ >= plan_.warmup + plan_.min_duration && next_id_ - in_warmup_ >= plan_.min_queries * per_query_;
-  }
+  bool enough(SteadyTime now) const { return walk_.enough(now - ending.start); }
   void add(SteadyTime scheduled) {
-    last_due_ = scheduled - ending.start;
-    if (last_due_ < plan_.warmup) ++in_warmup_;
-    batch_[batched_++] = {.id = next_id_++, .sample = order_.next(), .scheduled = scheduled};
+    const std::uint64_t id = walk_.taken();
+    batch_[batched_++] = {.id = id, .sample = walk_.take(scheduled - ending.start), .scheduled = scheduled};
   }
   bool issue(SteadyTime now) {
     const std::span<const Request> requests(batch_.data(), batched_);
@@ -67,18 +122,21 @@ class Dispatch {
   bool wait_for_answers(std::uint32_t most, SteadyTime deadline);
 
   const LoadPlan& plan_;
-  SampleOrder& order_;
+  ScheduleWalk walk_;
   Target& target_;
   QueryRecorder& recorder_;
   LoadClock& clock_;
   const std::stop_token& stopping_;
-  std::uint64_t per_query_;
   std::array<Request, kOfflineTogether> batch_{};
   std::size_t batched_ = 0;
-  std::uint64_t next_id_ = 0;
-  std::uint64_t in_warmup_ = 0;
-  Nanos last_due_{-1};
 };
+
+void Dispatch::begin(SteadyTime start) {
+  ending.start = start;
+  recorder_.start_at(start);
+  wait(start, clock_.now());
+  ending.began_late = std::max(Nanos(0), clock_.now() - start);
+}
 
 bool Dispatch::wait(SteadyTime until, SteadyTime now) {
   if (until - now > kIdle) recorder_.get_ready();
@@ -96,7 +154,7 @@ bool Dispatch::wait_for_answers(std::uint32_t most, SteadyTime deadline) {
   for (;;) {
     // The counter first: an answer that comes after it was read ends the wait below.
     const std::uint32_t seen = recorder_.completions().value();
-    if (static_cast<std::uint32_t>(next_id_) - seen <= most) return true;
+    if (static_cast<std::uint32_t>(walk_.taken()) - seen <= most) return true;
     const SteadyTime now = clock_.now();
     if (stopped() || now >= deadline) return false;
     clock_.wait_for_change(recorder_.completions(), seen, std::min(deadline, now + kStopNoticed));
@@ -106,7 +164,16 @@ bool Dispatch::wait_for_answers(std::uint32_t most, SteadyTime deadline) {
 void Dispatch::by_the_clock(ArrivalProcess& arrivals) {
   Nanos due = arrivals.next();
   SteadyTime now = clock_.now();
-  while (due != ArrivalProcess::kNever && !enough(due)) {
+  // Moves on to the next request of our own.
+  const auto more = [&] {
+    while (due != ArrivalProcess::kNever && !walk_.enough(due)) {
+      if (walk_.own()) return true;
+      walk_.pass(due);
+      due = arrivals.next();
+    }
+    return false;
+  };
+  while (more()) {
     const SteadyTime when = ending.start + due;
     if (when > now) {
       if (!wait(when, now)) return;
@@ -118,7 +185,7 @@ void Dispatch::by_the_clock(ArrivalProcess& arrivals) {
     do {
       add(ending.start + due);
       due = arrivals.next();
-    } while (batched_ < kTogether && due != ArrivalProcess::kNever && ending.start + due <= now && !enough(due));
+    } while (batched_ < kTogether && more() && ending.start + due <= now);
     if (!issue(now)) return;
     now = clock_.now();
   }
@@ -126,7 +193,7 @@ void Dispatch::by_the_clock(ArrivalProcess& arrivals) {
 
 void Dispatch::one_after_the_other(std::uint32_t together) {
   SteadyTime now = clock_.now();
-  while (!enough(now - ending.start)) {
+  while (!enough(now)) {
     for (std::uint32_t i = 0; i < together; ++i) {
       add(now);
       if (batched_ == batch_.size() && !issue(now)) return;
@@ -139,10 +206,10 @@ void Dispatch::one_after_the_other(std::uint32_t together) {
 
 void Dispatch::keep_in_flight(std::uint32_t concurrency) {
   SteadyTime now = clock_.now();
-  while (!enough(now - ending.start)) {
-    const std::uint32_t in_flight = static_cast<std::uint32_t>(next_id_) - recorder_.completions().value();
+  while (!enough(now)) {
+    const std::uint32_t in_flight = static_cast<std::uint32_t>(walk_.taken()) - recorder_.completions().value();
     const std::size_t room = std::min<std::size_t>(concurrency - std::min(in_flight, concurrency), batch_.size());
-    while (batched_ < room && !enough(now - ending.start)) add(now);
+    while (batched_ < room && !enough(now)) add(now);
     if (batched_ > 0 && !issue(now)) return;
     if (!wait_for_answers(concurrency - 1, SteadyTime::max())) return;
     now = clock_.now();
@@ -151,9 +218,9 @@ void Dispatch::keep_in_flight(std::uint32_t concurrency) {
 
 void Dispatch::all_at_once() {
   const SteadyTime start = ending.start;
-  while (next_id_ < plan_.min_queries) {
+  while (walk_.taken() < walk_.least()) {
     if (stopped()) return;
-    const std::uint64_t left = plan_.min_queries - next_id_;
+    const std::uint64_t left = walk_.least() - walk_.taken();
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(left, batch_.size()); ++i) add(start);
     if (!issue(clock_.now())) return;
   }
@@ -167,23 +234,39 @@ void Dispatch::drain() {
   ending.duration = clock_.now() - ending.start;
   target_.stop(clock_.now() + kStopping);
   ending.lost = recorder_.close();
-  ending.queries = next_id_ / per_query_;
+  ending.queries = walk_.taken() / walk_.per_query();
 }
 
 }  // namespace
 
+std::uint64_t share_of(std::uint64_t whole, const LoadShare& share) {
+  ASSAY_ASSERT(share.index < share.count);
+  return whole / share.count + (share.index < whole % share.count ? 1 : 0);
+}
+
 Result<LoadEnding> run_load(const LoadPlan& plan, const LoadParts& parts, const std::stop_token& stopping) {
   ASSAY_ASSERT(parts.arrivals || !is_open_loop(plan.scenario));
   ASSAY_CHECK(parts.target.start(parts.recorder, plan.wishes));
+  SteadyTime start = parts.clock.now();
+  if (parts.agree_start) {
+    const auto agreed = parts.agree_start();
+    if (!agreed) {
+      parts.target.stop(parts.clock.now() + kStopping);
+      return agreed.error();
+    }
+    start = *agreed;
+  }
   Dispatch dispatch(plan, parts, stopping);
   ClientWatch watch;
   watch.begin(parts.target.threads(), parts.clock.now());
-  dispatch.ending.start = parts.clock.now();
-  parts.recorder.start_at(dispatch.ending.start);
+  dispatch.begin(start);
+  if (!parts.agree_start) dispatch.ending.began_late = Nanos(0);
   switch (plan.scenario) {
     case Scenario::single_stream: dispatch.one_after_the_other(1); break;
     case Scenario::multi_stream: dispatch.one_after_the_other(plan.samples_per_query); break;
-    case Scenario::closed: dispatch.keep_in_flight(plan.concurrency); break;
+    case Scenario::closed:
+      dispatch.keep_in_flight(static_cast<std::uint32_t>(share_of(plan.concurrency, plan.share)));
+      break;
     case Scenario::offline: dispatch.all_at_once(); break;
     case Scenario::server:
     case Scenario::constant:
@@ -194,6 +277,32 @@ Result<LoadEnding> run_load(const LoadPlan& plan, const LoadParts& parts, const 
   dispatch.ending.client = watch.end(parts.clock.now());
   dispatch.drain();
   return dispatch.ending;
+}
+
+std::vector<QueryRecord> lost_share(const LoadPlan& plan, ArrivalProcess* arrivals, SampleOrder& order, Nanos until) {
+  ASSAY_ASSERT(plan.scenario != Scenario::closed && (arrivals || !is_open_loop(plan.scenario)));
+  std::vector<QueryRecord> lost;
+  ScheduleWalk walk(plan, order);
+  const auto lose = [&](Nanos due) {
+    QueryRecord record;
+    record.scheduled_ns = record.sent_ns = record.done_ns = due.count();
+    record.sample = walk.take(due);
+    record.state = kEndedState + static_cast<std::uint8_t>(RequestOutcome::lost);
+    lost.push_back(record);
+  };
+  if (!arrivals) {
+    while (walk.taken() < walk.least()) lose(Nanos(0));
+    return lost;
+  }
+  for (Nanos due = arrivals->next(); due <= until && !walk.enough(due); due = arrivals->next()) {
+    if (due == ArrivalProcess::kNever) break;
+    if (walk.own()) {
+      lose(due);
+    } else {
+      walk.pass(due);
+    }
+  }
+  return lost;
 }
 
 }  // namespace assay

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <stop_token>
+#include <vector>
 
 #include "base/result.h"
 #include "loadgen/arrivals.h"
+#include "loadgen/client_account.h"
 #include "loadgen/client_watch.h"
 #include "loadgen/load_clock.h"
 #include "loadgen/query_recorder.h"
@@ -12,6 +15,17 @@
 #include "target/target.h"
 
 namespace assay {
+
+/// What one client does of a load that several carry: every request whose number leaves `index` when divided by
+/// `count`. By the clock, each client goes over the whole schedule and sends what is its own, so that all of them
+/// together send what one alone would. In closed loops and offline it has its share of the requests and of those under
+/// way.
+struct LoadShare {
+  std::uint32_t index = 0;
+  std::uint32_t count = 1;
+};
+/// How many of the numbers below `whole` are of a share.
+std::uint64_t share_of(std::uint64_t whole, const LoadShare& share);
 
 /// How a load goes on and when it has been enough. A load ends when both minima are reached, or a maximum, or there are
 /// no more arrivals.
@@ -24,6 +38,7 @@ struct LoadPlan {
   Nanos min_duration{0};                ///< after the warm-up
   Nanos max_duration{0};                ///< of all; 0: no limit
   Nanos warmup{0};                      ///< requests that are due in it count for nothing
+  LoadShare share;                      ///< single and multi stream cannot be shared out
   TargetWishes wishes;
 };
 
@@ -33,9 +48,11 @@ struct LoadEnding {
   Nanos duration{0};          ///< until the last answer, or until waiting for it ended
   std::uint64_t queries = 0;  ///< multi_stream: groups of samples; else requests
   std::uint64_t lost = 0;
-  bool interrupted = false;    ///< somebody asked to stop
-  bool out_of_memory = false;  ///< a record could not be made
-  ClientUsage client;
+  bool interrupted = false;            ///< somebody asked to stop
+  bool out_of_memory = false;          ///< a record could not be made
+  Nanos began_late{0};                 ///< after the start that was agreed
+  ClientUsage client;                  ///< of several: the worst
+  std::vector<ClientAccount> clients;  ///< of a load that several carried; empty: one did
 };
 
 /// What a load is made of. All of it outlives the load.
@@ -45,11 +62,18 @@ struct LoadParts {
   Target& target;
   QueryRecorder& recorder;  ///< new; afterwards it is closed
   LoadClock& clock;
+  /// Asked once the target is ready: when the load starts, by `clock`. May block; an error ends the load before it has
+  /// begun. None: at once.
+  std::function<Result<SteadyTime>()> agree_start = {};
 };
 
 /// Puts a target under load, from start to stop, on the calling thread. Blocks until every request has ended, or was
 /// given up: `request_timeout` and a second after the last one was issued. A stop request ends it within a tenth of a
-/// second, and cancels what is in flight. Errors are those of `Target::start`.
+/// second, and cancels what is in flight. Errors are those of `Target::start` and of `agree_start`.
 Result<LoadEnding> run_load(const LoadPlan& plan, const LoadParts& parts, const std::stop_token& stopping);
+
+/// The requests of the plan's share that are due by `until`, all of them lost: what became of those that a client took
+/// with it. Not for closed loops, which decide as they go. `arrivals` and `order` are new. Pure.
+std::vector<QueryRecord> lost_share(const LoadPlan& plan, ArrivalProcess* arrivals, SampleOrder& order, Nanos until);
 
 }  // namespace assay

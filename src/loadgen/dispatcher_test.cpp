@@ -48,6 +48,109 @@ TEST(Dispatcher, ServerIssuesByTheClockWhateverBecameOfTheRest) {
   EXPECT_EQ(load.ending.duration, milliseconds(10'500));
 }
 
+/// What each of several clients sent, put together in the order of the schedule.
+std::vector<QueryRecord> sent_by_clients(LoadPlan plan, std::uint32_t clients,
+                                         const std::function<std::unique_ptr<ArrivalProcess>()>& arrivals) {
+  std::vector<std::vector<QueryRecord>> parts;
+  std::size_t most = 0;
+  for (std::uint32_t i = 0; i < clients; ++i) {
+    plan.share = {i, clients};
+    Simulated load(always(milliseconds(1)));
+    const auto process = arrivals();
+    load.run(plan, process.get());
+    auto& part = parts.emplace_back();
+    for (std::uint64_t id = 0; id < load.recorder.issued(); ++id) part.push_back(load.recorder.record(id));
+    most = std::max(most, part.size());
+  }
+  std::vector<QueryRecord> all;
+  for (std::size_t j = 0; j < most; ++j) {
+    for (const auto& part : parts) {
+      if (j < part.size()) all.push_back(part[j]);
+    }
+  }
+  return all;
+}
+
+TEST(Dispatcher, SeveralClientsSendWhatOneWould) {
+  const auto poisson = [] { return std::make_unique<PoissonArrivals>(300, 5); };
+  const auto none = []() -> std::unique_ptr<ArrivalProcess> { return nullptr; };
+  struct Case {
+    LoadPlan plan;
+    std::function<std::unique_ptr<ArrivalProcess>()> arrivals;
+  };
+  const std::vector<Case> cases = {
+      {{.scenario = Scenario::server, .min_queries = 50, .min_duration = seconds(4), .warmup = seconds(1)}, poisson},
+      {{.scenario = Scenario::server, .min_queries = 1001, .max_queries = 1001}, poisson},
+      {{.scenario = Scenario::offline, .min_queries = 2500}, none}};
+  for (const auto& one : cases) {
+    const auto alone = sent_by_clients(one.plan, 1, one.arrivals);
+    for (const std::uint32_t clients : {2u, 3u, 7u}) {
+      const auto together = sent_by_clients(one.plan, clients, one.arrivals);
+      ASSERT_EQ(together.size(), alone.size()) << name_of(one.plan.scenario) << clients;
+      for (std::size_t i = 0; i < alone.size(); ++i) {
+        ASSERT_EQ(together[i].scheduled_ns, alone[i].scheduled_ns);
+        ASSERT_EQ(together[i].sample, alone[i].sample);
+      }
+    }
+  }
+}
+
+TEST(Dispatcher, AClosedLoopIsSharedOut) {
+  const LoadPlan plan{.scenario = Scenario::closed, .concurrency = 5, .min_queries = 101};
+  const auto none = []() -> std::unique_ptr<ArrivalProcess> { return nullptr; };
+  EXPECT_EQ(sent_by_clients(plan, 3, none).size(), 101u);
+  std::vector<std::uint32_t> first;
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    LoadPlan share = plan;
+    share.share = {i, 3};
+    Simulated load(always(milliseconds(1)));
+    load.run(share);
+    std::uint32_t at_once = 0;
+    while (load.recorder.record(at_once).scheduled_ns == 0) ++at_once;
+    first.push_back(at_once);
+    EXPECT_EQ(load.recorder.record(0).sample, i);
+    EXPECT_EQ(load.recorder.record(1).sample, i + 3);
+  }
+  EXPECT_THAT(first, testing::ElementsAre(2, 2, 1));
+}
+
+TEST(Dispatcher, WhatALostClientTookWithItIsKnown) {
+  LoadPlan plan{.scenario = Scenario::server, .min_queries = 400, .share = {1, 3}};
+  PoissonArrivals arrivals(300, 5);
+  Simulated load(always(milliseconds(1)));
+  load.run(plan, &arrivals);
+  PoissonArrivals again(300, 5);
+  SamplesInOrder order(100);
+  const auto lost = lost_share(plan, &again, order, Nanos::max());
+  ASSERT_EQ(lost.size(), load.recorder.issued());
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    EXPECT_EQ(lost[i].scheduled_ns, load.recorder.record(i).scheduled_ns);
+    EXPECT_EQ(lost[i].sample, load.recorder.record(i).sample);
+    EXPECT_EQ(lost[i].outcome(), RequestOutcome::lost);
+  }
+}
+
+TEST(Dispatcher, TheStartIsWhatWasAgreed) {
+  SimulatedServer server(always(milliseconds(1)));
+  QueryRecorder recorder{{}};
+  SamplesInOrder order(100);
+  const SteadyTime start = server.now() + seconds(3);
+  LoadParts parts{nullptr, order, server, recorder, server};
+  parts.agree_start = [&]() -> Result<SteadyTime> { return start; };
+  const LoadPlan plan{.scenario = Scenario::closed, .min_queries = 10};
+  const auto ending = run_load(plan, parts, {});
+  ASSERT_TRUE(ending.ok());
+  EXPECT_EQ(ending->start, start);
+  EXPECT_EQ(ending->began_late, Nanos(0));
+  EXPECT_EQ(recorder.record(0).scheduled_ns, 0);
+
+  QueryRecorder unused{{}};
+  LoadParts refused{nullptr, order, server, unused, server};
+  refused.agree_start = []() -> Result<SteadyTime> { return Error{.kind = ErrorKind::lost_peer}; };
+  EXPECT_EQ(run_load(plan, refused, {}).error().kind, ErrorKind::lost_peer);
+  EXPECT_EQ(unused.issued(), 0u);
+}
+
 TEST(Dispatcher, AStallShowsAtEveryPercentileItShould) {
   Simulated load(always(milliseconds(1)));
   load.server.stall(seconds(10), seconds(13));

@@ -101,11 +101,13 @@ TEST(LoadResult, AStarvedClientIsInvalid) {
   const Recorded recorded({{2000, 3000}});
   LoadEnding ending;
   EXPECT_TRUE(evaluate_load({.scenario = Scenario::offline}, {}, recorded.recorder, ending).valid);
-  ending.client.waited_share = 0.2;
+  ending.client.waited_share = 0.009;
+  EXPECT_TRUE(evaluate_load({.scenario = Scenario::offline}, {}, recorded.recorder, ending).valid);
+  ending.client.waited_share = 0.011;
   const auto waited = evaluate_load({.scenario = Scenario::offline}, {}, recorded.recorder, ending);
   EXPECT_FALSE(waited.valid);
   EXPECT_EQ(waited.flags.at(0).kind, "client_starved");
-  ending.client = {.stolen_share = 0.2};
+  ending.client = {.stolen_share = 0.011};
   EXPECT_FALSE(evaluate_load({.scenario = Scenario::offline}, {}, recorded.recorder, ending).valid);
 }
 

@@ -12,9 +12,12 @@ namespace {
 
 constexpr double kLatenessShare = 0.01;           // of the latency limit
 constexpr std::int64_t kLatenessFloor = 100'000;  // ns; below this nothing that is served by a network can tell
-constexpr double kMostWaited = 0.05;
-constexpr double kMostStolen = 0.02;
+// An answer that comes while its thread waits is read late. What comes at any time does so with this probability, so
+// that the 99th percentile, the strictest that every result states, is the server's own up to here (measured: ADR 13).
+constexpr double kMostWaited = 0.01;
+constexpr double kMostStolen = 0.01;
 constexpr double kLeastDelivered = 0.99;
+constexpr std::string_view kOnlyClient = "client";
 
 bool is_stream(Scenario scenario) { return scenario == Scenario::single_stream || scenario == Scenario::multi_stream; }
 
@@ -179,30 +182,59 @@ std::int64_t lateness_allowed(const LoadRules& rules, const LoadResult& result) 
 
 std::string short_time(double ns) { return format_duration(Nanos(static_cast<Nanos::rep>(ns))); }
 
-void flag_client(LoadResult& result) {
+/// What a client is judged by: the only one, or one of several.
+void flag_client(const ClientAccount& client, std::int64_t allowed_ns, std::vector<Flag>& flags) {
   const auto flag = [&](std::string kind, std::string message) {
-    result.flags.push_back({std::move(kind), "client", std::move(message)});
+    flags.push_back({std::move(kind), client.name, std::move(message)});
   };
-  if (result.lateness.count > 0 && result.lateness.p99 > result.lateness_allowed_ns) {
+  const auto time = [](Nanos span) { return short_time(static_cast<double>(span.count())); };
+  const std::string who = client.name == kOnlyClient ? "The client" : "C" + client.name.substr(1);
+  if (!client.lost_reason.empty()) {
+    flag("client_lost",
+         fmt::format("{} was lost: {}. Its {} requests count as lost.", who, client.lost_reason, client.requests));
+    return;
+  }
+  if (client.lateness.count > 0 && client.lateness.p99 > allowed_ns) {
+    flag("client_late",
+         fmt::format("{} sent requests late: {} at the 99th percentile, where {} is allowed (1 % of the latency that "
+                     "counts, at least 100 µs).",
+                     who, time(Nanos(client.lateness.p99)), time(Nanos(allowed_ns))));
+  }
+  if (client.began_late.count() > allowed_ns) {
+    flag("client_late", fmt::format("{} began {} after the start that was agreed, where {} is allowed.", who,
+                                    time(client.began_late), time(Nanos(allowed_ns))));
+  }
+  if (client.usage.waited_share > kMostWaited) {
+    flag("client_starved", fmt::format("{}: a thread of it waited {:.1f} % of the time for a CPU.", who,
+                                       client.usage.waited_share * 100));
+  }
+  if (client.usage.stolen_share > kMostStolen) {
+    flag("client_starved", fmt::format("{}: the hypervisor took {:.1f} % of its machine's CPU time.", who,
+                                       client.usage.stolen_share * 100));
+  }
+  if (client.delivered_per_second < kLeastDelivered * client.scheduled_per_second && client.lateness.count > 0) {
+    flag("load_not_delivered", fmt::format("{} should have sent {:.6g} requests a second, and sent {:.6g}.", who,
+                                           client.scheduled_per_second, client.delivered_per_second));
+  }
+  if (client.clock_bound.count() > allowed_ns) {
     flag(
-        "client_late",
-        fmt::format("The client sent requests late: {} at the 99th percentile, where {} is allowed (1 % of the latency "
-                    "that counts, at least 100 µs).",
-                    short_time(static_cast<double>(result.lateness.p99)),
-                    short_time(static_cast<double>(result.lateness_allowed_ns))));
+        "clocks_apart",
+        fmt::format("{} may be up to {} ahead of the schedule or behind it: its clock is known no better. Each latency "
+                    "is of one clock and right; requests of different clients may be closer together or further apart "
+                    "than the schedule has them.",
+                    who, time(client.clock_bound)));
   }
-  if (result.client.waited_share > kMostWaited) {
-    flag("client_starved", fmt::format("A thread of the client waited {:.1f} % of the time for a CPU.",
-                                       result.client.waited_share * 100));
-  }
-  if (result.client.stolen_share > kMostStolen) {
-    flag("client_starved",
-         fmt::format("The hypervisor took {:.1f} % of this machine's CPU time.", result.client.stolen_share * 100));
-  }
-  if (result.delivered_per_second < kLeastDelivered * result.scheduled_per_second && result.lateness.count > 0) {
-    flag("load_not_delivered", fmt::format("{:.6g} requests a second were asked for, and {:.6g} were sent.",
-                                           result.scheduled_per_second, result.delivered_per_second));
-  }
+}
+
+/// The client of a load that one carried alone.
+ClientAccount only_client(const LoadResult& result, const LoadEnding& ending) {
+  return {.name = std::string(kOnlyClient),
+          .requests = result.measured,
+          .lateness = result.lateness,
+          .scheduled_per_second = result.scheduled_per_second,
+          .delivered_per_second = result.delivered_per_second,
+          .usage = ending.client,
+          .began_late = ending.began_late};
 }
 
 void flag_outcomes(const QueryRecorder& recorder, LoadResult& result) {
@@ -268,7 +300,7 @@ void flag_rules(const LoadPlan& plan, LoadResult& result) {
 
 double stated_percentile(Scenario scenario) { return scenario == Scenario::single_stream ? 0.90 : 0.99; }
 
-bool invalidates_load(const Flag& flag) { return flag.kind != "failed_requests"; }
+bool invalidates_load(const Flag& flag) { return flag.kind != "failed_requests" && flag.kind != "clocks_apart"; }
 
 LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const QueryRecorder& recorder,
                          const LoadEnding& ending) {
@@ -277,8 +309,10 @@ LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const Que
   for (std::uint64_t id = 0; id < recorder.issued(); ++id) tally.take(recorder.record(id));
   tally.finish(recorder);
   result.client = ending.client;
+  result.clients = ending.clients;
   result.lateness_allowed_ns = lateness_allowed(rules, result);
-  flag_client(result);
+  if (ending.clients.empty()) flag_client(only_client(result, ending), result.lateness_allowed_ns, result.flags);
+  for (const auto& client : ending.clients) flag_client(client, result.lateness_allowed_ns, result.flags);
   flag_outcomes(recorder, result);
   flag_rules(plan, result);
   if (ending.out_of_memory) {

@@ -50,7 +50,8 @@ struct LoadResult {
   std::uint64_t without_per_token = 0;  ///< ended well with fewer than two tokens
   LatencySummary lateness;              ///< of all: sent − scheduled. Open loops
   std::int64_t lateness_allowed_ns = 0;
-  ClientUsage client;
+  ClientUsage client;                  ///< of several clients: the worst
+  std::vector<ClientAccount> clients;  ///< that carried the load together; empty: one did
 
   std::vector<std::int64_t> sorted_latencies;  ///< that `end_to_end` sums up
   std::vector<LimitCheck> limits;

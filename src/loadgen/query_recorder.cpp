@@ -10,7 +10,6 @@ namespace assay {
 namespace {
 
 constexpr std::uint8_t kInFlight = 1;
-constexpr std::uint8_t kEnded = 2;
 constexpr std::uint64_t kMostPrepared = std::uint64_t{200} << 20;  // bytes
 
 }  // namespace
@@ -76,7 +75,7 @@ bool QueryRecorder::complete_one(const Completion& completion) noexcept {
   record.output_tokens = completion.output_tokens;
   record.endpoint = completion.endpoint;
   record.error = completion.error;
-  state.store(static_cast<std::uint8_t>(kEnded + static_cast<std::uint8_t>(completion.outcome)),
+  state.store(static_cast<std::uint8_t>(kEndedState + static_cast<std::uint8_t>(completion.outcome)),
               std::memory_order_release);
   if (options_.token_times && !completion.token_times.empty()) {
     tokens_.add(completion.id, completion.token_times);
@@ -104,7 +103,19 @@ void QueryRecorder::complete(std::span<const Completion> completions) noexcept {
 const QueryRecord* QueryRecorder::ended(std::uint64_t id) const noexcept {
   if (id >= issued()) return nullptr;
   QueryRecord& record = slot(id);
-  return std::atomic_ref(record.state).load(std::memory_order_acquire) >= kEnded ? &record : nullptr;
+  return std::atomic_ref(record.state).load(std::memory_order_acquire) >= kEndedState ? &record : nullptr;
+}
+
+bool QueryRecorder::adopt(const QueryRecord& record) noexcept {
+  ASSAY_ASSERT(record.ended());
+  const std::uint64_t id = issued_.load(std::memory_order_relaxed);
+  while (id / kBlockRecords >= blocks_ready_) {
+    if (!add_blocks(1)) return false;
+  }
+  slot(id) = record;
+  issued_.store(id + 1, std::memory_order_release);
+  completions_.add(1);
+  return true;
 }
 
 std::uint64_t QueryRecorder::close() noexcept {
@@ -112,9 +123,9 @@ std::uint64_t QueryRecorder::close() noexcept {
   for (std::uint64_t id = 0; id < issued(); ++id) {
     QueryRecord& record = slot(id);
     std::atomic_ref state(record.state);
-    if (state.load(std::memory_order_acquire) >= kEnded) continue;
+    if (state.load(std::memory_order_acquire) >= kEndedState) continue;
     record.done_ns = record.scheduled_ns;
-    state.store(static_cast<std::uint8_t>(kEnded + static_cast<std::uint8_t>(RequestOutcome::lost)),
+    state.store(static_cast<std::uint8_t>(kEndedState + static_cast<std::uint8_t>(RequestOutcome::lost)),
                 std::memory_order_release);
     ++lost;
   }

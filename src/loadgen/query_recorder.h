@@ -12,6 +12,9 @@
 
 namespace assay {
 
+/// From which on `QueryRecord::state` says how a request ended.
+inline constexpr std::uint8_t kEndedState = 2;
+
 /// What is kept of one request: 48 bytes. Times in nanoseconds since the start of the load.
 struct QueryRecord {
   std::int64_t scheduled_ns = 0;
@@ -25,8 +28,8 @@ struct QueryRecord {
   std::uint8_t state = 0;  ///< 0: not issued, 1: in flight, 2 + RequestOutcome: ended. Written last
   RequestError error = RequestError::none;
 
-  bool ended() const { return state >= 2; }
-  RequestOutcome outcome() const { return static_cast<RequestOutcome>(state - 2); }  ///< only if it ended
+  bool ended() const { return state >= kEndedState; }
+  RequestOutcome outcome() const { return static_cast<RequestOutcome>(state - kEndedState); }  ///< only if it ended
   bool ok() const { return ended() && outcome() == RequestOutcome::ok; }
   std::int64_t latency_ns() const { return done_ns - scheduled_ns; }
   std::int64_t lateness_ns() const { return sent_ns - scheduled_ns; }
@@ -73,6 +76,14 @@ class QueryRecorder final : public CompletionSink {
   const QueryRecord* ended(std::uint64_t id) const noexcept;
   /// Reports of requests that were never issued or had been reported before: faults of the target.
   std::uint64_t faults() const noexcept { return faults_.load(std::memory_order_relaxed); }
+
+  // --- Of what others recorded, by one thread, in place of a load ---
+
+  /// Adds a request that ended elsewhere; its id is `issued()` before. False where there is no memory.
+  bool adopt(const QueryRecord& record) noexcept;
+  void adopt_tokens(std::uint64_t id, std::span<const TokenLog::Gap> gaps) noexcept { tokens_.add_gaps(id, gaps); }
+  void adopt_text(std::uint64_t id, std::string text) { texts_.emplace_back(id, std::move(text)); }
+  void adopt_faults(std::uint64_t faults) noexcept { faults_.fetch_add(faults, std::memory_order_relaxed); }
 
   // --- After `close` ---
 

@@ -12,6 +12,11 @@ constexpr unsigned kLowBits = 16;
 constexpr std::uint64_t kLowMask = (1u << kLowBits) - 1;
 constexpr std::uint64_t kLargestGap = (std::uint64_t{1} << (64 - kLowBits)) - 1;  // 78 hours
 
+std::uint64_t word_of(std::int64_t gap_ns, std::uint32_t tokens) {
+  const auto gap = static_cast<std::uint64_t>(std::max<std::int64_t>(0, gap_ns));
+  return std::min(gap, kLargestGap) << kLowBits | std::min<std::uint64_t>(tokens, kLowMask);
+}
+
 }  // namespace
 
 TokenLog::TokenLog() : blocks_(std::make_unique<std::atomic<std::uint64_t*>[]>(kMostBlocks)) {}
@@ -31,25 +36,38 @@ std::uint64_t* TokenLog::block(std::uint64_t index) noexcept {
   return found;
 }
 
-void TokenLog::add(std::uint64_t id, std::span<const TokenArrival> arrivals) noexcept {
-  arrivals = arrivals.first(std::min<std::size_t>(arrivals.size(), kLowMask));
-  const std::uint64_t words = arrivals.size() + 1;
+std::uint64_t* TokenLog::entry(std::uint64_t id, std::size_t arrivals) noexcept {
+  const std::uint64_t words = arrivals + 1;
   std::uint64_t at = next_word_.fetch_add(words, std::memory_order_relaxed);
   // What would lie across the end of a block stays empty there and is taken from the next one.
   while (at % kBlockWords + words > kBlockWords) at = next_word_.fetch_add(words, std::memory_order_relaxed);
   std::uint64_t* const start = block(at / kBlockWords);
   if (!start) {
     left_out_.fetch_add(1, std::memory_order_relaxed);
-    return;
+    return nullptr;
   }
-  std::uint64_t* word = start + at % kBlockWords;
-  *word++ = (id + 1) << kLowBits | arrivals.size();
+  std::uint64_t* const head = start + at % kBlockWords;
+  *head = (id + 1) << kLowBits | arrivals;
+  return head + 1;
+}
+
+void TokenLog::add(std::uint64_t id, std::span<const TokenArrival> arrivals) noexcept {
+  arrivals = arrivals.first(std::min<std::size_t>(arrivals.size(), kLowMask));
+  std::uint64_t* word = entry(id, arrivals.size());
+  if (!word) return;
   SteadyTime last = arrivals.empty() ? SteadyTime() : arrivals.front().at;
   for (const auto& arrival : arrivals) {
-    const auto gap = static_cast<std::uint64_t>(std::max<std::int64_t>(0, (arrival.at - last).count()));
-    *word++ = std::min(gap, kLargestGap) << kLowBits | std::min<std::uint64_t>(arrival.tokens, kLowMask);
+    *word++ = word_of((arrival.at - last).count(), arrival.tokens);
     last = arrival.at;
   }
+}
+
+void TokenLog::add_gaps(std::uint64_t id, std::span<const Gap> gaps) noexcept {
+  gaps = gaps.first(std::min<std::size_t>(gaps.size(), kLowMask - 1));
+  std::uint64_t* word = entry(id, gaps.size() + 1);
+  if (!word) return;
+  *word++ = word_of(0, 1);  // the first arrival, which has no gap before it
+  for (const auto& gap : gaps) *word++ = word_of(gap.ns, gap.tokens);
 }
 
 void TokenLog::for_each(const std::function<void(std::uint64_t, std::span<const Gap>)>& take) const {

@@ -27,7 +27,11 @@ class TokenLog {
   struct Gap {
     std::int64_t ns;
     std::uint32_t tokens;
+    bool operator==(const Gap&) const = default;
   };
+  /// What `for_each` of another log gave.
+  void add_gaps(std::uint64_t id, std::span<const Gap> gaps) noexcept;
+
   /// Calls `take` with each request and its gaps: one less than arrivals, since the first has none before it.
   void for_each(const std::function<void(std::uint64_t id, std::span<const Gap> gaps)>& take) const;
   std::uint64_t left_out() const { return left_out_.load(std::memory_order_relaxed); }  ///< requests
@@ -37,6 +41,8 @@ class TokenLog {
   static constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 16;
 
   std::uint64_t* block(std::uint64_t index) noexcept;
+  /// Room for the arrivals of a request, its head written; null where there is no memory.
+  std::uint64_t* entry(std::uint64_t id, std::size_t arrivals) noexcept;
 
   std::unique_ptr<std::atomic<std::uint64_t*>[]> blocks_;
   std::atomic<std::uint64_t> next_word_{0};

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kMostFinishReasons = 64;
 constexpr std::size_t kMostProbes = 1000;
+constexpr std::size_t kMostClients = 1024;
 
 json::value optional_number(const std::optional<double>& number) {
   return number ? finite(*number) : json::value(nullptr);
@@ -112,6 +113,34 @@ AnswerProfile answers_in(JsonFields& outer) {
   return answers;
 }
 
+json::object client_json(const ClientLoad& client) {
+  return {{"name", client.name},
+          {"requests", client.requests},
+          {"ok", client.ok},
+          {"lost", client.lost},
+          {"lateness_p99_s", optional_number(client.lateness_p99_s)},
+          {"waited_share", finite(client.waited_share)},
+          {"stolen_share", finite(client.stolen_share)},
+          {"clock_bound_s", finite(client.clock_bound_s)},
+          {"lost_reason", client.lost_reason}};
+}
+
+ClientLoad client_in(const json::value& value, JsonFields& outer) {
+  JsonFields fields(value, "client");
+  ClientLoad client;
+  client.name = fields.text("name");
+  client.requests = count_in(fields, "requests");
+  client.ok = count_in(fields, "ok");
+  client.lost = count_in(fields, "lost");
+  client.lateness_p99_s = optional_number(fields, "lateness_p99_s");
+  client.waited_share = fields.number_or("waited_share", 0);
+  client.stolen_share = fields.number_or("stolen_share", 0);
+  client.clock_bound_s = fields.number_or("clock_bound_s", 0);
+  client.lost_reason = fields.text_or("lost_reason", "");
+  if (const auto finished = fields.finish(); !finished) outer.fail("clients", finished.error().message);
+  return client;
+}
+
 json::object probe_json(const ProbedLoad& probe) {
   return {{"offered", finite(probe.offered)},
           {"completed", finite(probe.completed)},
@@ -145,6 +174,10 @@ json::object to_json(const LoadProfile& profile) {
   for (const auto& endpoint : profile.endpoints) endpoints.push_back(endpoint_json(endpoint));
   if (profile.endpoints_left_out > 0) object["endpoints_left_out"] = profile.endpoints_left_out;
   object["answers"] = answers_json(profile.answers);
+  if (!profile.clients.empty()) {
+    auto& clients = object["clients"].emplace_array();
+    for (const auto& client : profile.clients) clients.push_back(client_json(client));
+  }
   if (profile.probes.empty()) return object;
   auto& probes = object["probes"].emplace_array();
   for (const auto& probe : profile.probes) probes.push_back(probe_json(probe));
@@ -164,6 +197,9 @@ Result<LoadProfile> load_profile_from_json(const json::value& value) {
   for (const auto& endpoint : endpoints) profile.endpoints.push_back(endpoint_in(endpoint, fields));
   profile.endpoints_left_out = count_in(fields, "endpoints_left_out");
   profile.answers = answers_in(fields);
+  const json::array& clients = fields.array_or_empty("clients");
+  if (clients.size() > kMostClients) fields.fail("clients", "has too many");
+  for (const auto& client : clients) profile.clients.push_back(client_in(client, fields));
   const json::array& probes = fields.array_or_empty("probes");
   if (probes.size() > kMostProbes) fields.fail("probes", "has too many");
   for (const auto& probe : probes) profile.probes.push_back(probe_in(probe, fields));

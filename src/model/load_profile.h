@@ -57,6 +57,20 @@ struct AnswerProfile {
   bool operator==(const AnswerProfile&) const = default;
 };
 
+/// What one of the clients that carried a load together did, of requests due after the warm-up.
+struct ClientLoad {
+  std::string name;  ///< "client 1 on gpu02"
+  std::uint64_t requests = 0;
+  std::uint64_t ok = 0;
+  std::uint64_t lost = 0;
+  std::optional<double> lateness_p99_s;  ///< of open loops
+  double waited_share = 0;               ///< of the time, for a CPU
+  double stolen_share = 0;               ///< of its machine's CPU time, by the hypervisor
+  double clock_bound_s = 0;              ///< how well its clock was known
+  std::string lost_reason;               ///< why it did not stay to the end; empty: it did
+  bool operator==(const ClientLoad&) const = default;
+};
+
 /// One load of a search for the highest rate.
 struct ProbedLoad {
   double offered = 0;  ///< requests a second
@@ -75,7 +89,8 @@ struct LoadProfile {
   std::vector<EndpointLoad> endpoints;
   std::uint64_t endpoints_left_out = 0;
   AnswerProfile answers;
-  std::vector<ProbedLoad> probes;  ///< of `find_peak`, in the order in which they were made
+  std::vector<ClientLoad> clients;  ///< empty: one carried the load alone
+  std::vector<ProbedLoad> probes;   ///< of `find_peak`, in the order in which they were made
   bool operator==(const LoadProfile&) const = default;
 };
 

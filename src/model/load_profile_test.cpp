@@ -24,6 +24,8 @@ LoadProfile full_profile() {
                      .most_tokens = 12,
                      .mean_tokens = 10,
                      .finish_reasons = {{"length", 2}, {"stop", 4}}};
+  profile.clients = {{.name = "client 0 on a", .requests = 4, .ok = 4, .lateness_p99_s = 0.001, .waited_share = 0.01},
+                     {.name = "client 1 on b", .requests = 3, .lost = 3, .clock_bound_s = 2e-5, .lost_reason = "gone"}};
   profile.probes = {{.offered = 10, .completed = 9.9, .latency_p99_s = 0.25, .kept = true},
                     {.offered = 20, .completed = 12, .client_limited = true}};
   return profile;

@@ -32,6 +32,15 @@ double mean_of(const Lengths& lengths) {
   return sum / 20'000;
 }
 
+TEST(RequestsOfShare, AreEveryNthOfAnEndlessSet) {
+  const std::shared_ptr<const RequestSet> whole = generated({.seed = {.seed = 4}});
+  const auto second = requests_of_share(whole, 1, 3);
+  EXPECT_EQ(make(*second, 0), make(*whole, 1));
+  EXPECT_EQ(make(*second, 5), make(*whole, 16));
+  EXPECT_EQ(requests_of_share(whole, 0, 1), whole);
+  EXPECT_EQ(requests_of_share(nullptr, 0, 2), nullptr);
+}
+
 TEST(Lengths, HaveTheMeanThatWasAskedFor) {
   EXPECT_EQ(mean_of(Lengths::fixed(67)), 67);
   EXPECT_NEAR(mean_of(Lengths::uniform({.least = 50, .most = 150}).value()), 100, 1);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,11 @@ class RequestSet {
   /// beyond `size` begins again from the front.
   virtual void make(std::uint64_t index, PromptRequest& into) const = 0;
 };
+
+/// The requests that client `index` of `count` makes of an endless set: its request j is number j·count + index, so
+/// that no two clients ask the same. A set with an end, or none, and one client stay as they are.
+std::shared_ptr<const RequestSet> requests_of_share(std::shared_ptr<const RequestSet> set, std::uint32_t index,
+                                                    std::uint32_t count);
 
 /// What a prefix cache must not carry from one result to the next: prompts are drawn for a cell of a study alone.
 struct RequestSeed {

@@ -197,6 +197,8 @@ Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& ma
   RunRecorder recorder(writer, std::move(patterns), {.output_limit = workload.output_limit, .marks = true},
                        services.clock);
   ASSAY_CHECK(recorder.restore(marks.state()));
+  // Where the launcher puts what the job leaves. The one who made it is gone, and it may be, too.
+  if (!workload.artifacts.empty()) ASSAY_CHECK(make_folders(workload.artifacts));
   // Whoever died between the start of the job and the mark after it knew the token alone.
   const auto* handle = marks.state().if_contains("job");
   const std::string job = handle && handle->is_string() ? std::string(handle->get_string()) : run.id;
@@ -239,6 +241,12 @@ Result<Run> resume_run(const std::string& id, const RunServices& services) {
   if (run.state != RunState::ended && !outlives_owner(run)) {
     return Error{.kind = ErrorKind::usage,
                  .message = fmt::format("run '{}' cannot be taken up: its workload ends with whoever started it", id)};
+  }
+  if (run.state != RunState::ended && run.placement.place != services.place) {
+    return Error{
+        .kind = ErrorKind::usage,
+        .message = fmt::format("run '{}' goes on at '{}', not at '{}'", id, run.placement.place, services.place),
+        .hint = "Leave --on away: its record says where it is."};
   }
   ASSAY_TRY(const auto before, store.find_lease(id));
   ASSAY_TRY(const auto lease, store.take_run(id, {}));

@@ -13,6 +13,8 @@ namespace {
 /// What was recorded is handed to the operating system at least this often, so that even `kill -9` of assay loses
 /// no more. Shorter would cost a system call and a small frame per line.
 constexpr Nanos kFlushPeriod = std::chrono::milliseconds(50);
+/// Between marks of a workload that is silent: as long, at most, the time without an owner seems longer than it was.
+constexpr Nanos kMarkPeriod = std::chrono::seconds(10);
 constexpr Nanos kProgressPeriod = std::chrono::milliseconds(200);
 /// All writers are dead when the job has ended; streams that still do not end are held by a stranger.
 constexpr Nanos kDrainLimit = std::chrono::seconds(2);
@@ -49,7 +51,7 @@ class Follower {
       if (ready.woken) take_stop_request();
       check_time_limit(now);
       sample(now);
-      if (dirty_ && now - last_flush_ >= kFlushPeriod) flush(now);
+      if (now - last_flush_ >= (dirty_ ? kFlushPeriod : kMarkPeriod)) flush(now);
       if (now >= next_progress_) {
         observer_.on_progress(recorder_.facts(), now - started_);
         next_progress_ = now + kProgressPeriod;

@@ -62,19 +62,25 @@ std::optional<Run> done_already(RunStore& store, const PlannedRun& planned) {
   return std::move(run).value();
 }
 
-/// A study that somebody is doing right now must not be done a second time beside it. Runs whose process is gone are
-/// closed by looking at them.
-Result<void> check_idle(RunStore& store, const Study& study) {
+/// The runs that are under way at their place while nobody records them. A study that somebody is doing right now must
+/// not be done a second time beside it: `busy`. Runs that ended with their process are closed by looking at them.
+Result<std::vector<std::string>> runs_without_owner(RunStore& store, const Study& study) {
+  std::vector<std::string> without;
   for (const auto& planned : study.plan) {
     if (planned.run.empty()) continue;
     const auto run = store.find_run(planned.run);
     if (!run || run->state == RunState::ended) continue;
+    ASSAY_TRY(const bool is_without, is_without_owner(store, *run));
+    if (is_without) {
+      without.push_back(run->id);
+      continue;
+    }
     return Error{.kind = ErrorKind::busy,
                  .message = fmt::format("the study '{}' still runs: its run {} ({}) has not ended", study.name,
                                         planned.run, planned.variant),
                  .hint = "Wait for it, or stop it with Ctrl-C where it was started."};
   }
-  return {};
+  return without;
 }
 
 }  // namespace
@@ -127,7 +133,9 @@ Result<Run> run_single(const PlannedRun& planned, std::string name, std::vector<
 
 Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& options, const RunServices& services) {
   ASSAY_TRY(const Study study, services.store.find_study(study_id));
-  ASSAY_CHECK(check_idle(services.store, study));
+  ASSAY_TRY(const auto without_owner, runs_without_owner(services.store, study));
+  // First of all, so that nothing runs beside them. What came of them is found below.
+  for (const auto& run : without_owner) ASSAY_CHECK(resume_run(run, services));
   StudyOutcome outcome;
   for (std::size_t i = 0; i < study.plan.size(); ++i) {
     const PlannedRun& planned = study.plan[i];

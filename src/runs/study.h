@@ -31,8 +31,8 @@ struct StudyOptions {
 };
 
 /// Does every run of the plan that has not been done yet, in order. What was done stays done: an interrupted study goes
-/// on where it stopped, and a run that was interrupted is done again. A run that cannot be started is stored as failed,
-/// and the study goes on.
+/// on where it stopped, first with a run whose job has outlived its owner; a run that was interrupted is done again. A
+/// run that cannot be started is stored as failed, and the study goes on.
 Result<StudyOutcome> run_study(const std::string& study_id, const StudyOptions& options, const RunServices& services);
 
 /// The record of a run that a plan asks for, before anybody has begun: without secrets.

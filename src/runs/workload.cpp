@@ -10,6 +10,7 @@
 #include "model/study.h"
 #include "runs/null_workload.h"
 #include "serving/serve_workload.h"
+#include "sharing/load_key.h"
 #include "spec/spec.h"
 
 namespace assay {
@@ -69,14 +70,14 @@ Result<void> describe_command(const Ingredients& from, Workload& workload) {
 }
 
 /// Writes the settings where the workload finds them; the path as it has to be called there.
-Result<std::string> write_settings(const Ingredients& from) {
+Result<std::string> write_settings(const Ingredients& from, const json::object& settings) {
   constexpr std::string_view kName = "spec.json";
-  ASSAY_CHECK(write_file_atomically(from.scratch / kName, pretty_json(from.planned.spec)));
+  ASSAY_CHECK(write_file_atomically(from.scratch / kName, pretty_json(settings)));
   return fmt::format("{}/{}", kScratchOfPlace, kName);
 }
 
 Result<void> describe_training(const Ingredients& from, Workload& workload) {
-  ASSAY_TRY(auto settings, write_settings(from));
+  ASSAY_TRY(auto settings, write_settings(from, from.planned.spec));
   // OpenMP must know before it is loaded; the engine would have to start itself a second time.
   if (!std::getenv("OMP_WAIT_POLICY") && !std::getenv("GOMP_SPINCOUNT")) {
     workload.job.environment["OMP_WAIT_POLICY"] = "passive";
@@ -119,8 +120,38 @@ Result<void> describe_serving(const Ingredients& from, Workload& workload) {
                      "Name a server: 'target: {openai: \"http://host:8000/v1\"}'; 'target: null' measures the load "
                      "generator itself."};
   }
-  ASSAY_TRY(auto settings, write_settings(from));
+  // One client on each node, unless there are to be more.
+  const auto clients =
+      static_cast<std::int64_t>(number_setting(from.planned.spec, "clients", static_cast<double>(from.planned.nodes)));
+  if (clients % from.planned.nodes != 0) {
+    return Error{
+        .kind = ErrorKind::bad_spec,
+        .message = fmt::format("{} clients cannot be shared out evenly among {} nodes", clients, from.planned.nodes),
+        .hint = fmt::format("Set 'clients' to a multiple of {}.", from.planned.nodes)};
+  }
+  const std::string scenario = text_setting(from.planned.spec, "scenario");
+  const bool one_at_a_time = scenario == "single_stream" || scenario == "multi_stream";
+  const bool too_few = scenario == "closed" && number_setting(from.planned.spec, "concurrency", 1) < clients;
+  if (clients > 1 && (one_at_a_time || too_few)) {
+    return Error{.kind = ErrorKind::bad_spec,
+                 .message = fmt::format("{} clients cannot share 'scenario: {}'{}", clients, scenario,
+                                        too_few ? " with fewer requests under way than clients" : ""),
+                 .hint = too_few ? "Raise 'concurrency'." : "One request at a time is one client's: name one node."};
+  }
+  json::object spec = from.planned.spec;
+  spec["clients"] = clients;
+  ASSAY_TRY(auto settings, write_settings(from, spec));
   workload.job.arguments = {std::string(kAssayOfPlace), kServeWorkloadArgument, std::move(settings)};
+  if (clients == 1) return {};
+  // A secret of this run alone: whoever else is on the network does not get in.
+  constexpr std::string_view kKeyName = "clients.key";
+  ASSAY_CHECK(write_load_key(from.scratch / kKeyName, make_load_key()));
+  workload.job.arguments.push_back(fmt::format("{}/{}", kScratchOfPlace, kKeyName));
+  if (from.planned.nodes > 1) {
+    // The place starts every client; on one node the first starts the others.
+    workload.job.ranks.per_node = clients / from.planned.nodes;
+    workload.job.arguments.emplace_back(kClientsStarted);
+  }
   return {};
 }
 

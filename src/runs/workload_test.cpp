@@ -86,6 +86,32 @@ TEST_F(MakeWorkload, ALoadIsThisProgramWithItsSettings) {
   EXPECT_EQ(engine.error().kind, ErrorKind::unsupported);
 }
 
+TEST_F(MakeWorkload, ClientsThatShareALoadHaveAKeyAndAPlace) {
+  const auto on = [&](int nodes, json::object more) {
+    json::object spec{{"kind", "serve"}, {"target", {{"name", "null"}}}, {"scenario", "server"}};
+    for (const auto& [key, value] : more) spec[key] = value;
+    return make_workload({.nodes = nodes, .spec = std::move(spec)}, scratch_.path());
+  };
+  const auto here = on(1, {{"clients", 3}});
+  ASSERT_TRUE(here.ok());
+  EXPECT_THAT(here->job.arguments,
+              ElementsAre("{assay}", "__serve-load", "{scratch}/spec.json", "{scratch}/clients.key"))
+      << "the first starts the others";
+  EXPECT_EQ(here->job.ranks.per_node, 1);
+  const std::string key = read_file(scratch_.path() / "clients.key").value();
+  EXPECT_EQ(key.size(), 65u);
+
+  const auto each = on(2, {});
+  EXPECT_EQ(each->job.arguments.back(), "clients-started") << "the place starts every one";
+  EXPECT_EQ(each->job.ranks.per_node, 1);
+  EXPECT_THAT(read_file(scratch_.path() / "spec.json").value(), HasSubstr("\"clients\": 2"));
+  EXPECT_NE(read_file(scratch_.path() / "clients.key").value(), key) << "each run has its own";
+  EXPECT_EQ(on(2, {{"clients", 6}})->job.ranks.per_node, 3);
+  EXPECT_EQ(on(2, {{"clients", 3}}).error().kind, ErrorKind::bad_spec);
+  EXPECT_EQ(on(2, {{"scenario", "single_stream"}}).error().kind, ErrorKind::bad_spec);
+  EXPECT_EQ(on(3, {{"scenario", "closed"}, {"concurrency", 2}}).error().kind, ErrorKind::bad_spec);
+}
+
 TEST_F(MakeWorkload, AKindWhosePartIsNotThereSaysSo) {
   const auto workload = made({{"kind", "node"}});
   ASSERT_FALSE(workload.ok());

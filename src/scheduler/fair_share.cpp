@@ -18,6 +18,11 @@ std::size_t FairShare::user(const std::string& name) {
   return place->second;
 }
 
+std::optional<std::size_t> FairShare::find(const std::string& name) const {
+  const auto place = numbers_.find(name);
+  return place == numbers_.end() ? std::nullopt : std::optional(place->second);
+}
+
 void FairShare::charge(std::size_t user, double gpu_seconds) {
   double& used = accounts_[user].used;
   used = std::max(0.0, used + gpu_seconds);

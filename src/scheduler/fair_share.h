@@ -30,6 +30,8 @@ class FairShare {
   explicit FairShare(FairShareRule rule) : rule_(rule) {}
 
   std::size_t user(const std::string& name);
+  /// None where nobody has told of that user yet.
+  std::optional<std::size_t> find(const std::string& name) const;
   const std::string& name_of(std::size_t user) const { return accounts_[user].name; }
   std::size_t users() const { return accounts_.size(); }
   void set_rule(std::size_t user, const UserRule& rule) { accounts_[user].rule = rule; }

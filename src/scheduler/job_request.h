@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/result.h"
 #include "base/units.h"
 
 namespace assay {
@@ -22,15 +23,17 @@ struct DurationEstimate {
 /// What a job needs at once. Jobs with equal needs stand in one line.
 struct JobNeeds {
   int nodes = 1;
-  int gpus = 1;                 ///< on each node; 0: the job measures the node itself and has it alone
+  int gpus = 1;                 ///< on each node; 0 without `cpus`: the job measures the node itself and has it alone
+  bool cpus = false;            ///< it uses the node's CPUs and no GPU (`gpus` is 0): one such job at a time on a node
   std::string gpu_model;        ///< empty: any
   Bytes gpu_memory{};           ///< of each GPU, at least
   bool linked = false;          ///< the GPUs of a node must be linked with each other
   bool whole_node = false;      ///< nothing runs beside it
   std::vector<std::string> on;  ///< these nodes and no others; empty: any
+  std::vector<std::string> these;  ///< UUIDs of just the GPUs it takes, `gpus` of them, all on the one node of `on`
 
   /// Nothing runs beside it: a node benchmark.
-  bool alone() const { return whole_node || gpus == 0; }
+  bool alone() const { return whole_node || (gpus == 0 && !cpus); }
   auto operator<=>(const JobNeeds&) const = default;
 };
 
@@ -61,6 +64,9 @@ struct JobRequest {
   WallTime not_before{};  ///< a retry's time
   bool held = false;
 };
+
+/// `bad_spec` where the needs make no sense.
+Result<void> check_needs(const JobRequest& job);
 
 /// How a job ended.
 enum class JobOutcome {

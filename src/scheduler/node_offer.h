@@ -26,6 +26,7 @@ struct NodeOffer {
   double speed = 1;                ///< of its GPUs beside others: a job of 100 s takes 50 s where this is 2; > 0
   std::string rack;                ///< nodes that talk to each other fastest
   std::vector<std::string> holds;  ///< data that need not be fetched
+  std::string closed;  ///< why it takes no further job ("is draining"); what runs there goes on; empty: it does
   /// No job may run then: the next maintenance.
   std::optional<std::pair<WallTime, WallTime>> maintenance;
 };

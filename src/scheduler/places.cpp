@@ -32,6 +32,17 @@ std::vector<std::string> uuids_of(const NodeOffer& offer, std::uint64_t mask) {
 
 }  // namespace
 
+bool Places::Node::cpus_free() const {
+  return std::none_of(tenants.begin(), tenants.end(), [](const Tenant& tenant) { return tenant.cpus || tenant.alone; });
+}
+
+void Places::count_node(const Node& node, int by) {
+  const auto change = [&](std::size_t& count, std::size_t amount) { count = by > 0 ? count + amount : count - amount; };
+  change(kinds_[node.kind].up, 1);
+  change(kinds_[node.kind].taking, node.takes_jobs() ? 1 : 0);
+  change(gpus_up_, node.offer.gpus.size());
+}
+
 std::uint32_t Places::kind_of(const NodeOffer& offer) {
   std::vector<GpuOffer> gpus = offer.gpus;
   for (GpuOffer& gpu : gpus) gpu.uuid.clear();
@@ -52,8 +63,7 @@ NodeNumber Places::put(const NodeOffer& offer) {
   Node& node = nodes_[number];
   if (node.up) {
     unlist(number);
-    --kinds_[node.kind].up;
-    gpus_up_ -= node.offer.gpus.size();
+    count_node(node, -1);
     for (const std::string& data : node.offer.holds) holders_[data].erase(number);
   }
   for (Tenant& tenant : node.tenants) {
@@ -64,8 +74,7 @@ NodeNumber Places::put(const NodeOffer& offer) {
   node.up = true;
   node.free = all_gpus(offer.gpus.size());
   for (const Tenant& tenant : node.tenants) node.free &= ~tenant.gpus;
-  ++kinds_[node.kind].up;
-  gpus_up_ += offer.gpus.size();
+  count_node(node, 1);
   for (const std::string& data : offer.holds) holders_[data].insert(number);
   list(number);
   return number;
@@ -76,9 +85,8 @@ std::vector<JobNumber> Places::take_down(NodeNumber number) {
   std::vector<JobNumber> jobs;
   if (!node.up) return jobs;
   unlist(number);
+  count_node(node, -1);
   node.up = false;
-  --kinds_[node.kind].up;
-  gpus_up_ -= node.offer.gpus.size();
   for (const std::string& data : node.offer.holds) holders_[data].erase(number);
   for (const Tenant& tenant : node.tenants) jobs.push_back(tenant.job);
   node.tenants.clear();
@@ -95,7 +103,7 @@ std::optional<NodeNumber> Places::number_of(const std::string& name) const {
 
 void Places::list(NodeNumber number) {
   const Node& node = nodes_[number];
-  if (!node.up) return;
+  if (!node.takes_jobs()) return;
   Kind& kind = kinds_[node.kind];
   if (node.reserved || node.offer.maintenance) {
     kind.restricted.insert(number);
@@ -103,6 +111,7 @@ void Places::list(NodeNumber number) {
   }
   kind.by_free[static_cast<std::size_t>(std::popcount(node.free))].insert(number);
   if (node.tenants.empty()) kind.idle.insert(number);
+  if (node.cpus_free()) kind.cpus_free.insert(number);
 }
 
 void Places::unlist(NodeNumber number) {
@@ -112,6 +121,7 @@ void Places::unlist(NodeNumber number) {
   kind.restricted.erase(number);
   kind.by_free[static_cast<std::size_t>(std::popcount(node.free))].erase(number);
   kind.idle.erase(number);
+  kind.cpus_free.erase(number);
 }
 
 std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
@@ -129,12 +139,15 @@ std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
     fit.all = fit.gpus == all_gpus(kind.gpus.size()) && !needs.linked;
     fits.push_back(fit);
   }
+  // GPUs are left to those who need them.
+  const auto idle_gpus = [&](const KindFit& fit) { return needs.cpus ? kinds_[fit.kind].gpus.size() : 0; };
   const auto smallest = [&](const KindFit& fit) {
     Bytes memory{};
     for (const GpuOffer& gpu : kinds_[fit.kind].gpus) memory = std::max(memory, gpu.memory);
     return memory;
   };
   std::stable_sort(fits.begin(), fits.end(), [&](const KindFit& a, const KindFit& b) {
+    if (idle_gpus(a) != idle_gpus(b)) return idle_gpus(a) < idle_gpus(b);
     const double left = kinds_[a.kind].speed;
     const double right = kinds_[b.kind].speed;
     return left != right ? left > right : smallest(a) < smallest(b);
@@ -149,6 +162,7 @@ const KindFit* Places::fit_for(NodeNumber number, std::span<const KindFit> fits)
 }
 
 std::uint64_t Places::choose_gpus(const Node& node, const JobNeeds& needs, std::uint64_t among) const {
+  if (!needs.these.empty()) return mask_of(node.offer, needs.these);
   std::map<int, std::uint64_t> groups;
   for (std::size_t i = 0; i < node.offer.gpus.size(); ++i) {
     if (among & bit(i)) groups[node.offer.gpus[i].link_group] |= bit(i);
@@ -170,20 +184,34 @@ std::uint64_t Places::choose_gpus(const Node& node, const JobNeeds& needs, std::
 }
 
 bool Places::has_room(const Node& node, const JobNeeds& needs, const KindFit& fit) const {
-  return node.up && would_have_room(node, node.free, node.tenants.empty(), needs, fit);
+  const Room now{.free = node.free, .idle = node.tenants.empty(), .cpus_free = node.cpus_free()};
+  return node.takes_jobs() && would_have_room(node, now, needs, fit);
 }
 
-bool Places::would_have_room(const Node& node, std::uint64_t free, bool idle, const JobNeeds& needs,
-                             const KindFit& fit) const {
-  if (needs.alone()) return idle;
-  if (std::popcount(free & fit.gpus) < needs.gpus) return false;
-  return !needs.linked || choose_gpus(node, needs, free & fit.gpus) != 0;
+bool Places::would_have_room(const Node& node, const Room& room, const JobNeeds& needs, const KindFit& fit) const {
+  if (needs.alone()) return room.idle;
+  if (needs.cpus) return room.cpus_free;
+  if (!needs.these.empty()) {
+    const std::uint64_t wanted = mask_of(node.offer, needs.these);
+    return std::popcount(wanted) == needs.gpus && (wanted & ~room.free) == 0;
+  }
+  if (std::popcount(room.free & fit.gpus) < needs.gpus) return false;
+  return !needs.linked || choose_gpus(node, needs, room.free & fit.gpus) != 0;
 }
 
-bool Places::open_for(const Node& node, const PlaceWish& wish) const {
+std::optional<WallTime> Places::reserved_from(const Node& node, const JobNeeds& needs) {
+  return needs.cpus && !node.cpus_reserved ? std::nullopt : node.reserved;
+}
+
+std::uint64_t Places::mask_on(NodeNumber number, const std::vector<std::string>& uuids) const {
+  return mask_of(nodes_[number].offer, uuids);
+}
+
+bool Places::open_for(const Node& node, const JobNeeds& needs, const PlaceWish& wish) const {
   const auto length = static_cast<std::int64_t>(static_cast<double>(wish.at_most.count()) / node.offer.speed);
   const WallTime end = wish.now + Nanos(length);
-  if (node.reserved && end > *node.reserved) return false;
+  const auto reserved = reserved_from(node, needs);
+  if (reserved && end > *reserved) return false;
   return !node.offer.maintenance || end <= node.offer.maintenance->first || wish.now >= node.offer.maintenance->second;
 }
 
@@ -201,19 +229,23 @@ NodeShare Places::occupy(NodeNumber number, JobNumber job, const JobNeeds& needs
   const std::uint64_t gpus =
       needs.alone() ? all_gpus(node.offer.gpus.size()) : choose_gpus(node, needs, node.free & fit->gpus);
   node.free &= ~gpus;
-  node.tenants.push_back({.job = job, .gpus = gpus, .alone = needs.alone(), .expected_end = expected_end});
+  node.tenants.push_back(
+      {.job = job, .gpus = gpus, .alone = needs.alone(), .cpus = needs.cpus, .expected_end = expected_end});
   list(number);
   return {.node = node.offer.name, .gpus = uuids_of(node.offer, gpus)};
 }
 
-bool Places::occupy_named(NodeNumber number, JobNumber job, const NodeShare& share, bool alone, WallTime expected_end) {
+bool Places::occupy_named(NodeNumber number, JobNumber job, const NodeShare& share, const JobNeeds& needs,
+                          WallTime expected_end) {
   Node& node = nodes_[number];
+  const bool alone = needs.alone();
   const std::uint64_t gpus = alone ? all_gpus(node.offer.gpus.size()) : mask_of(node.offer, share.gpus);
   const bool known = alone || static_cast<std::size_t>(std::popcount(gpus)) == share.gpus.size();
   if (!node.up || !known || (gpus & ~node.free) != 0 || (alone && !node.tenants.empty())) return false;
+  if (needs.cpus && !node.cpus_free()) return false;
   unlist(number);
   node.free &= ~gpus;
-  node.tenants.push_back({.job = job, .gpus = gpus, .alone = alone, .expected_end = expected_end});
+  node.tenants.push_back({.job = job, .gpus = gpus, .alone = alone, .cpus = needs.cpus, .expected_end = expected_end});
   list(number);
   return true;
 }
@@ -229,9 +261,17 @@ void Places::vacate(NodeNumber number, JobNumber job) {
   list(number);
 }
 
-void Places::reserve(NodeNumber number, std::optional<WallTime> until) {
+void Places::reserve(NodeNumber number, WallTime until, bool cpus) {
   unlist(number);
   nodes_[number].reserved = until;
+  nodes_[number].cpus_reserved = cpus;
+  list(number);
+}
+
+void Places::open_again(NodeNumber number) {
+  unlist(number);
+  nodes_[number].reserved.reset();
+  nodes_[number].cpus_reserved = false;
   list(number);
 }
 
@@ -244,6 +284,18 @@ bool Places::end_maintenance(NodeNumber number, WallTime now) {
   return true;
 }
 
+namespace {
+
+/// What a job needs of each node, for people: "2 × H200 with 80 GiB".
+std::string gpus_in_words(const JobNeeds& needs) {
+  if (needs.cpus || needs.gpus == 0) return "free CPUs";
+  std::string kind = needs.gpu_model.empty() ? "GPU" : needs.gpu_model;
+  if (needs.gpu_memory.count > 0) kind += fmt::format(" with {}", format_bytes(needs.gpu_memory));
+  return fmt::format("{} × {}", needs.gpus, kind);
+}
+
+}  // namespace
+
 bool Places::could_ever_fit(const JobNeeds& needs, std::span<const KindFit> fits, std::string* reason) const {
   const auto why_not = [&](std::string text) {
     if (reason != nullptr) *reason = std::move(text);
@@ -252,25 +304,30 @@ bool Places::could_ever_fit(const JobNeeds& needs, std::span<const KindFit> fits
   std::size_t enough = 0;
   std::string absent;
   if (needs.on.empty()) {
-    for (const KindFit& fit : fits) enough += kinds_[fit.kind].up;
+    for (const KindFit& fit : fits) enough += kinds_[fit.kind].taking;
   }
   for (const std::string& name : needs.on) {
     const auto number = number_of(name);
-    if (number && nodes_[*number].up && fit_for(*number, fits) != nullptr) {
-      ++enough;
-    } else if (!number) {
+    if (!number) {
       absent = fmt::format("node '{}' is not known", name);
     } else if (!nodes_[*number].up) {
       absent = fmt::format("node '{}' is down", name);
+    } else if (!nodes_[*number].offer.closed.empty()) {
+      absent = fmt::format("node '{}' {}", name, nodes_[*number].offer.closed);
+    } else if (std::popcount(mask_of(nodes_[*number].offer, needs.these)) < static_cast<int>(needs.these.size())) {
+      absent = fmt::format("node '{}' no longer has all of its GPUs", name);
+    } else if (fit_for(*number, fits) != nullptr) {
+      ++enough;
     }
   }
   if (enough >= static_cast<std::size_t>(needs.nodes)) return true;
   if (!absent.empty()) return why_not(absent);
-  std::string kind = needs.gpu_model.empty() ? "GPU" : needs.gpu_model;
-  if (needs.gpu_memory.count > 0) kind += fmt::format(" with {}", format_bytes(needs.gpu_memory));
-  return why_not(fmt::format("it needs {} with {} × {}, and {} of those that are up {} that",
-                             needs.nodes == 1 ? "a node" : fmt::format("{} nodes", needs.nodes), needs.gpus, kind,
-                             enough, enough == 1 ? "has" : "have"));
+  const auto takes = [](const Kind& kind) { return kind.taking > 0; };
+  if (std::none_of(kinds_.begin(), kinds_.end(), takes)) return why_not("no node takes jobs now");
+  const std::string many = needs.nodes == 1 ? "a node" : fmt::format("{} nodes", needs.nodes);
+  return why_not(fmt::format("it needs {} with {}, and {} of those that take jobs now {} that", many,
+                             gpus_in_words(needs), enough == 0 ? "none" : std::to_string(enough),
+                             enough <= 1 ? "has" : "have"));
 }
 
 }  // namespace assay

@@ -33,14 +33,15 @@ struct PlaceWish {
 
 /// Tier 1: the nodes, what runs on them, and where a job fits. Nodes with the same GPUs are of one kind and are listed
 /// by how many GPUs they have free, so that ten thousand of them cost no more than a few. A GPU has one job at most,
-/// and nothing runs beside a job that needs its node alone. Nodes are numbered in the order of their first offer, and
-/// of places that are equally good the lowest number is taken.
+/// and so have the CPUs of a node; nothing runs beside a job that needs its node alone. Nodes are numbered in the order
+/// of their first offer, and of places that are equally good the lowest number is taken.
 class Places {
  public:
   struct Tenant {
     JobNumber job = 0;
     std::uint64_t gpus = 0;
     bool alone = false;
+    bool cpus = false;
     WallTime expected_end{};
   };
   struct Node {
@@ -50,6 +51,10 @@ class Places {
     std::vector<Tenant> tenants;
     bool up = false;
     std::optional<WallTime> reserved;  ///< for a job that begins then; others may run until then
+    bool cpus_reserved = false;        ///< the same for jobs that use its CPUs alone
+
+    bool takes_jobs() const { return up && offer.closed.empty(); }
+    bool cpus_free() const;
   };
 
   /// A new node, or a known one whose offer changed: jobs keep those of their GPUs that are still there. At most
@@ -65,7 +70,11 @@ class Places {
   std::size_t nodes_of(std::uint32_t kind) const { return kinds_[kind].up; }
   std::size_t gpus_up() const { return gpus_up_; }
 
-  /// The kinds of nodes that have what is needed, best first: fastest, then the smallest GPUs that will do.
+  /// A bit for each of these GPUs that the node has.
+  std::uint64_t mask_on(NodeNumber number, const std::vector<std::string>& uuids) const;
+
+  /// The kinds of nodes that have what is needed, best first: for a job that uses CPUs alone those with the fewest
+  /// GPUs, then the fastest, then the smallest GPUs that will do.
   std::vector<KindFit> fits_of(const JobNeeds& needs) const;
   /// Whether the job would fit if nothing ran. Says why not in `reason`, if that is given.
   bool could_ever_fit(const JobNeeds& needs, std::span<const KindFit> fits, std::string* reason = nullptr) const;
@@ -89,9 +98,12 @@ class Places {
   NodeShare occupy(NodeNumber number, JobNumber job, const JobNeeds& needs, std::span<const KindFit> fits,
                    WallTime expected_end);
   /// Takes just these GPUs, for a job that runs already. False where one is unknown or taken.
-  bool occupy_named(NodeNumber number, JobNumber job, const NodeShare& share, bool alone, WallTime expected_end);
+  bool occupy_named(NodeNumber number, JobNumber job, const NodeShare& share, const JobNeeds& needs,
+                    WallTime expected_end);
   void vacate(NodeNumber number, JobNumber job);
-  void reserve(NodeNumber number, std::optional<WallTime> until);
+  /// For a job that begins then; `cpus`: it needs those, too.
+  void reserve(NodeNumber number, WallTime until, bool cpus);
+  void open_again(NodeNumber number);
   /// Forgets a maintenance that is over. Returns whether there was one.
   bool end_maintenance(NodeNumber number, WallTime now);
 
@@ -100,8 +112,10 @@ class Places {
     std::vector<GpuOffer> gpus;  ///< without their UUIDs
     double speed = 1;
     std::size_t up = 0;
+    std::size_t taking = 0;                     ///< of those that are up, that take jobs
     std::vector<std::set<NodeNumber>> by_free;  ///< nodes with so many free GPUs and no restriction
     std::set<NodeNumber> idle;                  ///< those on which nothing runs
+    std::set<NodeNumber> cpus_free;             ///< those whose CPUs no job has
     std::set<NodeNumber> restricted;            ///< reserved, or with a maintenance ahead
   };
 
@@ -110,10 +124,17 @@ class Places {
   void unlist(NodeNumber number);
   const KindFit* fit_for(NodeNumber number, std::span<const KindFit> fits) const;
   bool has_room(const Node& node, const JobNeeds& needs, const KindFit& fit) const;
-  /// The same with other GPUs free than there are now.
-  bool would_have_room(const Node& node, std::uint64_t free, bool idle, const JobNeeds& needs,
-                       const KindFit& fit) const;
-  bool open_for(const Node& node, const PlaceWish& wish) const;
+  /// The same with other jobs there than there are now.
+  struct Room {
+    std::uint64_t free = 0;  ///< GPUs
+    bool idle = false;
+    bool cpus_free = false;
+  };
+  bool would_have_room(const Node& node, const Room& room, const JobNeeds& needs, const KindFit& fit) const;
+  void count_node(const Node& node, int by);
+  bool open_for(const Node& node, const JobNeeds& needs, const PlaceWish& wish) const;
+  /// Until when a job of that kind may run on it, as far as others wait for the node.
+  static std::optional<WallTime> reserved_from(const Node& node, const JobNeeds& needs);
   std::uint64_t choose_gpus(const Node& node, const JobNeeds& needs, std::uint64_t among) const;
   std::optional<NodeNumber> find_one(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
   std::vector<NodeNumber> find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,

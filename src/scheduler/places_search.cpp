@@ -27,13 +27,17 @@ std::optional<NodeNumber> Places::find_one(const JobNeeds& needs, std::span<cons
     std::size_t looks = 0;
     for (const NodeNumber number : holders->second) {
       if (++looks > kLooks) break;
-      if (fits_on(number, needs, fits) && open_for(nodes_[number], wish)) return number;
+      if (fits_on(number, needs, fits) && open_for(nodes_[number], needs, wish)) return number;
     }
   }
   for (const KindFit& fit : fits) {
     const Kind& kind = kinds_[fit.kind];
     if (needs.alone()) {
       if (!kind.idle.empty()) return *kind.idle.begin();
+      continue;
+    }
+    if (needs.cpus) {
+      if (!kind.cpus_free.empty()) return *kind.cpus_free.begin();
       continue;
     }
     // The fullest node that will do: whole nodes are left to those who need them.
@@ -47,7 +51,7 @@ std::optional<NodeNumber> Places::find_one(const JobNeeds& needs, std::span<cons
     std::size_t looks = 0;
     for (const NodeNumber number : kinds_[fit.kind].restricted) {
       if (++looks > kGapLooks) break;
-      if (has_room(nodes_[number], needs, fit) && open_for(nodes_[number], wish)) return number;
+      if (has_room(nodes_[number], needs, fit) && open_for(nodes_[number], needs, wish)) return number;
     }
   }
   return std::nullopt;
@@ -61,7 +65,7 @@ Nanos Places::longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, 
       if (++looks > kGapLooks) break;
       const Node& node = nodes_[number];
       if (!has_room(node, needs, fit)) continue;
-      WallTime until = node.reserved.value_or(WallTime::max());
+      WallTime until = reserved_from(node, needs).value_or(WallTime::max());
       if (node.offer.maintenance) until = std::min(until, node.offer.maintenance->first);
       const double gap = static_cast<double>((until - now).count()) * node.offer.speed;
       longest = std::max(longest, Nanos(static_cast<std::int64_t>(std::min(gap, 9e18))));
@@ -76,7 +80,7 @@ std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<con
   for (const std::string& name : needs.on) {
     if (found.size() == static_cast<std::size_t>(needs.nodes)) break;
     const auto number = number_of(name);
-    if (number && fits_on(*number, needs, fits) && open_for(nodes_[*number], wish)) found.push_back(*number);
+    if (number && fits_on(*number, needs, fits) && open_for(nodes_[*number], needs, wish)) found.push_back(*number);
   }
   if (found.size() < static_cast<std::size_t>(needs.nodes)) found.clear();
   return found;
@@ -92,7 +96,7 @@ std::vector<NodeNumber> Places::find_gang(const JobNeeds& needs, std::span<const
       for (const NodeNumber number : nodes) {
         if (candidates.size() >= count + kLooks * 4) return;
         if (!has_room(nodes_[number], needs, fit)) continue;
-        if (!restricted || open_for(nodes_[number], wish)) candidates.push_back(number);
+        if (!restricted || open_for(nodes_[number], needs, wish)) candidates.push_back(number);
       }
     };
     std::size_t listed = kind.restricted.size();
@@ -140,13 +144,14 @@ WallTime Places::ready_at(const Node& node, const JobNeeds& needs, const KindFit
   std::vector<Tenant> tenants = node.tenants;
   std::sort(tenants.begin(), tenants.end(),
             [](const Tenant& a, const Tenant& b) { return a.expected_end < b.expected_end; });
-  std::uint64_t free = node.free;
+  Room room{.free = node.free, .idle = tenants.empty(), .cpus_free = node.cpus_free()};
   std::size_t left = tenants.size();
   WallTime ready = now;
   for (const Tenant& tenant : tenants) {
-    if (would_have_room(node, free, left == 0, needs, fit)) break;
-    free |= tenant.gpus;
-    --left;
+    if (would_have_room(node, room, needs, fit)) break;
+    room.free |= tenant.gpus;
+    room.idle = --left == 0;
+    room.cpus_free = room.cpus_free || tenant.cpus || tenant.alone;
     ready = std::max(ready, tenant.expected_end);
   }
   return ready;
@@ -169,7 +174,7 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
   };
   const auto is_open = [&](NodeNumber number) {
     const Node& node = nodes_[number];
-    return node.up && !node.reserved && !node.offer.maintenance;
+    return node.takes_jobs() && !node.reserved && !node.offer.maintenance;
   };
   std::vector<NodeNumber> candidates;
   for (const std::string& name : needs.on) {

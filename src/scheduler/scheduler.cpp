@@ -13,30 +13,6 @@ Error unknown_job(const std::string& id) {
   return {.kind = ErrorKind::not_found, .message = fmt::format("there is no job '{}' that has not ended", id)};
 }
 
-Error senseless(const JobRequest& job, std::string rule) {
-  return {.kind = ErrorKind::bad_spec, .message = fmt::format("job '{}': {}", job.id, std::move(rule))};
-}
-
-Result<void> check_needs(const JobRequest& job) {
-  const JobNeeds& needs = job.needs;
-  if (job.id.empty()) return senseless(job, "a job needs an id");
-  if (needs.nodes < 1) return senseless(job, fmt::format("'{}' nodes: at least one is needed", needs.nodes));
-  if (needs.gpus < 0) return senseless(job, fmt::format("'{}' GPUs: not less than none", needs.gpus));
-  if (static_cast<std::size_t>(needs.gpus) > kMostGpusOfNode) {
-    return senseless(job, fmt::format("'{}' GPUs on a node: at most {}", needs.gpus, kMostGpusOfNode));
-  }
-  if (!needs.on.empty() && needs.on.size() < static_cast<std::size_t>(needs.nodes)) {
-    return senseless(job, fmt::format("it needs {} nodes and names {}", needs.nodes, needs.on.size()));
-  }
-  const std::set<std::string> named(needs.on.begin(), needs.on.end());
-  if (named.size() < needs.on.size()) return senseless(job, "it names a node twice");
-  if (job.estimate.expected <= Nanos(0)) return senseless(job, "its expected duration must be more than 0");
-  if (std::find(job.after.begin(), job.after.end(), job.id) != job.after.end()) {
-    return senseless(job, "it waits for itself");
-  }
-  return {};
-}
-
 }  // namespace
 
 Scheduler::Scheduler(SchedulerOptions options) : options_(options), fair_share_(options.fair_share) {}
@@ -52,6 +28,7 @@ Result<void> Scheduler::node_up(const NodeOffer& offer) {
   fair_share_.set_gpus(static_cast<double>(places_.gpus_up()));
   ++plan_round_;
   room_came_about_ = true;
+  if (!offer.closed.empty()) plan_without(number);
   lines_.look_again();
   return {};
 }
@@ -62,10 +39,15 @@ std::vector<std::string> Scheduler::node_down(const std::string& name) {
   if (!number) return ids;
   for (const JobNumber job : places_.take_down(*number)) ids.push_back(jobs_[job].request.id);
   fair_share_.set_gpus(static_cast<double>(places_.gpus_up()));
-  // A gang whose node went away looks for other nodes.
+  plan_without(*number);
+  return ids;
+}
+
+/// A gang whose node takes no jobs any more looks for other nodes.
+void Scheduler::plan_without(NodeNumber node) {
   for (std::size_t i = 0; i < aside_.size();) {
     const SetAside aside = aside_[i];
-    if (std::find(aside.nodes.begin(), aside.nodes.end(), *number) == aside.nodes.end()) {
+    if (std::find(aside.nodes.begin(), aside.nodes.end(), node) == aside.nodes.end()) {
       ++i;
       continue;
     }
@@ -73,7 +55,6 @@ std::vector<std::string> Scheduler::node_down(const std::string& name) {
     give_back(aside);
     settle(aside.job);
   }
-  return ids;
 }
 
 void Scheduler::set_user(const std::string& user, const UserRule& rule) {
@@ -130,7 +111,8 @@ void Scheduler::forget(JobNumber number) {
 
 Result<void> Scheduler::submit(JobRequest request) {
   ASSAY_CHECK(check_needs(request));
-  if (numbers_.contains(request.id)) return senseless(request, "there is one with this id already");
+  if (numbers_.contains(request.id))
+    return Error{.kind = ErrorKind::busy, .message = fmt::format("there is a job '{}' already", request.id)};
   for (const std::string& id : request.after) dependents_[id].push_back(request.id);
   const bool out_of_date = spread_.add(request.estimate);
   const JobNumber number = keep(std::move(request));
@@ -197,7 +179,7 @@ Result<void> Scheduler::started(const JobPlacement& placement, WallTime when) {
   const WallTime expected_end = when + job.request.estimate.expected;
   for (const NodeShare& share : placement.shares) {
     const auto node = places_.number_of(share.node);
-    if (!node || !places_.occupy_named(*node, *number, share, job.request.needs.alone(), expected_end)) {
+    if (!node || !places_.occupy_named(*node, *number, share, job.request.needs, expected_end)) {
       for (const NodeNumber one : taken) places_.vacate(one, *number);
       return Error{.kind = ErrorKind::busy,
                    .message = fmt::format("job '{}' cannot run on node '{}': its GPUs are not there or not free",
@@ -210,6 +192,35 @@ Result<void> Scheduler::started(const JobPlacement& placement, WallTime when) {
   job.expected_end = expected_end;
   for (const NodeShare& share : placement.shares) job.gpus += static_cast<int>(share.gpus.size());
   count_in(job, when);
+  return {};
+}
+
+Result<void> Scheduler::take_back(const std::string& id, WallTime when) {
+  const auto number = number_of(id);
+  if (!number) return unknown_job(id);
+  if (jobs_[*number].phase != Phase::running) return {};
+  vacate(*number, when);
+  ++waiting_;
+  settle(*number);
+  return {};
+}
+
+Result<void> Scheduler::change(const JobRequest& request, WallTime now) {
+  ASSAY_CHECK(check_needs(request));
+  const auto number = number_of(request.id);
+  if (!number) return unknown_job(request.id);
+  Job& job = jobs_[*number];
+  if (job.phase == Phase::running) return {};
+  leave_line(*number);
+  job.request.needs = request.needs;
+  job.request.estimate = request.estimate;
+  job.request.priority = request.priority;
+  job.request.time_limit = request.time_limit;
+  job.request.retry = request.retry;
+  job.request.attempt = request.attempt;
+  job.request.not_before = request.not_before > now ? request.not_before : WallTime{};
+  job.request.held = request.held;
+  settle(*number);
   return {};
 }
 

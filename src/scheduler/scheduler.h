@@ -68,6 +68,12 @@ class Scheduler {
   /// It runs since `when`: told for a job that a former scheduler placed, or to correct the time for one of this one's.
   /// Fails where the GPUs are not there or not free.
   Result<void> started(const JobPlacement& placement, WallTime when);
+  /// It did not start after all, since its node no longer takes jobs: it waits again as if it had not been placed. One
+  /// that waits is left alone.
+  Result<void> take_back(const std::string& id, WallTime when);
+  /// Gives a job that waits other needs, another estimate, priority or time limit, another time or attempt, holds or
+  /// releases it; what it waits for stays. One that runs is left alone. Fails where the needs make no sense.
+  Result<void> change(const JobRequest& job, WallTime now);
   Result<JobAfterlife> ended(const std::string& id, JobOutcome outcome, WallTime when);
   Result<void> hold(const std::string& id);
   Result<void> release(const std::string& id, WallTime now);
@@ -81,6 +87,10 @@ class Scheduler {
 
   /// Why a job waits. Takes time in proportion to the jobs that wait.
   Result<WaitReport> explain(const std::string& id, WallTime now) const;
+  /// The same for every job that waits, at little more than the cost of one; starts as `forecast` tells them.
+  std::map<std::string, WaitReport> explain_all(WallTime now, std::size_t most = 1000) const;
+  /// When and where a job would probably start if it were submitted now.
+  Result<JobPreview> preview(const JobRequest& job, WallTime now) const;
   /// When the next `most` jobs that could run will probably start, in their order. Takes `most` · nodes.
   std::vector<JobForecast> forecast(WallTime now, std::size_t most = 1000) const;
 
@@ -139,7 +149,17 @@ class Scheduler {
   void give_back(const SetAside& aside);
   void set_nodes_aside(WallTime now);
   void report_overdue(WallTime now, SchedulerDecision& decision);
+  void plan_without(NodeNumber node);
+  struct Candidate {
+    WaitingLines::Entry entry;
+    const JobRequest* job = nullptr;
+    const std::vector<KindFit>* fits = nullptr;
+  };
+  std::vector<Candidate> in_order(std::size_t most) const;
+  std::vector<JobForecast> outlook(const std::vector<Candidate>& queue, WallTime now) const;
   std::size_t jobs_ahead(const Job& job) const;
+  std::unordered_map<std::string, std::size_t> all_ahead(const std::vector<Candidate>& queue) const;
+  WaitReport report_of(JobNumber number, WallTime now, std::size_t ahead) const;
   std::string quota_sentence(const Job& job) const;
 
   SchedulerOptions options_;

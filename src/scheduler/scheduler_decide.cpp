@@ -13,10 +13,9 @@ constexpr std::size_t kPlanLooks = 32;
 /// One node in sixteen of a kind may be emptied at a time: enough for gangs, little enough for everybody else.
 constexpr std::size_t kNodesPerPlan = 16;
 
-/// A job that any free GPU suits gets the next one; others could wait for ever while small jobs fill each gap.
-bool needs_setting_aside(const JobNeeds& needs) {
-  return needs.gpus > 1 || needs.nodes > 1 || needs.alone() || needs.linked || !needs.on.empty();
-}
+/// A single GPU becomes free at once, and whoever is first gets it, also where the node is named; others could wait for
+/// ever while small jobs fill each gap.
+bool needs_setting_aside(const JobNeeds& needs) { return needs.gpus > 1 || needs.nodes > 1 || needs.alone(); }
 
 }  // namespace
 
@@ -123,7 +122,7 @@ void Scheduler::start(JobNumber number, const std::vector<NodeNumber>& nodes, co
 void Scheduler::give_back(const SetAside& aside) {
   ++plan_round_;
   for (const NodeNumber node : aside.nodes) {
-    places_.reserve(node, std::nullopt);
+    places_.open_again(node);
     if (places_.node(node).up) room_on(node);
   }
 }
@@ -144,7 +143,7 @@ void Scheduler::start_set_aside(WallTime now, SchedulerDecision& decision) {
       continue;
     }
     aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(i));
-    for (const NodeNumber node : aside.nodes) places_.reserve(node, std::nullopt);
+    for (const NodeNumber node : aside.nodes) places_.open_again(node);
     if (allowed) {
       start(aside.job, nodes, aside.fits, now, decision);
     } else {
@@ -188,8 +187,12 @@ void Scheduler::set_nodes_aside(WallTime now) {
         std::max<std::size_t>(1, places_.nodes_of(static_cast<std::uint32_t>(kind)) / kNodesPerPlan);
     taken[kind] = plans[kind] >= most;
   }
+  const auto all_taken = [&] { return std::find(taken.begin(), taken.end(), false) == taken.end(); };
+  if (all_taken()) return;
   for (WaitingLines::Line* line : lines_.blocked(kPlanLooks)) {
-    if (!places_.could_ever_fit(line->needs, line->fits)) continue;
+    if (all_taken()) return;
+    // Who waits for CPUs keeps no GPU from anybody.
+    if (line->needs.cpus || !places_.could_ever_fit(line->needs, line->fits)) continue;
     std::vector<KindFit> open;
     for (const KindFit& fit : line->fits) {
       if (!taken[fit.kind]) open.push_back(fit);
@@ -205,9 +208,10 @@ void Scheduler::set_nodes_aside(WallTime now) {
     }
     const JobNumber number = head.entry.job;
     SetAside aside{.job = number, .nodes = plan.nodes, .fits = line->fits, .start = plan.ready};
+    const bool cpus = line->needs.cpus || line->needs.alone();
     leave_line(number);
     jobs_[number].phase = Phase::set_aside;
-    for (const NodeNumber node : plan.nodes) places_.reserve(node, plan.ready);
+    for (const NodeNumber node : plan.nodes) places_.reserve(node, plan.ready, cpus);
     aside_.push_back(std::move(aside));
   }
 }

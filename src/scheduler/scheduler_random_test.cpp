@@ -31,8 +31,12 @@ class SchedulerBooks {
       end_one(random_.below(10) == 0 ? JobOutcome::failed : JobOutcome::succeeded);
     else if (event < 88)
       take_down(static_cast<int>(random_.below(6)));
-    else if (event < 92)
+    else if (event < 91)
       bring_up(static_cast<int>(random_.below(6)));
+    else if (event < 93)
+      close_or_open(static_cast<int>(random_.below(6)));
+    else if (event < 94)
+      take_back();
     else if (event < 96)
       hold_or_release();
     else
@@ -43,6 +47,7 @@ class SchedulerBooks {
   /// Everything that can run must end once nothing new comes.
   void drain() {
     for (int i = 0; i < 6; ++i) bring_up(i);
+    while (!closed_.empty()) close_or_open(*closed_.begin());
     for (const std::string& id : held_) ASSERT_TRUE(scheduler_.release(id, at_second(now_)));
     held_.clear();
     decide();
@@ -59,14 +64,34 @@ class SchedulerBooks {
  private:
   void bring_up(int node) {
     if (!up_.insert(node).second) return;
+    ASSERT_TRUE(scheduler_.node_up(offer_of(node)));
+  }
+  static NodeOffer offer_of(int node) {
     NodeOffer offer = node_with(fmt::format("n{}", node), node < 2 ? 2 : 4, node % 2 == 0 ? "H200" : "V100");
     offer.rack = fmt::format("r{}", node / 3);
     if (node == 5) offer.speed = 0.5;
+    return offer;
+  }
+  /// Takes nothing new, or does again; what runs there goes on.
+  void close_or_open(int node) {
+    NodeOffer offer = offer_of(node);
+    if (!up_.contains(node)) return;
+    if (closed_.erase(node) == 0) {
+      closed_.insert(node);
+      offer.closed = "is draining";
+    }
     ASSERT_TRUE(scheduler_.node_up(offer));
+  }
+  void take_back() {
+    if (running_.empty()) return;
+    const std::string id = any_of_running();
+    ASSERT_TRUE(scheduler_.take_back(id, at_second(now_)));
+    vacate(id);
   }
 
   void take_down(int node) {
     if (up_.erase(node) == 0) return;
+    closed_.erase(node);
     for (const std::string& id : scheduler_.node_down(fmt::format("n{}", node))) {
       ASSERT_TRUE(running_.contains(id));
       end(id, JobOutcome::lost);
@@ -83,6 +108,11 @@ class SchedulerBooks {
     if (random_.below(5) == 0) job.needs.nodes = 2;
     if (random_.below(3) == 0) job.needs.gpu_model = "H200";
     if (random_.below(8) == 0 && job.needs.nodes == 1) job.needs.on = {"n2"};
+    if (job.needs.gpus == 0 && job.needs.gpu_model.empty() && random_.below(2) == 0) job.needs.cpus = true;
+    if (job.needs.gpus == 1 && job.needs.nodes == 1 && job.needs.gpu_model.empty() && random_.below(8) == 0) {
+      job.needs.on = {"n2"};
+      job.needs.these = {"n2-1"};
+    }
     if (job.needs.gpus == 4 && job.needs.nodes == 2) job.needs.gpu_model.clear();
     if (submitted_ > 3 && random_.below(6) == 0) {
       const std::string other = fmt::format("j{}", submitted_ - 2);
@@ -106,20 +136,26 @@ class SchedulerBooks {
   void end(const std::string& id, JobOutcome outcome) {
     const auto ended = scheduler_.ended(id, outcome, at_second(now_));
     ASSERT_TRUE(ended);
-    if (const auto place = running_.find(id); place != running_.end()) {
-      for (const NodeShare& share : place->second.shares) {
-        for (const std::string& gpu : share.gpus) taken_.erase(gpu);
-        alone_.erase(share.node);
-        --on_node_[share.node];
-        in_use_[requests_[id].user] -= static_cast<int>(share.gpus.size());
-      }
-      running_.erase(place);
-    }
+    vacate(id);
     if (ended->retry) return;
     if (outcome == JobOutcome::succeeded) succeeded_.insert(id);
     held_.erase(id);
     requests_.erase(id);
     for (const std::string& never : ended->never_runs) end(never, JobOutcome::cancelled);
+  }
+
+  void vacate(const std::string& id) {
+    const auto place = running_.find(id);
+    if (place == running_.end()) return;
+    const JobRequest& job = requests_[id];
+    for (const NodeShare& share : place->second.shares) {
+      for (const std::string& gpu : share.gpus) taken_.erase(gpu);
+      if (job.needs.alone()) alone_.erase(share.node);
+      if (job.needs.cpus) on_cpus_.erase(share.node);
+      --on_node_[share.node];
+      in_use_[job.user] -= static_cast<int>(share.gpus.size());
+    }
+    running_.erase(place);
   }
 
   void hold_or_release() {
@@ -154,6 +190,7 @@ class SchedulerBooks {
     for (const NodeShare& share : placement.shares) {
       const int node = std::stoi(share.node.substr(1));
       ASSERT_TRUE(up_.contains(node));
+      ASSERT_FALSE(closed_.contains(node)) << "it takes nothing new";
       ASSERT_TRUE(nodes.insert(share.node).second);
       ASSERT_FALSE(alone_.contains(share.node)) << "beside a node benchmark";
       if (job.needs.alone()) {
@@ -161,6 +198,12 @@ class SchedulerBooks {
         alone_.insert(share.node);
       } else {
         ASSERT_EQ(share.gpus.size(), static_cast<std::size_t>(job.needs.gpus));
+      }
+      if (job.needs.cpus) {
+        ASSERT_TRUE(on_cpus_.insert(share.node).second) << "two jobs on the CPUs of " << share.node;
+      }
+      if (!job.needs.these.empty()) {
+        ASSERT_EQ(share.gpus, job.needs.these);
       }
       if (!job.needs.on.empty()) {
         ASSERT_EQ(share.node, job.needs.on.front());
@@ -186,6 +229,8 @@ class SchedulerBooks {
   std::map<std::string, int> quota_;
   std::map<std::string, int> in_use_;
   std::set<int> up_;
+  std::set<int> closed_;
+  std::set<std::string> on_cpus_;
   std::map<std::string, JobRequest> requests_;
   std::map<std::string, JobPlacement> running_;
   std::set<std::string> succeeded_;

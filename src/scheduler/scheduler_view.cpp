@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "base/text.h"
 #include "scheduler/scheduler.h"
@@ -9,27 +10,34 @@
 namespace assay {
 namespace {
 
-/// When each GPU of a node is free, as jobs are placed one after the other in thought.
+/// How far a preview looks: what waits behind so many others will not start soon anyway.
+constexpr std::size_t kPreviewedJobs = 10'000;
+
+/// When each GPU of a node is free, and its CPUs, as jobs are placed one after the other in thought.
 struct NodeOutlook {
   NodeNumber number = 0;
-  std::vector<WallTime> free_at;  ///< by GPU; a node without any has one place
+  std::vector<WallTime> free_at;  ///< by GPU
+  WallTime cpus_at{};
 };
 
-/// The GPUs of `mask` that are free first, as many as needed, and when all of them are.
+/// What a job would take of a node, and when all of it is free.
 struct Outlook {
   WallTime start{};
   std::vector<std::size_t> gpus;
+  bool cpus = false;
 };
 
 Outlook soonest(const NodeOutlook& node, const JobNeeds& needs, std::uint64_t mask) {
-  Outlook outlook;
-  for (std::size_t i = 0; i < node.free_at.size(); ++i) {
+  Outlook outlook{.start = WallTime::min(), .gpus = {}, .cpus = needs.cpus || needs.alone()};
+  if (outlook.cpus) outlook.start = node.cpus_at;
+  for (std::size_t i = 0; i < node.free_at.size() && !needs.cpus; ++i) {
     if (needs.alone() || (mask >> i & 1) != 0) outlook.gpus.push_back(i);
   }
   std::stable_sort(outlook.gpus.begin(), outlook.gpus.end(),
                    [&](std::size_t a, std::size_t b) { return node.free_at[a] < node.free_at[b]; });
-  if (!needs.alone()) outlook.gpus.resize(static_cast<std::size_t>(needs.gpus));
-  if (!outlook.gpus.empty()) outlook.start = node.free_at[outlook.gpus.back()];
+  const auto needed = static_cast<std::size_t>(needs.gpus);
+  if (!needs.alone() && outlook.gpus.size() > needed) outlook.gpus.resize(needed);
+  if (!outlook.gpus.empty()) outlook.start = std::max(outlook.start, node.free_at[outlook.gpus.back()]);
   return outlook;
 }
 
@@ -39,12 +47,13 @@ class QueueOutlook {
   QueueOutlook(const Places& places, WallTime now, bool late) : places_(places), late_(late) {
     for (NodeNumber number = 0; number < places.nodes(); ++number) {
       const Places::Node& node = places.node(number);
-      if (!node.up) continue;
-      NodeOutlook outlook{.number = number, .free_at = {}};
-      outlook.free_at.assign(std::max<std::size_t>(1, node.offer.gpus.size()), now);
+      if (!node.takes_jobs()) continue;
+      NodeOutlook outlook{.number = number, .free_at = {}, .cpus_at = now};
+      outlook.free_at.assign(node.offer.gpus.size(), now);
       for (const Places::Tenant& tenant : node.tenants) {
         WallTime end = std::max(now, tenant.expected_end);
         if (late_) end += (end - now) / 2;
+        if (tenant.alone || tenant.cpus) outlook.cpus_at = std::max(outlook.cpus_at, end);
         for (std::size_t i = 0; i < outlook.free_at.size(); ++i) {
           if (tenant.alone || (tenant.gpus >> i & 1) != 0) outlook.free_at[i] = end;
         }
@@ -53,8 +62,12 @@ class QueueOutlook {
     }
   }
 
+  struct Found {
+    WallTime start{};
+    std::vector<std::string> nodes;
+  };
   /// None where the job fits nowhere.
-  std::optional<WallTime> place(const JobRequest& job, const std::vector<KindFit>& fits) {
+  std::optional<Found> place(const JobRequest& job, const std::vector<KindFit>& fits) {
     std::vector<std::pair<Outlook, NodeOutlook*>> choice;
     for (NodeOutlook& node : nodes_) {
       const Places::Node& place = places_.node(node.number);
@@ -63,18 +76,22 @@ class QueueOutlook {
       const auto& on = job.needs.on;
       if (fit == fits.end()) continue;
       if (!on.empty() && std::find(on.begin(), on.end(), place.offer.name) == on.end()) continue;
-      choice.emplace_back(soonest(node, job.needs, fit->gpus), &node);
+      const std::uint64_t gpus = job.needs.these.empty() ? fit->gpus : places_.mask_on(node.number, job.needs.these);
+      choice.emplace_back(soonest(node, job.needs, gpus), &node);
     }
     const auto count = static_cast<std::size_t>(job.needs.nodes);
     if (choice.size() < count) return std::nullopt;
     std::stable_sort(choice.begin(), choice.end(),
                      [](const auto& a, const auto& b) { return a.first.start < b.first.start; });
-    const WallTime start = choice[count - 1].first.start;
-    const WallTime end = start + (late_ ? job.estimate.at_most() : job.estimate.expected);
+    Found found{.start = choice[count - 1].first.start, .nodes = {}};
+    const WallTime end = found.start + (late_ ? job.estimate.at_most() : job.estimate.expected);
     for (std::size_t i = 0; i < count; ++i) {
-      for (const std::size_t gpu : choice[i].first.gpus) choice[i].second->free_at[gpu] = end;
+      NodeOutlook& node = *choice[i].second;
+      for (const std::size_t gpu : choice[i].first.gpus) node.free_at[gpu] = end;
+      if (choice[i].first.cpus) node.cpus_at = end;
+      found.nodes.push_back(places_.node(node.number).offer.name);
     }
-    return start;
+    return found;
   }
 
  private:
@@ -99,11 +116,8 @@ std::string_view name_of(WaitReason reason) {
   return "";
 }
 
-std::vector<JobForecast> Scheduler::forecast(WallTime now, std::size_t most) const {
-  struct Candidate {
-    WaitingLines::Entry entry;
-    const std::vector<KindFit>* fits = nullptr;
-  };
+/// Those that could run, first those for which nodes are set aside.
+std::vector<Scheduler::Candidate> Scheduler::in_order(std::size_t most) const {
   std::vector<Candidate> queue;
   lines_.for_each([&](const WaitingLines::Line& line) {
     for (const auto& [user, lane] : line.lanes) {
@@ -111,26 +125,55 @@ std::vector<JobForecast> Scheduler::forecast(WallTime now, std::size_t most) con
       for (WaitingLines::Entry entry : lane.jobs) {
         if (++taken > most) break;
         entry.key += lines_.delay_of(user);
-        queue.push_back({.entry = entry, .fits = &line.fits});
+        queue.push_back({.entry = entry, .job = &jobs_[entry.job].request, .fits = &line.fits});
       }
     }
   });
   std::sort(queue.begin(), queue.end(), [](const Candidate& a, const Candidate& b) { return a.entry < b.entry; });
   for (auto aside = aside_.rbegin(); aside != aside_.rend(); ++aside) {
-    queue.insert(queue.begin(), {.entry = jobs_[aside->job].entry, .fits = &aside->fits});
+    const Job& job = jobs_[aside->job];
+    WaitingLines::Entry first = job.entry;
+    first.key = std::numeric_limits<double>::lowest();
+    queue.insert(queue.begin(), {.entry = first, .job = &job.request, .fits = &aside->fits});
   }
   if (queue.size() > most) queue.resize(most);
+  return queue;
+}
+
+std::vector<JobForecast> Scheduler::outlook(const std::vector<Candidate>& queue, WallTime now) const {
   QueueOutlook expected(places_, now, false);
   QueueOutlook late(places_, now, true);
   std::vector<JobForecast> forecasts;
   for (const Candidate& candidate : queue) {
-    const JobRequest& job = jobs_[candidate.entry.job].request;
-    const auto start = expected.place(job, *candidate.fits);
-    const auto late_start = late.place(job, *candidate.fits);
-    if (start)
-      forecasts.push_back({.job = job.id, .expected_start = *start, .late_start = std::max(*start, *late_start)});
+    auto start = expected.place(*candidate.job, *candidate.fits);
+    const auto late_start = late.place(*candidate.job, *candidate.fits);
+    if (!start) continue;
+    forecasts.push_back({.job = candidate.job->id,
+                         .nodes = std::move(start->nodes),
+                         .expected_start = start->start,
+                         .late_start = std::max(start->start, late_start->start)});
   }
   return forecasts;
+}
+
+std::vector<JobForecast> Scheduler::forecast(WallTime now, std::size_t most) const {
+  return outlook(in_order(most), now);
+}
+
+Result<JobPreview> Scheduler::preview(const JobRequest& job, WallTime now) const {
+  ASSAY_CHECK(check_needs(job));
+  JobPreview preview;
+  const std::vector<KindFit> fits = places_.fits_of(job.needs);
+  if (!places_.could_ever_fit(job.needs, fits, &preview.never)) return preview;
+  std::vector<Candidate> queue = in_order(kPreviewedJobs);
+  Candidate added{.entry = {.key = options_.order.key(job, spread_), .sequence = next_sequence_}, .job = &job};
+  added.fits = &fits;
+  if (const auto user = fair_share_.find(job.user)) added.entry.key += lines_.delay_of(*user);
+  const auto place = std::upper_bound(queue.begin(), queue.end(), added,
+                                      [](const Candidate& a, const Candidate& b) { return a.entry < b.entry; });
+  queue.erase(queue.insert(place, added) + 1, queue.end());
+  for (JobForecast& forecast_of : outlook(queue, now)) preview.forecast = std::move(forecast_of);
+  return preview;
 }
 
 /// Those that want a node of the same kind.
@@ -176,12 +219,9 @@ std::string Scheduler::quota_sentence(const Job& job) const {
   return fmt::format("'{}' has {} of {} jobs running", job.request.user, user.jobs, rule.most_jobs.value_or(0));
 }
 
-Result<WaitReport> Scheduler::explain(const std::string& id, WallTime now) const {
-  const auto number = number_of(id);
-  if (!number || jobs_[*number].phase == Phase::running) {
-    return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no job '{}' that waits", id)};
-  }
-  const Job& job = jobs_[*number];
+/// Why a job waits, but for when it will start.
+WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahead) const {
+  const Job& job = jobs_[number];
   WaitReport report;
   std::string missing;
   const auto say = [&](WaitReason reason, std::string sentence) {
@@ -205,24 +245,69 @@ Result<WaitReport> Scheduler::explain(const std::string& id, WallTime now) const
     say(WaitReason::quota, quota_sentence(job));
   } else if (job.phase == Phase::set_aside) {
     const auto place =
-        std::find_if(aside_.begin(), aside_.end(), [&](const SetAside& one) { return one.job == *number; });
+        std::find_if(aside_.begin(), aside_.end(), [&](const SetAside& one) { return one.job == number; });
     std::vector<std::string> names;
     for (const NodeNumber node : place->nodes) names.push_back(places_.node(node).offer.name);
     say(WaitReason::set_aside,
         fmt::format("is next: {} {} being emptied for it", join(names, ", "), names.size() == 1 ? "is" : "are"));
   } else {
-    report.ahead = jobs_ahead(job);
+    report.ahead = ahead;
     say(WaitReason::gpus_busy,
-        fmt::format("waits for free GPUs, with {} {} before it", report.ahead, report.ahead == 1 ? "job" : "jobs"));
+        fmt::format("waits for free {}, with {} {} before it", job.request.needs.cpus ? "CPUs" : "GPUs", report.ahead,
+                    report.ahead == 1 ? "job" : "jobs"));
   }
+  return report;
+}
+
+Result<WaitReport> Scheduler::explain(const std::string& id, WallTime now) const {
+  const auto number = number_of(id);
+  if (!number || jobs_[*number].phase == Phase::running) {
+    return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no job '{}' that waits", id)};
+  }
+  WaitReport report = report_of(*number, now, jobs_ahead(jobs_[*number]));
   if (report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy) {
     for (const JobForecast& forecast_of : forecast(now)) {
-      if (forecast_of.job != id) continue;
-      report.expected_start = forecast_of.expected_start;
-      report.late_start = forecast_of.late_start;
+      if (forecast_of.job == id) report.expect(forecast_of);
     }
   }
   return report;
+}
+
+/// How many come before each that could run, for the same kinds of nodes.
+std::unordered_map<std::string, std::size_t> Scheduler::all_ahead(const std::vector<Candidate>& queue) const {
+  // Jobs are many, different sets of kinds few.
+  std::map<std::vector<std::uint32_t>, std::size_t> before;
+  std::unordered_map<std::string, std::size_t> ahead;
+  for (const Candidate& candidate : queue) {
+    std::vector<std::uint32_t> kinds;
+    for (const KindFit& fit : *candidate.fits) kinds.push_back(fit.kind);
+    std::sort(kinds.begin(), kinds.end());
+    std::size_t count = 0;
+    for (const auto& [others, jobs] : before) {
+      const bool shared = std::find_first_of(kinds.begin(), kinds.end(), others.begin(), others.end()) != kinds.end();
+      if (shared) count += jobs;
+    }
+    ahead[candidate.job->id] = count;
+    ++before[std::move(kinds)];
+  }
+  return ahead;
+}
+
+std::map<std::string, WaitReport> Scheduler::explain_all(WallTime now, std::size_t most) const {
+  auto queue = in_order(std::numeric_limits<std::size_t>::max());
+  const auto ahead = all_ahead(queue);
+  if (queue.size() > most) queue.resize(most);
+  std::map<std::string, WaitReport> reports;
+  for (const auto& [id, number] : numbers_) {
+    if (jobs_[number].phase == Phase::running) continue;
+    const auto before = ahead.find(id);
+    reports[id] = report_of(number, now, before == ahead.end() ? 0 : before->second);
+  }
+  for (const JobForecast& forecast_of : outlook(queue, now)) {
+    WaitReport& report = reports[forecast_of.job];
+    if (report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy) report.expect(forecast_of);
+  }
+  return reports;
 }
 
 }  // namespace assay

@@ -141,6 +141,14 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
              .example = "100000",
              .rule = {.range = Range{100, 1'000'000}}},
             &LeaderConfig::series_per_node);
+  table.add({.key = "retry_wait",
+             .type = SettingType::duration,
+             .default_value = "1min",
+             .description = "Time before a run that was lost with its node is tried again, where that was asked for; "
+                            "doubles with each attempt.",
+             .example = "30s",
+             .rule = {.range = Range{0.1, kDay}}},
+            &LeaderConfig::retry_wait);
   table.add({.key = "workers",
              .type = SettingType::whole,
              .default_value = "4",

@@ -3,122 +3,87 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <thread>
 
 #include "base/units.h"
-#include "loadgen/early_stopping.h"
 #include "loadgen/mlperf_log.h"
 #include "serving/answer_quality.h"
-#include "serving/live_figures.h"
 #include "serving/serve_profile.h"
+#include "serving/serve_schedule.h"
 #include "serving/target_remarks.h"
+#include "sharing/merged_load.h"
 
 namespace assay {
 namespace {
 
-std::uint64_t seed_of(const ServeSettings& settings, std::uint32_t number) {
-  return settings.seed + number * 0x9E3779B97F4A7C15u;  // far apart: neighbouring seeds are other runs'
-}
-
-std::unique_ptr<ArrivalProcess> arrivals_of(const ServeSettings& settings, const ServeRequests& requests,
-                                            std::uint64_t seed) {
-  switch (settings.scenario) {
-    case Scenario::server:
-      if (settings.loadgen_randomness) {
-        return std::make_unique<MlperfServerArrivals>(settings.rate, MlperfSeeds().schedule);
-      }
-      return std::make_unique<PoissonArrivals>(settings.rate, seed);
-    case Scenario::constant: return std::make_unique<ConstantArrivals>(settings.rate);
-    case Scenario::burst: return std::make_unique<BurstArrivals>(settings.rate, settings.unevenness, seed);
-    case Scenario::ramp: return std::make_unique<RampArrivals>(settings.ramp, seed);
-    case Scenario::trace: return std::make_unique<TraceArrivals>(requests.times, settings.speed_up);
-    case Scenario::single_stream:
-    case Scenario::multi_stream:
-    case Scenario::offline:
-    case Scenario::closed: return nullptr;
-  }
-  return nullptr;
-}
-
-std::unique_ptr<SampleOrder> order_of(const ServeSettings& settings, const LoadPlan& plan,
-                                      const ServeRequests& requests, std::uint64_t seed) {
-  if (settings.accuracy || settings.scenario == Scenario::trace) {
-    return std::make_unique<SamplesInOrder>(requests.samples);
-  }
-  if (settings.loadgen_randomness) {
-    return std::make_unique<MlperfSampleOrder>(MlperfOrderOptions{.scenario = settings.scenario,
-                                                                  .performance_samples = requests.samples,
-                                                                  .samples_per_query = plan.samples_per_query,
-                                                                  .min_queries = plan.min_queries,
-                                                                  .equal_issue = settings.loadgen_equal_issue});
-  }
-  if (settings.scenario == Scenario::offline) return std::make_unique<RepeatedShuffle>(requests.samples, seed);
-  return std::make_unique<ShuffledSamples>(requests.samples, seed);
-}
-
-std::uint64_t expected_requests(const ServeSettings& settings, const LoadPlan& plan) {
-  const Nanos all = plan.warmup + plan.min_duration;
-  double by_time = settings.rate * seconds_of(all);
-  if (settings.scenario == Scenario::ramp) by_time = expected_arrivals(settings.ramp, all);
-  return std::max<std::uint64_t>(plan.min_queries * plan.samples_per_query, static_cast<std::uint64_t>(by_time * 1.1));
-}
-
-/// Speaks of a load once a second until it is destroyed, and ends one whose limits are beyond hope.
-class Reporter {
+/// Speaks of a load, of all its clients, and ends one whose limits are beyond hope.
+class LoadVoice {
  public:
-  Reporter(const ServeSettings& settings, const LoadPlan& plan, std::uint64_t expected, ServeEvents& events,
-           QueryRecorder& recorder)
-      : figures_(recorder, settings.limits), events_(events), recorder_(recorder), asked_(settings) {
-    if (settings.find_peak) {
-      double strictest = 0;
-      for (const auto& limit : settings.limits) strictest = std::max(strictest, limit.percentile);
-      const auto all = static_cast<double>(std::max(expected, plan.min_queries));
-      // More than half as many again as may be over the limit, of all that will be asked for.
-      hopeless_at_ = static_cast<std::uint64_t>(all * (1 - strictest) * 1.5) + 10;
-    }
-    thread_ = std::jthread([this](const std::stop_token& ending) { speak(ending); });
+  LoadVoice(const ServeSettings& settings, const ServePlace& place) : settings_(settings), place_(place) {
+    if (!settings.find_peak) return;
+    double strictest = 0;
+    for (const auto& limit : settings.limits) strictest = std::max(strictest, limit.percentile);
+    const LoadPlan plan = plan_of(settings, {});
+    const auto all = static_cast<double>(std::max(expected_requests(settings, plan), plan.min_queries));
+    // More than half as many again as may be over the limit, of all that will be asked for.
+    hopeless_at_ = static_cast<std::uint64_t>(all * (1 - strictest) * 1.5) + 10;
   }
-  void finish() {
-    thread_.request_stop();
-    thread_.join();
+
+  bool speak(const LiveMoment& ours, Nanos since, Nanos lasted) {
+    std::vector<LiveMoment> moments = place_.others ? place_.others->moments() : std::vector<LiveMoment>();
+    moments.push_back(ours);
+    json::object metrics = live_metrics(moments, lasted);
+    const double asked = settings_.scenario == Scenario::ramp ? rate_at(settings_.ramp, since) : settings_.rate;
+    if (asked > 0) metrics["requests_asked_per_second"] = asked;
+    place_.events.step(second_++, std::move(metrics));
+    for (const auto& moment : moments) over_ += moment.over;
+    return !hopeless();
   }
-  std::stop_source stop_load;
-  std::atomic<bool> hopeless{false};
+  bool hopeless() const { return hopeless_at_ > 0 && over_ > hopeless_at_; }
 
  private:
-  void speak(const std::stop_token& ending) {
-    constexpr auto kTick = std::chrono::seconds(1);
-    constexpr auto kNap = std::chrono::milliseconds(20);
-    auto next = std::chrono::steady_clock::now() + kTick;
-    std::int64_t second = 0;
-    while (!ending.stop_requested()) {
-      std::this_thread::sleep_for(kNap);
-      const auto now = std::chrono::steady_clock::now();
-      if (now < next || recorder_.issued() == 0) continue;
-      next += kTick;
-      const Nanos since = std::chrono::time_point_cast<Nanos>(now) - recorder_.start();
-      auto metrics = figures_.since_last(since);
-      if (const double asked = asked_rate(since); asked > 0) metrics["requests_asked_per_second"] = asked;
-      events_.step(second++, std::move(metrics));
-      if (hopeless_at_ > 0 && figures_.over() > hopeless_at_) {
-        hopeless = true;
-        stop_load.request_stop();
-      }
-    }
-  }
-  double asked_rate(Nanos since) const {
-    return asked_.scenario == Scenario::ramp ? rate_at(asked_.ramp, since) : asked_.rate;
-  }
-
-  LiveFigures figures_;
-  ServeEvents& events_;
-  QueryRecorder& recorder_;
-  ServeSettings asked_;
-  std::uint64_t hopeless_at_ = 0;
-  std::jthread thread_;
+  const ServeSettings& settings_;
+  const ServePlace& place_;
+  std::uint64_t hopeless_at_ = 0;  ///< requests over the limit; 0: there is always hope
+  std::uint64_t over_ = 0;
+  std::int64_t second_ = 0;
 };
+
+/// What became of the requests of a client that is gone. In a closed loop nobody but itself knew how many there were:
+/// as many as it had to send, and as it had said to have sent.
+std::vector<QueryRecord> lost_requests(const ServeSettings& settings, const CarriedLoad& load, std::uint32_t number,
+                                       const LoadShare& share, std::uint64_t sent) {
+  LoadPlan plan = load.plan;
+  plan.share = share;
+  if (plan.scenario == Scenario::closed) {
+    QueryRecord lost;
+    lost.scheduled_ns = lost.sent_ns = lost.done_ns = plan.warmup.count();
+    lost.state = kEndedState + static_cast<std::uint8_t>(RequestOutcome::lost);
+    return std::vector<QueryRecord>(std::max(sent, share_of(plan.min_queries, share)), lost);
+  }
+  const LoadSchedule schedule = schedule_of(settings, plan, load.requests, number);
+  const Nanos until = load.ending.interrupted ? load.ending.issuing : Nanos::max();
+  return lost_share(plan, schedule.arrivals.get(), *schedule.order, until);
+}
+
+/// Everybody's load in place of our own part of it.
+json::object merge_with_others(const ServeSettings& settings, const ServePlace& place, std::uint32_t number,
+                               CarriedLoad& load) {
+  json::object facts = load.target->facts();
+  if (!place.others) return facts;
+  std::vector<ClientPart> parts;
+  parts.push_back(part_of(*load.recorder, load.ending, std::move(facts)));
+  parts.front().host = place.carrier.host;
+  for (auto& part : place.others->collect(load.ending.interrupted)) parts.push_back(std::move(part));
+  std::vector<std::uint64_t> sent;
+  for (const auto& part : parts) sent.push_back(part.sent);
+  MergedLoad merged = merge_parts(load.plan, std::move(parts), [&](const LoadShare& share) {
+    return lost_requests(settings, load, number, share, sent[share.index]);
+  });
+  load.recorder = std::move(merged.recorder);
+  load.ending = std::move(merged.ending);
+  return std::move(merged.facts);
+}
 
 MlperfLogFacts log_facts(const ServeSettings& settings, const ServeRequests& requests) {
   MlperfLogFacts facts{.sut_name = settings.target == "null" ? "assay null target" : settings.model,
@@ -196,20 +161,14 @@ ProbeVerdict verdict_of(const ServedLoad& load) {
 /// Where the search begins: half of what a server completes when it always has enough to do. A probe at a rate that is
 /// far too low would take as long as its thousand requests, and tell little.
 Result<double> first_rate(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping) {
-  constexpr std::uint32_t kEnoughToDo = 64;
-  constexpr Nanos kLong = std::chrono::seconds(2);
-  ServeSettings busy = settings;
-  busy.find_peak = false;
-  busy.limits.clear();
-  busy.scenario = Scenario::closed;
-  busy.concurrency = kEnoughToDo;
-  busy.rate = 0;
-  busy.samples = 2 * kEnoughToDo;
-  busy.min_duration = std::min(settings.min_duration, kLong);
-  busy.warmup = Nanos(0);
   place.events.phase("capacity");
-  ASSAY_TRY(const auto load, serve_load(busy, place, 0, stopping));
+  ASSAY_TRY(const auto load, serve_load(settings, place, {.purpose = LoadOrder::Purpose::capacity}, stopping));
   return std::max(load.result.completed_per_second / 2, 0.01);
+}
+
+bool lost_a_client(const LoadResult& result) {
+  return std::any_of(result.clients.begin(), result.clients.end(),
+                     [](const ClientAccount& client) { return !client.lost_reason.empty(); });
 }
 
 /// What a search found, as flags.
@@ -245,14 +204,15 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
   while (const auto rate = search.next()) {
     const auto number = static_cast<std::uint32_t>(search.probes().size() + 1);
     place.events.phase(fmt::format("probe {}: {:.4g}/s", number, *rate));
-    ServeSettings probe = settings;
-    probe.rate = *rate;
-    ASSAY_TRY(auto load, serve_load(probe, place, number, stopping));
+    const LoadOrder order{.number = number, .purpose = LoadOrder::Purpose::probe, .rate = *rate};
+    ASSAY_TRY(auto load, serve_load(settings, place, order, stopping));
     if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the search was stopped"};
     const ProbeVerdict verdict = verdict_of(load);
     search.take({.rate = *rate, .completed_per_second = load.result.completed_per_second, .verdict = verdict});
     probes.push_back(probed_load(*rate, load, verdict));
-    if (verdict == ProbeVerdict::kept || best.result.issued == 0) best = std::move(load);
+    const bool alone = lost_a_client(load.result);
+    if (verdict == ProbeVerdict::kept || best.result.issued == 0 || alone) best = std::move(load);
+    if (alone) break;  // its share of further loads would be missing
   }
   const PeakFinding finding = search.finding();
   best.profile.probes = std::move(probes);
@@ -282,6 +242,12 @@ json::object metrics_of(const LoadResult& result) {
                        {"wall_seconds", result.window_seconds},
                        {"client_waited_share", result.client.waited_share},
                        {"client_stolen_share", result.client.stolen_share}};
+  if (!result.clients.empty()) {
+    metrics["clients"] = result.clients.size();
+    Nanos bound{0};
+    for (const auto& client : result.clients) bound = std::max(bound, client.clock_bound);
+    metrics["clock_bound_seconds"] = seconds_of(bound);
+  }
   if (has_mlperf_log(result.scenario)) metrics["mlperf_official"] = result.official ? 1 : 0;
   if (is_open_loop(result.scenario)) {
     metrics["scheduled_samples_per_second"] = result.scheduled_per_second;
@@ -308,30 +274,26 @@ json::object metrics_of(const LoadResult& result) {
   return metrics;
 }
 
-Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& place, std::uint32_t number,
+Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& place, const LoadOrder& order,
                               const std::stop_token& stopping) {
-  ASSAY_TRY(const auto requests, make_serve_requests(settings, fmt::format("{}/{}", place.run, number)));
-  ServedLoad load{.plan = plan_of(settings, requests)};
-  load.rules = {.asked_per_second = settings.rate, .limits = settings.limits};
-  ASSAY_TRY(const auto target, place.make_target(settings, requests));
-  const std::uint64_t seed = seed_of(settings, number);
-  const auto arrivals = arrivals_of(settings, requests, seed);
-  const auto order = order_of(settings, load.plan, requests, seed);
-  const std::uint64_t expected = expected_requests(settings, load.plan);
-  QueryRecorder recorder({.expected = expected, .token_times = settings.token_times, .texts = settings.accuracy});
-  Reporter reporter(settings, load.plan, expected, place.events, recorder);
-  // Whoever stops the run stops the load; so does a reporter without hope.
-  const std::stop_callback hand_on(stopping, [&] { reporter.stop_load.request_stop(); });
-  SpinningClock clock;
-  auto ending = run_load(load.plan, {arrivals.get(), *order, *target, recorder, clock}, reporter.stop_load.get_token());
-  reporter.finish();
-  if (!ending) return std::move(ending).error();
-  load.hopeless = reporter.hopeless;
-  load.result = evaluate_load(load.plan, load.rules, recorder, *ending);
-  load.target_facts = target->facts();
-  load.profile = profile_of(load.plan, load.result, recorder, {target->endpoints(), load.target_facts});
-  if (settings.accuracy) load.answer_metrics = answer_quality(settings, requests, recorder);
-  ASSAY_CHECK(write_logs(settings, requests, place, load, recorder));
+  const ServeSettings by = settings_of_load(settings, order);
+  if (place.others) place.others->announce(order);
+  LoadVoice voice(by, place);
+  const LoadWatch watch{.moment = [&](const LiveMoment& moment, Nanos since, Nanos lasted) {
+    return voice.speak(moment, since, lasted);
+  }};
+  std::function<Result<SteadyTime>()> agree_start;
+  if (place.others) agree_start = [&] { return place.others->agree_start(stopping); };
+  ASSAY_TRY(auto carried, carry_load(by, place.carrier, order, agree_start, watch, stopping));
+  ServedLoad load{.plan = carried.plan};
+  load.rules = {.asked_per_second = by.rate, .limits = by.limits};
+  load.target_facts = merge_with_others(by, place, order.number, carried);
+  load.hopeless = voice.hopeless();
+  load.result = evaluate_load(load.plan, load.rules, *carried.recorder, carried.ending);
+  load.profile =
+      profile_of(load.plan, load.result, *carried.recorder, {carried.target->endpoints(), load.target_facts});
+  if (by.accuracy) load.answer_metrics = answer_quality(by, carried.requests, *carried.recorder);
+  ASSAY_CHECK(write_logs(by, carried.requests, place, load, *carried.recorder));
   for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
   return load;
 }
@@ -342,7 +304,7 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
        {"parameters", json::object{{"target", settings.target}, {"scenario", name_of(settings.scenario)}}}});
   if (settings.find_peak) return serve_peak(settings, place, stopping);
   place.events.phase("load");
-  ASSAY_TRY(const auto load, serve_load(settings, place, 0, stopping));
+  ASSAY_TRY(const auto load, serve_load(settings, place, {}, stopping));
   if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the load was stopped"};
   ASSAY_CHECK(write_profile(place, load.profile));
   std::vector<Flag> flags = load.result.flags;

@@ -1,21 +1,16 @@
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <stop_token>
 
 #include "loadgen/load_result.h"
 #include "loadgen/peak_search.h"
 #include "model/load_profile.h"
+#include "serving/carried_load.h"
 #include "serving/serve_events.h"
 #include "serving/serve_settings.h"
-#include "target/target.h"
+#include "sharing/load_coordinator.h"
 
 namespace assay {
-
-/// Makes what is put under load. Called once for each load. Errors are the run's.
-using TargetMaker =
-    std::function<Result<std::unique_ptr<Target>>(const ServeSettings& settings, const ServeRequests& requests)>;
 
 /// One load: what was planned, what it was held against, what came of it.
 struct ServedLoad {
@@ -30,15 +25,15 @@ struct ServedLoad {
 
 /// What runs have in common, wherever they run.
 struct ServePlace {
-  TargetMaker make_target;
+  LoadCarrier carrier;
   ServeEvents& events;
-  std::filesystem::path artifacts;  ///< where logs go; empty: nowhere
-  std::string run;                  ///< names prompts that no other run shares
+  std::filesystem::path artifacts;    ///< where logs go; empty: nowhere
+  LoadCoordinator* others = nullptr;  ///< the further clients of the run, of which this is the first; null: none
 };
 
 /// Puts the target under the load of the settings and speaks of it once a second. Blocks until it has ended; `stopping`
-/// ends it within a tenth of a second. `number` of the load within its run: its random numbers are its own.
-Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& place, std::uint32_t number,
+/// ends it within a tenth of a second. With others, it is everybody's load that is judged, from every record.
+Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& place, const LoadOrder& order,
                               const std::stop_token& stopping);
 
 /// The whole run: one load, or a search for the highest rate with the load at that rate in the end. Writes the logs of

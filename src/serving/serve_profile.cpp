@@ -61,6 +61,19 @@ void take_reasons(const json::object& facts, AnswerProfile& answers) {
   }
 }
 
+ClientLoad load_of_client(const ClientAccount& client) {
+  ClientLoad load{.name = client.name,
+                  .requests = client.requests,
+                  .ok = client.ok,
+                  .lost = client.lost,
+                  .waited_share = client.usage.waited_share,
+                  .stolen_share = client.usage.stolen_share,
+                  .clock_bound_s = seconds_of(client.clock_bound),
+                  .lost_reason = client.lost_reason};
+  if (client.lateness.count > 0) load.lateness_p99_s = seconds(client.lateness.p99);
+  return load;
+}
+
 }  // namespace
 
 LoadProfile profile_of(const LoadPlan& plan, const LoadResult& result, const QueryRecorder& recorder,
@@ -80,6 +93,7 @@ LoadProfile profile_of(const LoadPlan& plan, const LoadResult& result, const Que
   }
   if (profile.answers.answers > 0) profile.answers.mean_tokens /= static_cast<double>(profile.answers.answers);
   take_reasons(target.facts, profile.answers);
+  for (const auto& client : result.clients) profile.clients.push_back(load_of_client(client));
   for (auto& endpoint : endpoints) profile.endpoints.push_back(endpoint.finish());
   return profile;
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/files.h"
+#include "base/hash.h"
 #include "loadgen/early_stopping.h"
 #include "requests/request_settings.h"
 #include "spec/spec.h"
@@ -114,6 +116,7 @@ Result<ServeSettings> read_serve_settings(const json::object& settings) {
   into.spec = settings;
   read_target(view, into);
   read_load(view, into);
+  view.read("clients", into.clients);
   view.read("requests.input_tokens", into.input_tokens);
   view.read("requests.output_tokens", into.output_tokens);
   if (const auto* limits = view.object("limits")) {
@@ -149,17 +152,35 @@ Result<ServeRequests> make_serve_requests(const ServeSettings& settings, const s
   return requests;
 }
 
-LoadPlan plan_of(const ServeSettings& settings, const ServeRequests& requests) {
+Result<std::string> hash_of_files(const ServeSettings& settings) {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 30;
+  std::string all;
+  const SettingsView view(settings.spec);
+  for (const std::string_view key : {"trace", "requests.dataset", "requests.lengths_from"}) {
+    std::string name;
+    view.read(key, name);
+    if (key == "requests.dataset") name = asks_a_file(settings.spec) ? name.substr(5) : "";
+    if (name.empty()) continue;
+    ASSAY_TRY(const auto text, read_file(name, kMostBytes));
+    all += fmt::format("{} {}\n", key, content_hash(text));
+  }
+  return content_hash(all);
+}
+
+LoadPlan plan_of(const ServeSettings& settings, const ServeRequests& requests, const LoadShare& share) {
   LoadPlan plan{.scenario = settings.scenario,
                 .samples_per_query = settings.scenario == Scenario::multi_stream ? settings.concurrency : 1,
                 .concurrency = settings.concurrency,
                 .min_queries = settings.samples,
                 .min_duration = settings.min_duration,
                 .warmup = settings.warmup,
+                .share = share,
                 .wishes = {.request_timeout = settings.request_timeout,
                            .token_times = settings.token_times,
                            .texts = settings.accuracy}};
-  if (settings.scenario == Scenario::closed) plan.wishes.most_in_flight = settings.concurrency;
+  if (settings.scenario == Scenario::closed) {
+    plan.wishes.most_in_flight = static_cast<std::uint32_t>(share_of(settings.concurrency, share));
+  }
   if (settings.scenario == Scenario::trace) {
     plan.min_queries = requests.times.size();
     plan.min_duration = Nanos(0);

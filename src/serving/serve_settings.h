@@ -44,6 +44,7 @@ struct ServeSettings {
   std::uint32_t input_tokens = 128;  ///< of null
   std::uint32_t output_tokens = 64;
 
+  std::uint32_t clients = 1;  ///< that share the load
   std::uint64_t samples = 100;
   Nanos min_duration{0};
   Nanos warmup{0};
@@ -66,7 +67,10 @@ struct ServeRequests {
 /// files.
 Result<ServeRequests> make_serve_requests(const ServeSettings& settings, const std::string& cell);
 
-/// The plan of one load at `rate`.
-LoadPlan plan_of(const ServeSettings& settings, const ServeRequests& requests);
+/// The plan of one load at `rate`, as the client with that share carries it out.
+LoadPlan plan_of(const ServeSettings& settings, const ServeRequests& requests, const LoadShare& share = {});
+
+/// A hash of the contents of the files that the settings name. Reads them. Errors: those of reading.
+Result<std::string> hash_of_files(const ServeSettings& settings);
 
 }  // namespace assay

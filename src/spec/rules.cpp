@@ -171,6 +171,19 @@ void check_nodes(const json::object& settings, Broken& broken) {
                     .message = "'each_node: true' needs to know the nodes. Add for example 'nodes: [gpu01, gpu02]'."});
 }
 
+/// Each client of a closed loop has at least one request under way.
+void check_clients(const json::object& settings, Broken& broken) {
+  const auto clients = number_at(settings, "clients");
+  const auto concurrency = number_at(settings, "concurrency");
+  if (!clients || !concurrency || text_at(settings, "scenario") != "closed" || *clients <= *concurrency) return;
+  broken.push_back(
+      {.rule = "clients",
+       .keys = {"clients", "concurrency"},
+       .message = fmt::format("{} clients cannot share 'concurrency: {}': each needs one request at least. "
+                              "Raise 'concurrency' or lower 'clients'.",
+                              *clients, *concurrency)});
+}
+
 /// Strong scaling divides the batch among the ranks of every size.
 void check_strong_scaling(const json::object& settings, Broken& broken) {
   const json::value* sizes = settings.if_contains("scale");
@@ -194,6 +207,7 @@ void check_strong_scaling(const json::object& settings, Broken& broken) {
 std::vector<BrokenRule> broken_rules(SpecKind kind, const json::object& settings) {
   Broken broken;
   check_nodes(settings, broken);
+  check_clients(settings, broken);
   check_divides(settings, "model.heads", "model.width", broken);
   check_divides(settings, "model.kv_heads", "model.heads", broken);
   check_fits_limit(settings, "duration", broken);

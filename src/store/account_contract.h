@@ -85,8 +85,22 @@ TEST_P(AccountContract, CatalogAndQuotasAreKept) {
   CatalogRecord changed = entry;
   changed.models = {};
   expect_kept(accounts().catalog(), entry, {.name = "resnet", .kind = "train"}, changed, "gpt");
-  expect_kept(accounts().quotas(), {.user = "", .runs_at_once = 2, .runs_per_order = 0, .gpu_hours_per_day = 0.5},
+  expect_kept(accounts().quotas(),
+              {.user = "", .runs_at_once = 2, .runs_per_order = 0, .gpu_hours_per_day = 0.5, .gpus_at_once = 3},
               {.user = "ada"}, {.user = "", .runs_at_once = 3}, "");
+}
+
+TEST_P(AccountContract, PricesAreKept) {
+  const GpuPrice price{.gpu = "*H200*", .on_demand = 3.5, .spot = 1.25, .currency = "USD", .source = "a list"};
+  GpuPrice changed = price;
+  changed.spot.reset();
+  expect_kept(accounts().prices(), price,
+              {.gpu = "Tesla T4", .on_demand = {}, .spot = 0.0, .currency = "EUR", .source = ""}, changed, "*H200*");
+  const PowerPrice power{.site = "", .per_kwh = 0.25, .currency = "EUR", .grams_co2_per_kwh = 380.0, .source = "grid"};
+  PowerPrice clean = power;
+  clean.per_kwh.reset();
+  clean.grams_co2_per_kwh = 0.0;
+  expect_kept(accounts().power_prices(), power, {.site = "z", .currency = "", .source = ""}, clean, "");
 }
 
 TEST_P(AccountContract, WhoBeganSomethingStays) {

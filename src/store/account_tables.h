@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "model/price_book.h"
 
 namespace assay {
 
@@ -86,6 +87,7 @@ struct QuotaRecord {
   std::optional<std::int64_t> runs_at_once;
   std::optional<std::int64_t> runs_per_order;
   std::optional<double> gpu_hours_per_day;
+  std::optional<std::int64_t> gpus_at_once;  ///< beyond it, runs wait
   bool operator==(const QuotaRecord&) const = default;
 };
 
@@ -164,6 +166,8 @@ class AccountTables {
   virtual KeptTable<LinkRecord>& links() = 0;
   virtual KeptTable<CatalogRecord>& catalog() = 0;
   virtual KeptTable<QuotaRecord>& quotas() = 0;
+  virtual KeptTable<GpuPrice>& prices() = 0;
+  virtual KeptTable<PowerPrice>& power_prices() = 0;
   virtual OwnerTable& owners() = 0;
   virtual AuditLog& audit() = 0;
 };

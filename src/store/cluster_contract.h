@@ -361,6 +361,14 @@ TEST_P(ClusterContract, JobsAreKeptInTheOrderInWhichTheyWereAskedFor) {
   second.row.gpus = {"GPU-1", "GPU-2"};
   second.row.study = "s1";
   second.row.entry = 7;
+  second.row.current = "b2";
+  second.row.owner = "user ada";
+  second.row.priority = -3;
+  second.row.held = true;
+  second.row.after = {"a", "c"};
+  second.row.attempts = 4;
+  second.row.attempt = 2;
+  second.row.not_before = at(9);
   second.revision = must(jobs.put(second));
   const Stored<JobRecord> first{.row = {.run = "c", .node = "gpu02", .created = at(1)}};
   must(jobs.put(first));

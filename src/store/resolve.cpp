@@ -8,9 +8,9 @@
 
 #include "base/text.h"
 #include "model/run.h"
-#include "model/study.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
+#include "store/study_list.h"
 
 namespace assay {
 namespace {
@@ -21,6 +21,7 @@ constexpr std::string_view kLast = "@last";
 constexpr std::size_t kShortestPrefix = 2;
 /// How many candidates a message lists.
 constexpr std::size_t kListed = 5;
+constexpr std::int64_t kFarthestBack = 1'000'000;
 /// How many of the newest runs are searched for a name that the user may have meant.
 constexpr std::int64_t kSearched = 1000;
 
@@ -46,7 +47,9 @@ Result<std::int64_t> places_back(std::string_view reference) {
     if (rest.empty()) return 0;
     std::int64_t back = 0;
     const auto [end, code] = std::from_chars(rest.data() + 1, rest.data() + rest.size(), back);
-    if (rest.front() == '-' && code == std::errc() && end == rest.data() + rest.size() && back >= 0) return back;
+    if (rest.front() == '-' && code == std::errc() && end == rest.data() + rest.size() && back >= 0 &&
+        back < kFarthestBack)
+      return back;
   }
   return Error{.kind = ErrorKind::usage,
                .message = fmt::format("'{}' is not understood. Write '@last' or '@last-1'", printable(reference))};
@@ -79,8 +82,8 @@ Result<std::vector<std::string>> of_study(RunStore& store, std::string_view refe
 
 Result<std::vector<std::string>> nth_last(RunStore& store, std::string_view reference) {
   ASSAY_TRY(const auto back, places_back(reference));
-  ASSAY_TRY(const auto page, store.list_runs({.limit = 1, .offset = back}));
-  if (!page.rows.empty()) return std::vector{page.rows.front().id};
+  ASSAY_TRY(const auto page, store.list_runs({.limit = back + 1}));
+  if (back < std::ssize(page.rows)) return std::vector{page.rows.back().id};
   return Error{.kind = ErrorKind::not_found,
                .message = page.total == 0 ? "there are no runs yet"
                                           : fmt::format("there are only {} runs, so no '{}'", page.total, reference)};
@@ -134,11 +137,12 @@ Result<void> resolve_studies(RunStore& store, std::vector<Condition>& conditions
     if (condition.op == Op::contains) {
       condition.field = "name";
     } else if (condition.op == Op::equal || condition.op == Op::not_equal) {
-      ASSAY_TRY(const auto studies, store.list_studies());
+      ASSAY_TRY(const auto page, store.list_studies({}));
+      const auto& studies = page.rows;
       const bool named =
-          std::any_of(studies.begin(), studies.end(), [&](const Study& study) { return study.name == condition.text; });
+          std::any_of(studies.begin(), studies.end(), [&](const auto& study) { return study.name == condition.text; });
       const bool is_id =
-          std::any_of(studies.begin(), studies.end(), [&](const Study& study) { return study.id == condition.text; });
+          std::any_of(studies.begin(), studies.end(), [&](const auto& study) { return study.id == condition.text; });
       if (named && !is_id) {
         condition.field = "name";
       } else {
@@ -156,7 +160,8 @@ Result<void> resolve_studies(RunStore& store, std::vector<Condition>& conditions
 }
 
 Result<std::string> resolve_study(RunStore& store, std::string_view reference) {
-  ASSAY_TRY(const auto studies, store.list_studies());
+  ASSAY_TRY(const auto page, store.list_studies({}));
+  const auto& studies = page.rows;
   if (reference.starts_with('@')) {
     ASSAY_TRY(const auto back, places_back(reference));
     if (back < static_cast<std::int64_t>(studies.size())) return studies[static_cast<std::size_t>(back)].id;

@@ -168,17 +168,18 @@ TEST_P(RunStoreContract, StudiesAreKept) {
   EXPECT_EQ(store_->find_study(first.id)->plan[0].run, "r1");
   ASSERT_OK(store_->note_planned_run(first.id, 0, "r2"));
   EXPECT_EQ(store_->find_study(first.id)->plan[0].run, "r2");
-  const auto all = store_->list_studies();
+  const auto all = store_->list_studies({});
   ASSERT_OK(all);
-  ASSERT_EQ(all->size(), 2U);
-  EXPECT_EQ((*all)[0].name, "other");
-  EXPECT_EQ((*all)[1].name, "sweep");
+  ASSERT_EQ(all->rows.size(), 2U);
+  EXPECT_EQ(all->rows[0].name, "other");
+  EXPECT_EQ(all->rows[1].name, "sweep");
+  EXPECT_EQ(all->rows[1].begun, 1);
 
   ASSERT_OK(store_->remove_study(first.id));
   EXPECT_ERROR(ErrorKind::not_found, store_->find_study(first.id));
   EXPECT_ERROR(ErrorKind::not_found, store_->remove_study(first.id));
   EXPECT_ERROR(ErrorKind::not_found, store_->note_planned_run(first.id, 0, "r3"));
-  EXPECT_EQ(store_->list_studies()->size(), 1U);
+  EXPECT_EQ(store_->list_studies({})->rows.size(), 1U);
 }
 
 }  // namespace assay

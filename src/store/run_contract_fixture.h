@@ -15,6 +15,7 @@
 #include "store/run_query.h"
 #include "store/run_store.h"
 #include "store/run_writer.h"
+#include "store/study_list.h"
 
 namespace assay {
 

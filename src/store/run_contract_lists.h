@@ -1,7 +1,10 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -110,15 +113,87 @@ TEST_P(ListedRunStoreContract, Filters) {
 }
 
 TEST_P(ListedRunStoreContract, Pages) {
-  const auto page = store_->list_runs({.limit = 2, .offset = 1});
-  ASSERT_OK(page);
-  EXPECT_EQ(page->total, 4);
-  ASSERT_EQ(page->rows.size(), 2U);
-  EXPECT_EQ(page->rows[0].name, "beta");
-  const auto beyond = store_->list_runs({.limit = 2, .offset = 10});
-  ASSERT_OK(beyond);
-  EXPECT_EQ(beyond->total, 4);
-  EXPECT_TRUE(beyond->rows.empty());
+  for (const bool descending : {false, true}) {
+    for (const char* sort : {"created", "name", "duration", "verdict", "metrics.loss", "metrics.none"}) {
+      const RunQuery whole{.sort = sort, .descending = descending};
+      for (const std::int64_t limit : {1, 2, 3, 4, 5}) {
+        RunQuery query{.sort = sort, .descending = descending, .limit = limit};
+        std::vector<std::string> seen;
+        do {
+          const auto page = store_->list_runs(query);
+          ASSERT_OK(page);
+          EXPECT_EQ(page->total, 4);
+          ASSERT_LE(std::ssize(page->rows), limit);
+          ASSERT_FALSE(page->rows.empty());
+          for (const auto& row : page->rows) seen.push_back(row.name);
+          query.after = page->next;
+        } while (!query.after.empty());
+        EXPECT_EQ(seen, names(whole)) << sort << " " << descending << " " << limit;
+      }
+    }
+  }
+}
+
+TEST_P(ListedRunStoreContract, APageGoesOnWhereTheOneBeforeEndedWhateverHappenedMeanwhile) {
+  using testing::ElementsAre;
+  const auto first = store_->list_runs({.limit = 2});
+  ASSERT_OK(first);
+  ASSERT_OK(store_->remove_run(first->rows[1].id));
+  Run newer = a_run("newer");
+  newer.created = at(50);
+  ended_run(newer);
+  Run between = a_run("between");
+  between.created = at(15);
+  ended_run(between);
+  EXPECT_THAT(names({.after = first->next}), ElementsAre("gamma", "between", "alpha"));
+}
+
+TEST_P(ListedRunStoreContract, AFilterHoldsOnEveryPage) {
+  using testing::ElementsAre;
+  const std::vector<Condition> valid = {{"verdict", Condition::Op::equal, "valid"}};
+  const auto first = store_->list_runs({.conditions = valid, .limit = 1});
+  ASSERT_OK(first);
+  EXPECT_EQ(first->total, 2);
+  EXPECT_THAT(names({.conditions = valid, .limit = 1, .after = first->next}), ElementsAre("alpha"));
+}
+
+TEST_P(ListedRunStoreContract, APlaceIsOneOfAListInItsOwnOrder) {
+  const auto first = store_->list_runs({.limit = 2});
+  ASSERT_OK(first);
+  EXPECT_ERROR(ErrorKind::usage, store_->list_runs({.sort = "name", .after = first->next}));
+  EXPECT_ERROR(ErrorKind::usage, store_->list_runs({.after = "nonsense"}));
+}
+
+TEST_P(RunStoreContract, StudiesAreListedInPages) {
+  using testing::ElementsAre;
+  for (int i = 0; i < 5; ++i) {
+    Study study{.name = fmt::format("s{}", i), .created = at(i / 2)};
+    study.plan.resize(2);
+    study.plan[1].variant = "other";
+    ASSERT_OK(store_->create_study(study));
+  }
+  const auto first = store_->list_studies({.limit = 2});
+  ASSERT_OK(first);
+  ASSERT_EQ(first->rows.size(), 2U);
+  EXPECT_EQ(first->rows[0].name, "s4");
+  EXPECT_EQ(first->rows[0].planned, 2);
+  EXPECT_EQ(first->rows[0].configurations, 2);
+  EXPECT_EQ(first->rows[0].begun, 0);
+  ASSERT_OK(store_->remove_study(first->rows[1].id));
+  Study newer{.name = "newer", .created = at(9)};
+  ASSERT_OK(store_->create_study(newer));
+  std::set<std::string> rest;
+  StudyQuery query{.limit = 1, .after = first->next};
+  for (; !query.after.empty();) {
+    const auto page = store_->list_studies(query);
+    ASSERT_OK(page);
+    ASSERT_EQ(page->rows.size(), 1U);
+    EXPECT_TRUE(rest.insert(page->rows[0].name).second) << "twice";
+    query.after = page->next;
+  }
+  rest.insert(first->rows[1].name);
+  EXPECT_THAT(rest, ElementsAre("s0", "s1", "s2", "s3"));
+  EXPECT_ERROR(ErrorKind::usage, store_->list_studies({.after = "yesterday"}));
 }
 
 TEST_P(ListedRunStoreContract, ReindexingChangesNothing) {

@@ -161,6 +161,61 @@ TEST_P(RunStoreContract, ARunWithoutItsWriterIsInterrupted) {
   EXPECT_EQ(recorded(run.id).output.at(OutputStream::out), "so far");
 }
 
+/// Of stores that know whether the process that owns a run lives. Over the API every owner has a lease for a time.
+class OutlivedRunStoreContract : public RunStoreContract {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(OutlivedRunStoreContract);
+
+/// Sees the marks of a journal.
+class SeenMarks final : public JournalVisitor {
+ public:
+  void on_mark(std::string_view mark) override { marks.emplace_back(mark); }
+  std::vector<std::string> marks;
+};
+
+TEST_P(OutlivedRunStoreContract, ARunWhoseJobOutlivesItsOwnerWaitsForTheNext) {
+  Run run = a_run();
+  run.placement.place = "ssh:gpu01";
+  auto first = writer_of(run);
+  ASSERT_OK(first->append_output(OutputStream::out, at(1), "one\n"));
+  const auto point_1 = point(1, 0.5);
+  ASSERT_OK(first->append_points(first->open_series({"loss", {}}, ""), {&point_1, 1}));
+  ASSERT_OK(first->mark("{\"taken\":4}"));
+  ASSERT_OK(first->append_output(OutputStream::out, at(2), "half"));
+  ASSERT_OK(first->flush());
+  EXPECT_EQ(recorded(run.id).output[OutputStream::out], "one\n") << "nothing is there before its mark";
+  EXPECT_FALSE(*is_without_owner(*store_, *store_->find_run(run.id)));
+  EXPECT_ERROR(ErrorKind::busy, store_->take_run(run.id, {}));
+  first.reset();
+
+  const auto found = store_->find_run(run.id);
+  ASSERT_OK(found);
+  EXPECT_EQ(found->state, RunState::running);
+  EXPECT_EQ(found->placement.place, "ssh:gpu01");
+  EXPECT_TRUE(*is_without_owner(*store_, *found));
+  EXPECT_THAT(recorded(run.id).damage, testing::IsEmpty());
+
+  const auto lease = store_->take_run(run.id, {});
+  ASSERT_OK(lease);
+  EXPECT_EQ(lease->epoch, 2U);
+  EXPECT_FALSE(*is_without_owner(*store_, *found));
+  SeenMarks seen;
+  auto next = continue_run(*store_, *lease, *found, seen);
+  ASSERT_OK(next);
+  EXPECT_THAT(seen.marks, testing::ElementsAre("{\"taken\":4}"));
+  ASSERT_OK((*next)->append_output(OutputStream::out, at(3), "half two\n"));
+  const auto point_2 = point(2, 0.25);
+  ASSERT_OK((*next)->append_points((*next)->open_series({"loss", {}}, ""), {&point_2, 1}));
+  Run ended = *found;
+  ended.series = (*next)->summaries();
+  ended.verdict = Verdict::valid;
+  ASSERT_OK((*next)->finish(ended));
+  EXPECT_EQ(recorded(run.id).output[OutputStream::out], "one\nhalf two\n");
+  EXPECT_THAT(recorded(run.id).values({"loss", {}}), testing::ElementsAre(0.5, 0.25));
+  EXPECT_THAT(recorded(run.id).damage, testing::IsEmpty());
+  EXPECT_EQ(store_->find_run(run.id)->series.at(0).points, 2);
+  EXPECT_EQ(store_->find_run(run.id)->series.at(0).mean, 0.375);
+}
+
 TEST_P(RunStoreContract, AnUnknownRunIsNotFound) {
   JournalRecording recording;
   EXPECT_ERROR(ErrorKind::not_found, store_->find_run("nobody"));

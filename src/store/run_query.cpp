@@ -227,6 +227,29 @@ RunRow row_of(const Run& run) {
           .metrics = run.metrics};
 }
 
+std::string text_of(const RunRow& row, std::string_view field) {
+  if (field == "id") return row.id;
+  if (field == "name") return row.name;
+  if (field == "kind") return row.kind;
+  if (field == "state") return std::string(name_of(row.state));
+  if (field == "verdict") return std::string(name_of(row.verdict));
+  if (field == "study") return row.study;
+  if (field == "variant") return row.variant;
+  return row.host;
+}
+
+std::optional<double> number_of(const RunRow& row, std::string_view field) {
+  switch (*run_field_kind(field)) {
+    case RunFieldKind::time: return unix_seconds(row.created);
+    case RunFieldKind::duration: return seconds_of(row.duration);
+    case RunFieldKind::number: return field == "ranks" ? row.ranks : row.nodes;
+    default: break;
+  }
+  const auto metric = row.metrics.find(metric_of(field));
+  if (metric == row.metrics.end() || std::isnan(metric->second)) return std::nullopt;
+  return metric->second;
+}
+
 std::optional<RunFieldKind> run_field_kind(std::string_view field) {
   for (const auto& known : kFields) {
     if (known.name == field) return known.kind;

@@ -46,7 +46,7 @@ struct RunQuery {
   std::string sort = "created";       ///< a field, or metrics.X; runs without the metric come last
   bool descending = true;
   std::int64_t limit = -1;  ///< -1: all
-  std::int64_t offset = 0;
+  std::string after;        ///< the `next` of another page of the same query; empty: from the beginning
 };
 
 /// What a list shows of a run; `find_run` has the rest.
@@ -69,10 +69,15 @@ struct RunRow {
 };
 
 RunRow row_of(const Run& run);
+/// The value of a field of text.
+std::string text_of(const RunRow& row, std::string_view field);
+/// The value of a field that is none; nothing for a metric that the run does not have, or that is not a number.
+std::optional<double> number_of(const RunRow& row, std::string_view field);
 
 struct RunPage {
   std::vector<RunRow> rows;
   std::int64_t total = 0;  ///< that match, on all pages
+  std::string next;        ///< `RunQuery::after` of the next page; empty where there is none
 };
 
 /// Reads `verdict=valid tag=4gpu metrics.loss<0.5 created>2d`: conditions separated by white space; a word that is no

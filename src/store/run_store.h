@@ -25,6 +25,8 @@ struct RunCurve;
 struct RunPage;
 struct RunQuery;
 struct Study;
+struct StudyPage;
+struct StudyQuery;
 
 /// The right to record a run and to change its state. Whoever takes a run after somebody else has a higher epoch, and
 /// from then on the earlier owner is refused, whatever it still believes.
@@ -130,6 +132,7 @@ class RunStore {
   /// The run, or `not_found`. A run whose owner is seen to be gone is closed as `interrupted` first, unless its job
   /// goes on without an owner (`Placement::place`): then it waits for somebody to take it.
   virtual Result<Run> find_run(std::string_view id) = 0;
+  /// A page of those that fit; the next goes on behind it, whatever was added or removed meanwhile.
   virtual Result<RunPage> list_runs(const RunQuery& query) = 0;
   /// Reads, changes and stores a run in one step, for what is anybody's: its name, its tags. State and verdict stay as
   /// they are. An error from `change` leaves the run as it was. `change` may be called several times.
@@ -149,8 +152,8 @@ class RunStore {
   // Studies.
   virtual Result<void> create_study(Study& study) = 0;
   virtual Result<Study> find_study(std::string_view id) = 0;
-  /// Newest first. Those that cannot be read are left out; `reindex` names them.
-  virtual Result<std::vector<Study>> list_studies() = 0;
+  /// Newest first, in pages, without their plans. Those that cannot be read are left out; `reindex` names them.
+  virtual Result<StudyPage> list_studies(const StudyQuery& query) = 0;
   /// The run that does this entry of the plan from now on; costs the same however long the plan is.
   virtual Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) = 0;
   virtual Result<void> remove_study(std::string_view id) = 0;

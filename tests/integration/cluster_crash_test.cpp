@@ -23,6 +23,11 @@ enum class Life {
   study,        ///< three, one after the other
   stopped,      ///< a long one that is stopped while it goes on
   never_begun,  ///< one that is stopped while its node is away
+  held,         ///< one that is held while its node is away, and released at last
+  released,     ///< one that was asked for as held, and is released
+  less_urgent,  ///< the same, with another priority before
+  lost,         ///< one whose agent is killed, and that is tried again
+  dependent,    ///< two, the second after the first
 };
 enum class Outcome {
   nothing,      ///< nobody was told of a run, and there is none
@@ -107,11 +112,25 @@ const std::vector<Crash> kCrashes = {
     {kLeader, Life::never_begun, "change-stored", 1, Outcome::interrupted, 0},
     {kLeader, Life::never_begun, "change-listed", 1, Outcome::interrupted, 0},
     {kLeader, Life::never_begun, "job-removed", 1, Outcome::interrupted, 0},
+
+    // What somebody has said of a run that waits is kept.
+    {kLeader, Life::held, "hold-stored", 1, Outcome::valid, 1},
+    {kLeader, Life::released, "release-stored", 1, Outcome::valid, 1},
+    {kLeader, Life::less_urgent, "priority-stored", 1, Outcome::valid, 1},
+
+    // A run that was lost is tried again once, and the one that comes after another comes after it.
+    {kLeader, Life::lost, "retry-noted", 1, Outcome::interrupted, 1},
+    {kLeader, Life::lost, "retry-listed", 1, Outcome::interrupted, 1},
+    {kLeader, Life::lost, "retry-stored", 1, Outcome::interrupted, 1},
+    {kLeader, Life::dependent, "job-stored", 2, Outcome::valid, 1},
+    {kLeader, Life::dependent, "dependent-stored", 1, Outcome::valid, 1},
+    {kLeader, Life::dependent, "job-removed", 1, Outcome::valid, 1},
 };
 
 std::string title_of(const testing::TestParamInfo<Crash>& info) {
   const auto& crash = info.param;
-  constexpr std::array<std::string_view, 4> kLives = {"Run", "Study", "Stopped", "NeverBegun"};
+  constexpr std::array<std::string_view, 9> kLives = {"Run",      "Study",      "Stopped", "NeverBegun", "Held",
+                                                      "Released", "LessUrgent", "Lost",    "Dependent"};
   std::string title(crash.victim == Victim::leader ? "Leader" : "Agent");
   title += kLives[static_cast<std::size_t>(crash.life)];
   title += '_';
@@ -133,7 +152,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     agent_.emplace(leader_.start_agent("n1", {"--allow", "run"}, "", environment));
   }
   void start() {
-    leader_.start({}, death_of(Victim::leader));
+    leader_.start({"--retry-wait", "1s"}, death_of(Victim::leader));
     start_agent(death_of(Victim::agent));
     leader_.expect_state("n1", "online");
   }
@@ -141,7 +160,11 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
   /// Counts, leaves a line for each time that it is begun, an artifact, and a mark among the processes.
   std::string spec() {
     const bool is_long = GetParam().life == Life::stopped || GetParam().life == Life::never_begun;
-    const std::string steps = std::to_string(is_long ? 100'000 : kStepsOfRun);
+    std::string steps = std::to_string(is_long ? 100'000 : kStepsOfRun);
+    // The first attempt goes on until its agent is killed.
+    if (GetParam().life == Life::lost) {
+      steps = "$([ $(wc -l < " + begun_file().string() + ") -gt 1 ] && echo " + steps + " || echo 100000)";
+    }
     return cli().write("counting.yaml",
                        "kind: command\ncommand: \"echo $ASSAY_RUN_ID >> " + begun_file().string() +
                            "; for i in $(seq " + steps +
@@ -151,26 +174,50 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
   /// As it happens, until somebody dies.
   void live() {
     const auto life = GetParam().life;
-    if (life == Life::never_begun) agent_->kill_now();
-    const auto asked = cli().run({"run", spec(), "--node", "n1", "--no-wait"});
+    if (life == Life::never_begun || life == Life::held) agent_->kill_now();
+    std::vector<std::string> order = {"submit", spec(), "--node", "n1"};
+    if (life == Life::released || life == Life::less_urgent) order.emplace_back("--hold");
+    if (life == Life::lost) order.insert(order.end(), {"--retries", "1"});
+    const auto asked = cli().run(order);
     if (GetParam().victim == Victim::agent) {
       EXPECT_EQ(asked.exit_code, 0) << asked.error;
     }
-    if (life == Life::stopped) {
+    if (life == Life::stopped || life == Life::lost) {
       ASSERT_TRUE(eventually([&] { return !processes_with(mark_).empty(); })) << "the run does not start";
       ASSERT_TRUE(eventually([&] { return runs().at(0).at("state").as_string() == "running"; }));
     }
     if (life == Life::stopped || life == Life::never_begun) cli().run({"cancel", "@last"});
+    if (life == Life::held) cli().run({"hold", "@last"});
+    if (life == Life::released) cli().run({"release", "@last"});
+    if (life == Life::less_urgent) cli().run({"queue", "set", "@last", "--priority", "-3"});
+    if (life == Life::dependent) cli().run({"submit", spec(), "--node", "n1", "--after", "@last"});
+    if (life == Life::lost) {
+      agent_->kill_now();
+      start_agent({});
+    }
     AssayProcess& victim = GetParam().victim == Victim::leader ? leader_.process() : *agent_;
     ASSERT_TRUE(victim.dies()) << "it never comes to '" << GetParam().point << "'";
   }
   void come_back() {
+    const auto life = GetParam().life;
     if (GetParam().victim == Victim::leader) {
-      leader_.start();
+      leader_.start({"--retry-wait", "1s"});
+      if (life == Life::held) start_agent({});
+      if (life == Life::held || life == Life::less_urgent) expect_kept_back();
     } else {
       EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); })) << "a workload goes on without its agent";
       start_agent({});
     }
+  }
+  /// What was said of it before the leader died holds, until it is released.
+  void expect_kept_back() {
+    leader_.expect_state("n1", "online");
+    const auto waiting = leader_.get("/api/v1/queue").at("runs").as_array();
+    ASSERT_EQ(waiting.size(), 1U);
+    EXPECT_TRUE(waiting[0].at("held").as_bool());
+    EXPECT_EQ(waiting[0].at("reason").as_string(), "held");
+    EXPECT_EQ(waiting[0].at("priority").to_number<int>(), GetParam().life == Life::less_urgent ? -3 : 0);
+    EXPECT_EQ(cli().run({"release", "@last"}).exit_code, 0);
   }
 
   fs::path begun_file() { return leader_.folder_for_runs() / "begun"; }
@@ -205,6 +252,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
   std::size_t expected_runs() const {
     const auto& crash = GetParam();
     if (crash.outcome == Outcome::nothing) return 0;
+    if (crash.life == Life::lost || crash.life == Life::dependent) return 2;
     return crash.life == Life::study ? kRunsOfStudy : 1;
   }
   bool all_have_ended() {

@@ -81,6 +81,20 @@ TEST_F(ClusterTransport, ARenewedCertificateIsTakenOverWithoutDroppingAnybody) {
   })) << "what cannot be read changes nothing, and is said";
 }
 
+TEST_F(ClusterTransport, CommandsOnItsOwnMachineNeedNoCertificateForLoopback) {
+  const TestAuthority authority;
+  const fs::path file = leader_.cli().folder() / "leader.pem";
+  authority.issue(file, "head.example.org");
+  leader_.start({"--certificate", file.string(), "--key", file.string(), "--pin", "authority"});
+  const auto first = leader_.cli().run({"nodes"});
+  EXPECT_EQ(first.exit_code, 0) << first.error;
+  authority.issue(file, "head.example.org");
+  leader_.process().hang_up();
+  EXPECT_TRUE(eventually([&] { return leader_.process().said().find("was read again") != std::string::npos; }));
+  const auto renewed = leader_.cli().run({"nodes"});
+  EXPECT_EQ(renewed.exit_code, 0) << renewed.error;
+}
+
 TEST_F(ClusterTransport, ARevokedNodeNeedsANewJoinToken) {
   leader_.start();
   const std::string before = leader_.secret_of(leader_.token_file("agent"));

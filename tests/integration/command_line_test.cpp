@@ -73,7 +73,7 @@ TEST_F(CommandLine, CommandsOfCommandsHaveTheirOwnHelp) {
 
 TEST_F(CommandLine, WhatIsNotThereYetIsExitCode3) {
   for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"queue"}, {"submit", "x.yaml"}}) {
+       std::vector<std::vector<std::string>>{{"migrate"}, {"probe", "x.yaml"}}) {
     const auto answer = cli_.run(arguments);
     EXPECT_EQ(answer.exit_code, 3) << answer.error;
     EXPECT_THAT(answer.error, HasSubstr("yet"));

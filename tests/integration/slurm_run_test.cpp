@@ -30,7 +30,7 @@ class RunOnSlurm : public testing::Test {
   /// Whether the events of a job's first node hold that text.
   bool first_part_has(std::string_view text) const {
     std::error_code code;
-    for (const auto& job : fs::directory_iterator(cli_.data() / "slurm", code)) {
+    for (const auto& job : fs::directory_iterator(cli_.data() / "launch" / "slurm", code)) {
       if (read_file(job.path() / "part-0" / "events").value_or("").find(text) != std::string::npos) return true;
     }
     return false;

@@ -103,6 +103,7 @@ def run_without_systemd(root, shared, command, deadline_s):
 def run_under_systemd(root, shared, script, deadline_s):
     """Boots, runs a script of the shared folder, and powers off. The script's exit status, and all that it printed."""
     log, status = shared / "log", shared / "status"
+    status.unlink(missing_ok=True)
     unit = shared / "assay-test.service"
     unit.write_text("[Unit]\nDescription=What is tested\n[Service]\nType=oneshot\n"
                     f"ExecStart=/bin/sh -c '/bin/sh /shared/{script} >/shared/log 2>&1; echo $? >/shared/status'\n"

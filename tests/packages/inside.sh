@@ -3,28 +3,10 @@
 # /shared has old/ and new/ with the packages in two versions, the tarball of the first, and what `assay version` must say.
 set -u
 
-step() { echo "== $1"; }
-fail() {
-  echo "FAILED: $1"
-  systemctl --no-pager status assay-leader assay-agent
-  journalctl --no-pager --output cat --lines 40 --unit assay-leader --unit assay-agent
-  exit 1
-}
-as_leader() { runuser -u assay -- env HOME=/var/lib/assay assay "$@" --data /var/lib/assay; }
-node_is_online() {
-  tries=0
-  until as_leader nodes --state online 2>&1 | grep -qw "$(hostname)"; do
-    tries=$((tries + 1))
-    [ $tries -lt 60 ] || { as_leader nodes; return 1; }
-    sleep 0.5
-  done
-}
-pid_of() { systemctl show --property MainPID --value "$1"; }
-cd /root || exit 1
-export DEBIAN_FRONTEND=noninteractive
+. /shared/steps.sh
 
 step 'install'
-apt-get install --yes /shared/old/*.deb >installed 2>&1 || { cat installed; fail 'installing'; }
+install_all /shared/old/*.deb
 [ "$(assay version)" = "$(cat /shared/version)" ] || fail 'this is another program, or it does not start here'
 systemctl --quiet is-active assay-leader || fail 'the leader does not run after its installation'
 grep -q 'assay-agent-join https://LEADER:8470' installed || fail 'installing the agent does not say how to join'
@@ -42,16 +24,24 @@ grep -q "assay-agent-join https://$(hostname):8470 < join.token" set-up || { cat
 [ "$(stat -c '%U %a' join.token)" = 'root 600' ] || fail 'others can read the join token'
 echo 'ASSAY_AGENT_OPTIONS=--allow doctor,run' >/etc/assay/agent.env
 assay-agent-join https://127.0.0.1:8470 <join.token || fail 'assay-agent-join'
-node_is_online || fail 'the node is not online'
+node_is_online 'the node is not online'
 [ "$(stat -c '%U %a' /etc/assay/join.token)" = 'root 600' ] || fail "others can read the node's token"
 
-step 'a run on the node'
-cat >/tmp/run.yaml <<SPEC
-kind: command
-command: touch kept-beside-me && test -w "\$HOME" && ! cat /etc/assay/join.token && ! cat /var/lib/private/assay-agent/key && ! cat /run/credentials/assay-agent.service/join.token && echo loss=1.5
-time_limit: 30s
-SPEC
-timeout 60 runuser -u assay -- assay run /tmp/run.yaml --name before --node "$(hostname)" --data /var/lib/assay -v >ran 2>&1 || { cat ran; fail 'the run'; }
+step 'a run on the node looks for secrets and finds none'
+# Leavings that an administrator may have about: a backup, and a token in a file.
+assay backup /var/tmp/earlier --data /var/lib/assay >/dev/null 2>&1 || fail 'a backup to look into'
+as_leader token create --role admin --out /var/lib/assay/admin.token >/dev/null 2>&1 || fail 'a token to look for'
+{ printf 'kind: command\ntime_limit: 60s\ncommand: |\n'; sed 's/^/  /' /shared/hunt.sh; } >/tmp/run.yaml
+timeout 90 runuser -u assay -- assay run /tmp/run.yaml --name before --node "$(hostname)" --data /var/lib/assay -v >ran 2>&1 || { cat ran; fail 'the run'; }
+as_leader logs before >said 2>&1 || { cat said; fail 'assay logs'; }
+grep -q '^hunted=1' said || { cat said; fail 'the run did not come to its end'; }
+grep '^read:' said && fail 'a run can read what is not for it'
+for secret in join.token /var/lib/private/assay-agent/key /var/lib/assay/admin.token; do
+  word=$(grep -oE '[0-9a-f]{64}' $secret | head -n 1)
+  [ -n "$word" ] || fail "$secret has another shape than this test looks for"
+  grep -rqsF "$word" /var/lib/assay/runs && fail "$secret stands in the leader's records"
+done
+rm -r /var/tmp/earlier /var/lib/assay/admin.token
 
 step 'a backup is where it was asked for, and comes back with its owners'
 assay backup /var/tmp/monday --data /var/lib/assay >backed-up 2>&1 || { cat backed-up; fail 'assay backup'; }
@@ -71,19 +61,15 @@ rm -r /var/tmp/monday /var/lib/again
 step 'scheduled backups'
 echo 'ASSAY_SERVE_BACKUP_TO=/var/lib/assay-backups' >>/etc/assay/leader.env
 systemctl restart assay-leader || fail 'the leader does not start with scheduled backups'
-tries=0
-until [ -n "$(find /var/lib/assay-backups -name assay-backup.jsonl ! -path '*.partial/*')" ]; do
-  tries=$((tries + 1))
-  [ $tries -lt 60 ] || fail 'there is no scheduled backup'
-  sleep 0.5
-done
+is_backed_up() { [ -n "$(find /var/lib/assay-backups -name assay-backup.jsonl ! -path '*.partial/*')" ]; }
+wait_for 'there is no scheduled backup' is_backed_up
 sed -i '/ASSAY_SERVE_BACKUP_TO/d' /etc/assay/leader.env
 systemctl restart assay-leader || fail 'the leader does not start without scheduled backups'
-node_is_online || fail 'the node is not online after its leader was started again'
+node_is_online 'the node is not online after its leader was started again'
 
 step 'reload'
 systemctl reload assay-leader || fail 'systemctl reload assay-leader'
-node_is_online || fail 'the node is not online after a reload'
+node_is_online 'the node is not online after a reload'
 
 step 'upgrade: data and node are kept, services are restarted'
 leader=$(pid_of assay-leader) agent=$(pid_of assay-agent)
@@ -93,11 +79,11 @@ apt-get install --yes /shared/new/*.deb >upgraded 2>&1 || { cat upgraded; fail '
 for unit in assay-leader assay-agent; do systemctl --quiet is-active $unit || fail "$unit does not run after the upgrade"; done
 [ "$(pid_of assay-leader)" != "$leader" ] || fail 'the leader was not restarted'
 [ "$(pid_of assay-agent)" != "$agent" ] || fail 'the agent was not restarted'
-node_is_online || fail 'the node is gone after the upgrade'
+node_is_online 'the node is gone after the upgrade'
 [ "$(cksum /var/lib/private/assay-agent/key)" = "$key" ] || fail 'the node has another key'
 as_leader runs | grep -qw before || fail 'the run is gone after the upgrade'
 for file in /etc/assay/*.yaml; do if [ -e "$file" ]; then grep -q '^# mine' "$file" || fail "$file was written over"; fi; done
-[ -z "$(systemctl --failed --no-legend 'assay*')" ] || { systemctl --failed; fail 'a unit of ours has failed'; }
+[ -z "$(systemctl list-units --failed --no-legend 'assay*')" ] || { systemctl --failed; fail 'a unit of ours has failed'; }
 
 step 'purge: says what it leaves'
 apt-get purge --yes assay-leader assay-agent assay >purged 2>&1 || { cat purged; fail 'purging'; }
@@ -118,7 +104,7 @@ hash -r
 rm join.token
 assay-leader-setup || fail 'assay-leader-setup of the tarball'
 assay-agent-join https://127.0.0.1:8470 <join.token || fail 'assay-agent-join of the tarball'
-node_is_online || fail 'the node of the tarball is not online'
+node_is_online 'the node of the tarball is not online'
 as_leader runs | grep -qw before || fail 'the run is gone'
 tarball/install.sh --uninstall >removed || fail 'install.sh --uninstall'
 grep -q 'Left: /var/lib/assay' removed || { cat removed; fail 'it does not say what it leaves'; }

@@ -23,6 +23,7 @@ export const pages: PageRoute[] = [
   { path: "/events", title: "Events", menu: "Events", load: () => import("./pages/events/EventsPage.svelte") },
   { path: "/runs", title: "Runs", menu: "Runs", load: () => import("./pages/runs/RunsPage.svelte") },
   { path: "/runs/:run", title: "Run", load: () => import("./pages/run/RunPage.svelte") },
+  { path: "/queue", title: "Queue", menu: "Queue", load: () => import("./pages/queue/QueuePage.svelte") },
   { path: "/compare", title: "Compare", menu: "Compare", load: () => import("./pages/compare/ComparePage.svelte") },
   { path: "/panels", title: "Panels", menu: "Panels", load: () => import("./pages/panels/PanelsPage.svelte") },
   { path: "/studies", title: "Studies", menu: "Studies", load: () => import("./pages/studies/StudiesPage.svelte") },

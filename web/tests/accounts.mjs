@@ -161,6 +161,14 @@ try {
       expect((await page.locator("main img").count()) === 0, "there is a picture");
     }
   });
+  await check("whoever has no time for a password looks around first", async () => {
+    const hasty = await guest(await invite(admin, base, "hasty", "viewer"));
+    await hasty.getByRole("button", { name: "Later" }).click();
+    await hasty.getByRole("heading", { name: "Overview" }).waitFor();
+    await hasty.reload();
+    await hasty.getByText("hasty · viewer").waitFor();
+    await hasty.context().close();
+  });
   await check("a viewer is offered nothing that they may not, and is refused it", async () => {
     await checks.go(vera, base, "/runs");
     for (const name of ["Admin", "Benchmark"]) expect((await vera.getByRole("link", { name, exact: true }).count()) === 0, `${name} is offered`);

@@ -50,7 +50,7 @@ try {
     overview: "/", cluster: "/cluster", "cluster-node": "/cluster?view=node&node=sim001", nodes: "/nodes", node: "/nodes/sim001", alerts: "/alerts", events: "/events",
     runs: "/runs", "runs-grouped": "/runs?group=variant", run: `/runs/${hostile}`, "run-log": `/runs/${hostile}?tab=log`, "run-settings": `/runs/${hostile}?tab=settings`,
     compare: `/compare?of=${sweep[0].id},${sweep[3].id}`, studies: "/studies", study: `/studies/${sweep[0].study}`, "study-plan": `/studies/${sweep[0].study}?tab=plan`,
-    benchmark: "/benchmark", reports: "/reports", report: `/reports?of=${hostile}`, admin: "/admin",
+    benchmark: "/benchmark", reports: "/reports", report: `/reports?of=${hostile}`, admin: "/admin", queue: "/queue",
   };
   for (const [name, path] of Object.entries(pages)) {
     await check(`${name}: nothing wrong, nothing that keeps people out, no other host`, async () => {

@@ -7,6 +7,7 @@
 #include "base/ids.h"
 #include "store/run_store.h"
 #include "store/run_writer.h"
+#include "store/study_list.h"
 
 namespace assay {
 namespace {
@@ -47,11 +48,12 @@ Result<void> store_import(RunStore& store, ImportedStudy& imported) {
 }
 
 Result<std::optional<ImportedStudy>> find_import(RunStore& store, const std::string& spec_hash) {
-  ASSAY_TRY(auto studies, store.list_studies());
-  for (auto& study : studies) {
+  ASSAY_TRY(const auto studies, store.list_studies({}));
+  for (const auto& row : studies.rows) {
     const bool same =
-        study.spec_hash == spec_hash && std::find(study.tags.begin(), study.tags.end(), "imported") != study.tags.end();
+        row.spec_hash == spec_hash && std::find(row.tags.begin(), row.tags.end(), "imported") != row.tags.end();
     if (!same) continue;
+    ASSAY_TRY(auto study, store.find_study(row.id));
     ImportedStudy known;
     for (const auto& planned : study.plan) {
       auto run = store.find_run(planned.run);

@@ -12,6 +12,7 @@
 #include "store/memory/run_memory.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
+#include "store/study_list.h"
 
 namespace assay {
 namespace {
@@ -77,7 +78,7 @@ TEST_F(StoreImport, WhatFailsHalfWayLeavesNothingOfItselfAndTheRestAsItWas) {
   EXPECT_EQ(stored.error().kind, ErrorKind::busy);
   EXPECT_THAT(stored.error().text(), HasSubstr("gpu02"));
   EXPECT_THAT(names(), ElementsAre("mine"));
-  EXPECT_TRUE(store_->list_studies()->empty());
+  EXPECT_TRUE(store_->list_studies({})->rows.empty());
 }
 
 TEST_F(StoreImport, TheSameFilesAreFoundAgain) {

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "bytes/base64.h"
 
 namespace assay {
 namespace {
@@ -17,42 +18,7 @@ constexpr std::array<std::string_view, 12> kRelayNames = {"out",   "error",  "ev
                                                           "bytes", "ending", "wish",   "problem", "alive", "complete"};
 // An order with a long environment; beyond it somebody sends nonsense.
 constexpr std::size_t kLongestRecord = std::size_t{16} << 20;
-constexpr std::string_view kBase64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kHexDigits = "0123456789abcdef";
-
-std::string to_base64(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
-    unsigned group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (k < count ? static_cast<unsigned char>(bytes[i + k]) : 0U);
-    for (std::size_t k = 0; k < 4; ++k) text += k <= count ? kBase64[group >> (18 - 6 * k) & 63U] : '=';
-  }
-  return text;
-}
-
-std::optional<std::string> from_base64(std::string_view text) {
-  if (text.size() % 4 != 0) return std::nullopt;
-  const auto padding = static_cast<std::size_t>(
-      std::count(text.end() - std::min<std::ptrdiff_t>(2, text.end() - text.begin()), text.end(), '='));
-  text.remove_suffix(padding);
-  std::string bytes;
-  bytes.reserve(text.size() / 4 * 3 + 3);
-  unsigned group = 0;
-  std::size_t bits = 0;
-  for (const char c : text) {
-    const auto digit = kBase64.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
-    group = group << 6 | static_cast<unsigned>(digit);
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    bytes += static_cast<char>(group >> bits & 255U);
-  }
-  return bytes;
-}
 
 /// Nothing where base64 would be shorter.
 std::optional<std::string> escaped(std::string_view bytes) {

@@ -73,6 +73,17 @@ std::string saving_text(const std::optional<Money>& first, const std::optional<M
                            : fmt::format("{:.{}f} % more", -saving->share * 100, saving->share > -0.1 ? 1 : 0);
 }
 
+std::string price_text(const StatedPrice& stated) {
+  const Price& price = stated.price;
+  std::string text = fmt::format("{} {}/{}", price.amount, price.currency, price.per);
+  if (!stated.origin.empty()) text += fmt::format(" ({})", stated.origin);
+  if (stated.spot && *stated.spot < price.amount) {
+    text += fmt::format(", on the spot market {} {}/{}: {:.0f} % less", *stated.spot, price.currency, price.per,
+                        (1 - *stated.spot / price.amount) * 100);
+  }
+  return text;
+}
+
 FigureTable money_table(const std::vector<ArmCost>& costs, const ArmCost& baseline, const ReportOptions& options) {
   FigureTable table{.id = "cost",
                     .title = "",
@@ -92,8 +103,7 @@ FigureTable money_table(const std::vector<ArmCost>& costs, const ArmCost& baseli
   std::set<std::string> prices;
   for (const auto& one : costs) {
     if (!one.cost) continue;
-    const auto price = *price_of(one.arm->any(), options);
-    prices.insert(fmt::format("{} {}/{}", price.amount, price.currency, price.per));
+    prices.insert(price_text(*stated_price(one.arm->any(), options)));
     std::vector<Figure> row = {one.arm->name,
                                money_figure(one.cost->per_hour),
                                money_figure(one.cost->run, 2),
@@ -111,7 +121,7 @@ FigureTable money_table(const std::vector<ArmCost>& costs, const ArmCost& baseli
   table.notes.push_back(
       fmt::format("Price: {}. A run is paid for from its start to its end, start-up and evaluations "
                   "included; samples and tokens are priced at their steady rate.",
-                  join(prices, ", ")));
+                  join(prices, "; ")));
   if (options.production_samples) {
     table.notes.push_back(fmt::format("Production job: {:.0f} samples on {} node{}.", *options.production_samples,
                                       options.production_nodes, options.production_nodes == 1 ? "" : "s"));
@@ -142,16 +152,24 @@ FigureTable energy_table(const std::vector<ArmCost>& costs, const ReportOptions&
                                 {"joules_per_token", "J/token", "", Align::right, false},
                                 {"grams_co2_per_sample", "gCO₂/sample", "", Align::right, false},
                                 {"grams_co2_per_million_tokens", "gCO₂/1 M tokens", "", Align::right, false}}};
+  const auto& power = options.book.power;
+  const bool paid = power && power->per_kwh;
+  if (paid) table.columns.push_back({"power_cost", "Power", "", Align::right, false});
   for (const auto& one : costs) {
     if (!one.energy) continue;
     const EnergyFigures& energy = *one.energy;
     table.rows.push_back({one.arm->name, rate_figure(energy.kwh), rate_figure(energy.joules_per_sample),
                           rate_figure(energy.joules_per_token), rate_figure(energy.grams_co2_per_sample),
                           rate_figure(energy.grams_co2_per_million_tokens)});
+    if (paid) table.rows.back().push_back(money_figure(Money{energy.kwh * *power->per_kwh, power->currency}));
   }
-  table.notes.push_back(options.grid
-                            ? fmt::format("Grid: {} g/kWh ({}).", options.grid->grams_per_kwh, options.grid->source)
-                            : std::string("No CO₂ figures: state the grid's intensity with --grid."));
+  const auto grid = grid_of(options);
+  table.notes.push_back(grid ? fmt::format("Grid: {} g/kWh ({}).", grid->grams_per_kwh, grid->source)
+                             : std::string("No CO₂ figures: state the grid's intensity with --grid."));
+  if (paid) {
+    table.notes.push_back(fmt::format("Power of the GPUs: {} {}/kWh (price book{}).", *power->per_kwh, power->currency,
+                                      power->source.empty() ? "" : ": " + power->source));
+  }
   return table;
 }
 
@@ -163,7 +181,7 @@ std::optional<EnergyFigures> energy_of_arm(const Arm& arm, const ReportOptions& 
     if (const auto value = joules_of(one->run)) joules.push_back(*value);
   }
   if (joules.empty()) return std::nullopt;
-  return energy_of(mean(joules), mean_metric(arm, "samples_done"), mean_metric(arm, "tokens_done"), options.grid);
+  return energy_of(mean(joules), mean_metric(arm, "samples_done"), mean_metric(arm, "tokens_done"), grid_of(options));
 }
 
 std::optional<Section> cost_section(const Answers& answers) {

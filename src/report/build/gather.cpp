@@ -13,6 +13,7 @@
 #include "store/journal/journal.h"
 #include "store/resolve.h"
 #include "store/run_store.h"
+#include "store/study_list.h"
 
 namespace assay {
 namespace {
@@ -79,11 +80,12 @@ class CurveReader final : public JournalVisitor {
 };
 
 Result<std::optional<Study>> study_called(RunStore& store, const std::string& name) {
-  ASSAY_TRY(auto studies, store.list_studies());
-  for (auto& study : studies) {
-    if (study.id == name || study.name == name) return std::optional(std::move(study));
-  }
-  return std::optional<Study>();
+  ASSAY_TRY(const auto studies, store.list_studies({}));
+  const auto found = std::find_if(studies.rows.begin(), studies.rows.end(),
+                                  [&](const StudyRow& row) { return row.id == name || row.name == name; });
+  if (found == studies.rows.end()) return std::optional<Study>();
+  ASSAY_TRY(auto study, store.find_study(found->id));
+  return std::optional(std::move(study));
 }
 
 Referenced results_of(Study study, const std::string& label) {

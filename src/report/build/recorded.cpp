@@ -52,6 +52,21 @@ std::string identity_of(const Run& run) {
   return identity;
 }
 
+/// What the book says of the run's GPUs; nothing where it had none, or of several models, or worked elsewhere.
+std::optional<StatedPrice> price_in_book(const Run& run, const PriceBook& book) {
+  const auto& gpus = run.provenance.gpus;
+  if (gpus.empty() || ran_without_gpu(run) || !worked_here(run)) return std::nullopt;
+  const bool alike =
+      std::all_of(gpus.begin(), gpus.end(), [&](const auto& gpu) { return gpu.name == gpus.front().name; });
+  const auto* entry = alike ? book.find(gpus.front().name) : nullptr;
+  if (entry == nullptr) return std::nullopt;
+  std::string origin = "price book, " + entry->gpu + (entry->on_demand ? "" : ", spot");
+  if (!entry->source.empty()) origin += ": " + entry->source;
+  return StatedPrice{.price = {entry->on_demand ? *entry->on_demand : entry->spot.value_or(0), entry->currency, "GPUh"},
+                     .origin = std::move(origin),
+                     .spot = entry->on_demand ? entry->spot : std::nullopt};
+}
+
 }  // namespace
 
 bool usable(const Run& run) { return run.verdict == Verdict::valid || run.verdict == Verdict::flagged; }
@@ -150,10 +165,10 @@ std::optional<MemoryPeak> peak_memory(const Run& run) {
   return std::nullopt;
 }
 
-std::optional<Price> price_of(const Run& run, const ReportOptions& options) {
-  if (options.price) return options.price;
-  const auto* price = run.spec.if_contains("price");
-  const auto* fields = price == nullptr ? nullptr : price->if_object();
+std::optional<StatedPrice> stated_price(const Run& run, const ReportOptions& options) {
+  if (options.price) return StatedPrice{.price = *options.price, .origin = "", .spot = {}};
+  if (!run.spec.contains("price")) return price_in_book(run, options.book);
+  const auto* fields = run.spec.at("price").if_object();
   if (fields == nullptr) return std::nullopt;
   const auto amount = number_in(*fields, "amount");
   const auto* currency = fields->if_contains("currency");
@@ -163,7 +178,21 @@ std::optional<Price> price_of(const Run& run, const ReportOptions& options) {
   }
   const bool by_gpu = per->get_string() == "GPUh";
   if (by_gpu && ran_without_gpu(run)) return std::nullopt;
-  return Price{*amount, std::string(currency->get_string()), std::string(per->get_string())};
+  return StatedPrice{.price = {*amount, std::string(currency->get_string()), std::string(per->get_string())},
+                     .origin = "",
+                     .spot = {}};
+}
+
+std::optional<Price> price_of(const Run& run, const ReportOptions& options) {
+  const auto stated = stated_price(run, options);
+  return stated ? std::optional(stated->price) : std::nullopt;
+}
+
+std::optional<GridIntensity> grid_of(const ReportOptions& options) {
+  const auto& power = options.book.power;
+  if (options.grid || !power || !power->grams_co2_per_kwh) return options.grid;
+  return GridIntensity{.grams_per_kwh = *power->grams_co2_per_kwh,
+                       .source = power->source.empty() ? "price book" : "price book: " + power->source};
 }
 
 std::optional<double> seconds_paid_for(const Run& run) {

@@ -12,6 +12,7 @@
 #include "analysis/significance.h"
 #include "base/units.h"
 #include "model/load_profile.h"
+#include "model/price_book.h"
 #include "model/run.h"
 #include "model/series.h"
 #include "model/study.h"
@@ -33,6 +34,7 @@ struct RecordedRun {
 
 struct ReportOptions {
   std::optional<Price> price;  ///< instead of the one in the specification
+  PriceBook book;              ///< for what neither states
   std::optional<GridIntensity> grid;
   std::optional<double> production_samples;  ///< to price a job of this many samples
   int production_nodes = 1;
@@ -87,9 +89,19 @@ struct MemoryPeak {
   bool on_gpu = false;
 };
 std::optional<MemoryPeak> peak_memory(const Run& run);
-/// The price that was asked for, else that of the specification. A price of GPU hours that the specification states
-/// does not hold for a run without a GPU: who means it says so on the command line.
+/// A price and where it comes from.
+struct StatedPrice {
+  Price price;
+  std::string origin;          ///< "price book, *H200*: a list of 2026"; empty: somebody named it for this run
+  std::optional<double> spot;  ///< what the same is where it may be taken away
+};
+/// The price that was asked for, else that of the specification, else that of the book for its GPUs, where all are of
+/// one model. A price of GPU hours that the specification states does not hold for a run without a GPU: who means it
+/// says so on the command line.
+std::optional<StatedPrice> stated_price(const Run& run, const ReportOptions& options);
 std::optional<Price> price_of(const Run& run, const ReportOptions& options);
+/// The grid that was asked for, else that of the book.
+std::optional<GridIntensity> grid_of(const ReportOptions& options);
 /// Of the whole run, start-up and evaluations included: all of it is paid for.
 std::optional<double> seconds_paid_for(const Run& run);
 /// Whether it is known to have used no GPU. Of imported runs nothing is known.

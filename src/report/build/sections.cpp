@@ -31,6 +31,10 @@ constexpr std::array kSections = {
                   load_maps_section},
     ReportSection{"endpoints", "Endpoints", "the load of a run went to two endpoints or more",
                   "requests, failures, latency and tokens of each endpoint", endpoints_section},
+    ReportSection{
+        "clients", "Clients", "several clients sent the load of a run",
+        "requests, failures, lateness and waiting of each client, how well its clock is known, why one was lost",
+        clients_section},
     ReportSection{"answers", "Answers", "a run of `kind: serve` had answers",
                   "how long answers were, why they ended, how many were empty, cut off or of the wrong format; ROUGE "
                   "against references",

@@ -35,6 +35,7 @@ std::optional<Section> load_curve_section(const Answers& answers);
 std::optional<Section> load_maps_section(const Answers& answers);
 std::optional<Section> token_times_section(const Answers& answers);
 std::optional<Section> endpoints_section(const Answers& answers);
+std::optional<Section> clients_section(const Answers& answers);
 std::optional<Section> answers_section(const Answers& answers);
 std::optional<Section> nodes_section(const Answers& answers);
 std::optional<Section> scaling_section(const Answers& answers);

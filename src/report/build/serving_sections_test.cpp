@@ -93,6 +93,19 @@ TEST(ServingSections, ARunWithoutAProfileHasItsPercentiles) {
   EXPECT_EQ(find_section(document, "endpoints"), nullptr);
 }
 
+TEST(ServingSections, EachClientOfALoadHasItsRow) {
+  ReportInput input{.title = "load"};
+  auto one = served_run("r1", {{"latency_p50_seconds", 0.03}});
+  one.load = recorded_load();
+  one.load->clients = {
+      {.name = "client 0 on a", .requests = 50, .ok = 50},
+      {.name = "client 1 on b", .requests = 50, .lost = 50, .lost_reason = "the connection was closed"}};
+  input.runs.push_back(std::move(one));
+  const Document document = report_on(input);
+  EXPECT_THAT(column_of(document, "clients", "client"), ElementsAre("client 0 on a", "client 1 on b"));
+  EXPECT_THAT(column_of(document, "clients", "lost"), ElementsAre("0", "50"));
+}
+
 TEST(ServingSections, EmptyAnswersAreNoticed) {
   ReportInput input{.title = "load"};
   auto one = served_run("r1", {});

@@ -33,6 +33,11 @@ std::optional<std::int64_t> number_in(const Statement& statement, int column) {
   return statement.integer(column);
 }
 
+std::optional<double> real_in(const Statement& statement, int column) {
+  const double real = statement.real(column);
+  return std::isnan(real) ? std::nullopt : std::optional(real);
+}
+
 /// How a kind of row stands in its table: name, columns (the key first), and both ways.
 template <typename Row>
 struct RowForm;
@@ -162,19 +167,57 @@ struct RowForm<CatalogRecord> {
 template <>
 struct RowForm<QuotaRecord> {
   static constexpr const char* kTable = "quota";
-  static constexpr const char* kColumns = "account, runs_at_once, runs_per_order, gpu_hours_per_day";
-  static constexpr int kCount = 4;
+  static constexpr const char* kColumns = "account, runs_at_once, runs_per_order, gpu_hours_per_day, gpus_at_once";
+  static constexpr int kCount = 5;
   static void bind(Statement& statement, const QuotaRecord& row) {
     statement.bind(1, row.user);
     bind_number(statement, 2, row.runs_at_once);
     bind_number(statement, 3, row.runs_per_order);
     statement.bind(4, row.gpu_hours_per_day.value_or(std::nan("")));
+    bind_number(statement, 5, row.gpus_at_once);
   }
   static Result<QuotaRecord> read(const Statement& statement) {
     QuotaRecord row{
         .user = statement.text(0), .runs_at_once = number_in(statement, 1), .runs_per_order = number_in(statement, 2)};
-    if (!std::isnan(statement.real(3))) row.gpu_hours_per_day = statement.real(3);
+    row.gpu_hours_per_day = real_in(statement, 3);
+    row.gpus_at_once = number_in(statement, 4);
     return row;
+  }
+};
+
+template <>
+struct RowForm<GpuPrice> {
+  static constexpr const char* kTable = "gpu_price";
+  static constexpr const char* kColumns = "gpu, on_demand, spot, currency, source";
+  static constexpr int kCount = 5;
+  static void bind(Statement& statement, const GpuPrice& row) {
+    statement.bind(1, row.gpu).bind(2, row.on_demand.value_or(std::nan(""))).bind(3, row.spot.value_or(std::nan("")));
+    statement.bind(4, row.currency).bind(5, row.source);
+  }
+  static Result<GpuPrice> read(const Statement& statement) {
+    return GpuPrice{.gpu = statement.text(0),
+                    .on_demand = real_in(statement, 1),
+                    .spot = real_in(statement, 2),
+                    .currency = statement.text(3),
+                    .source = statement.text(4)};
+  }
+};
+
+template <>
+struct RowForm<PowerPrice> {
+  static constexpr const char* kTable = "power_price";
+  static constexpr const char* kColumns = "site, per_kwh, currency, grams_co2_per_kwh, source";
+  static constexpr int kCount = 5;
+  static void bind(Statement& statement, const PowerPrice& row) {
+    statement.bind(1, row.site).bind(2, row.per_kwh.value_or(std::nan(""))).bind(3, row.currency);
+    statement.bind(4, row.grams_co2_per_kwh.value_or(std::nan(""))).bind(5, row.source);
+  }
+  static Result<PowerPrice> read(const Statement& statement) {
+    return PowerPrice{.site = statement.text(0),
+                      .per_kwh = real_in(statement, 1),
+                      .currency = statement.text(2),
+                      .grams_co2_per_kwh = real_in(statement, 3),
+                      .source = statement.text(4)};
   }
 };
 
@@ -335,6 +378,8 @@ class AccountRows final : public AccountTables {
         links_(connections),
         catalog_(connections),
         quotas_(connections),
+        prices_(connections),
+        power_prices_(connections),
         owners_(connections),
         audit_(connections) {}
 
@@ -345,6 +390,8 @@ class AccountRows final : public AccountTables {
   KeptTable<LinkRecord>& links() override { return links_; }
   KeptTable<CatalogRecord>& catalog() override { return catalog_; }
   KeptTable<QuotaRecord>& quotas() override { return quotas_; }
+  KeptTable<GpuPrice>& prices() override { return prices_; }
+  KeptTable<PowerPrice>& power_prices() override { return power_prices_; }
   OwnerTable& owners() override { return owners_; }
   AuditLog& audit() override { return audit_; }
 
@@ -356,6 +403,8 @@ class AccountRows final : public AccountTables {
   KeptRows<LinkRecord> links_;
   KeptRows<CatalogRecord> catalog_;
   KeptRows<QuotaRecord> quotas_;
+  KeptRows<GpuPrice> prices_;
+  KeptRows<PowerPrice> power_prices_;
   OwnerRows owners_;
   AuditRows audit_;
 };

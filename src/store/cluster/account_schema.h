@@ -28,4 +28,11 @@ inline constexpr const char* kAccountTables = R"(
        CREATE INDEX audit_by_who ON audit (who, id);
        CREATE INDEX audit_by_time ON audit (time);)";
 
+/// What GPU hours and power cost.
+inline constexpr const char* kPriceTables = R"(
+       CREATE TABLE gpu_price (gpu TEXT PRIMARY KEY, on_demand REAL, spot REAL, currency TEXT NOT NULL,
+                               source TEXT NOT NULL) WITHOUT ROWID;
+       CREATE TABLE power_price (site TEXT PRIMARY KEY, per_kwh REAL, currency TEXT NOT NULL, grams_co2_per_kwh REAL,
+                                 source TEXT NOT NULL) WITHOUT ROWID;)";
+
 }  // namespace assay

@@ -9,8 +9,10 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 9> kJobColumns = {"id",   "node",  "created", "author", "planned",
-                                                         "gpus", "study", "entry",   "stop"};
+constexpr std::array<std::string_view, 17> kJobColumns = {
+    "id",    "node",  "created",  "author", "planned",   "gpus",     "study",   "entry",     "stop",
+    "doing", "owner", "priority", "held",   "waits_for", "attempts", "attempt", "not_before"};
+constexpr int kRevisionColumn = static_cast<int>(kJobColumns.size());
 constexpr RevisedTable kJobs{.name = "job", .columns = kJobColumns};
 
 Result<Stored<JobRecord>> job_from(const Statement& statement) {
@@ -18,17 +20,26 @@ Result<Stored<JobRecord>> job_from(const Statement& statement) {
                                 .node = statement.text(1),
                                 .created = wall_time(statement.integer(2)),
                                 .by = statement.text(3)},
-                        .revision = statement.integer(9)};
+                        .revision = statement.integer(kRevisionColumn)};
   ASSAY_TRY(auto planned, parse_json(statement.bytes(4)));
-  const json::value value(
-      json::object{{"planned", std::move(planned)}, {"gpus", parse_json(statement.bytes(5)).value_or({})}});
+  const json::value value(json::object{{"planned", std::move(planned)},
+                                       {"gpus", parse_json(statement.bytes(5)).value_or({})},
+                                       {"after", parse_json(statement.bytes(13)).value_or({})}});
   JsonFields fields(value, "job");
   job.row.planned = fields.object_or_empty("planned");
   if (!value.get_object().at("gpus").is_null()) job.row.gpus = fields.texts_or_empty("gpus");
+  job.row.after = fields.texts_or_empty("after");
   ASSAY_CHECK(fields.finish());
   job.row.study = statement.text(6);
   job.row.entry = static_cast<std::size_t>(statement.integer(7));
   job.row.stop = statement.integer(8) != 0;
+  job.row.current = statement.text(9);
+  job.row.owner = statement.text(10);
+  job.row.priority = static_cast<int>(statement.integer(11));
+  job.row.held = statement.integer(12) != 0;
+  job.row.attempts = static_cast<int>(statement.integer(14));
+  job.row.attempt = static_cast<int>(statement.integer(15));
+  job.row.not_before = wall_time(statement.integer(16));
   return job;
 }
 
@@ -56,6 +67,10 @@ Result<Revision> JobRows::put(const Stored<JobRecord>& job) {
     statement.bind(5, json::serialize(row.planned));
     statement.bind(6, row.gpus ? json::serialize(json::value_from(*row.gpus)) : std::string("null"));
     statement.bind(7, row.study).bind(8, static_cast<std::int64_t>(row.entry)).bind(9, std::int64_t{row.stop});
+    statement.bind(10, row.current).bind(11, row.owner).bind(12, std::int64_t{row.priority});
+    statement.bind(13, std::int64_t{row.held}).bind(14, json::serialize(json::value_from(row.after)));
+    statement.bind(15, std::int64_t{row.attempts}).bind(16, std::int64_t{row.attempt});
+    statement.bind(17, stored_time(row.not_before));
     return run_put(statement, kJobs, job.revision, row.run);
   });
 }

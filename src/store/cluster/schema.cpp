@@ -81,6 +81,18 @@ constexpr std::array kMigrations = {
        CREATE TABLE notice (id INTEGER PRIMARY KEY AUTOINCREMENT, outlet TEXT NOT NULL, body TEXT NOT NULL,
                             time INTEGER NOT NULL);)",
     kAccountTables,
+    // 5: jobs wait in a queue: anywhere, with priorities, held, after others, tried again.
+    R"(ALTER TABLE job ADD COLUMN doing TEXT NOT NULL DEFAULT '';
+       ALTER TABLE job ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+       ALTER TABLE job ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE job ADD COLUMN held INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE job ADD COLUMN waits_for TEXT NOT NULL DEFAULT '[]';
+       ALTER TABLE job ADD COLUMN attempts INTEGER NOT NULL DEFAULT 1;
+       ALTER TABLE job ADD COLUMN attempt INTEGER NOT NULL DEFAULT 1;
+       ALTER TABLE job ADD COLUMN not_before INTEGER NOT NULL DEFAULT 0;
+       UPDATE job SET doing = id;
+       ALTER TABLE quota ADD COLUMN gpus_at_once INTEGER;)",
+    kPriceTables,
 };
 
 }  // namespace

@@ -36,6 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (!end.ok() || *end > bytes.size()) __builtin_trap();
     }
     if (assay::whole_frames(bytes, 0) > bytes.size()) __builtin_trap();
+    const auto groups = assay::JournalReader(journal, "journal").end_of_groups();
+    if (!groups.ok() || *groups > bytes.size()) __builtin_trap();
   }
   return 0;
 }

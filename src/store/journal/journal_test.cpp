@@ -264,5 +264,93 @@ TEST_F(JournalTest, OnlyWholeFramesAtTheirPlaceCount) {
   EXPECT_EQ(whole_frames("", 0), 0U);
 }
 
+/// A journal of two groups, and where the first one ends.
+struct Groups {
+  std::string bytes;
+  std::size_t first = 0;
+};
+
+Groups two_groups() {
+  auto encoder = JournalEncoder::of_groups(0);
+  const auto series = encoder.open_series(kLoss, "");
+  Groups groups;
+  for (const double value : {0.5, 0.25}) {
+    const SeriesPoint point{1, 1, value};
+    encoder.add_points(series, {&point, 1});
+    encoder.add_output(OutputStream::out, kTime, value > 0.3 ? "one\n" : "two\n");
+    EXPECT_TRUE(encoder.add_mark(value > 0.3 ? "{\"a\":1}" : "{\"a\":2}").ok());
+    groups.bytes += encoder.frames();
+    if (groups.first == 0) groups.first = groups.bytes.size();
+    encoder.drop_frames();
+  }
+  return groups;
+}
+
+class MarkRecording final : public JournalVisitor {
+ public:
+  void on_points(const SeriesKey& key, std::string_view, std::span<const SeriesPoint> points) override {
+    text += key.name + std::to_string(points.size());
+  }
+  void on_output(OutputStream, WallTime, std::string_view bytes) override { text += bytes; }
+  void on_mark(std::string_view mark) override { text += mark; }
+  std::string text;
+};
+
+TEST(JournalGroups, AGroupIsThereAsAWholeOrNotAtAll) {
+  const auto groups = two_groups();
+  for (std::size_t length = 0; length <= groups.bytes.size(); ++length) {
+    const auto torn = groups.bytes.substr(0, length);
+    JournalInMemory bytes(torn);
+    MarkRecording seen;
+    const auto whole = length < groups.first ? 0 : length < groups.bytes.size() ? groups.first : groups.bytes.size();
+    for (const auto owner : {JournalOwner::live, JournalOwner::awaited}) {
+      seen.text.clear();
+      EXPECT_EQ(*JournalReader(bytes, "journal").read(0, owner, seen), whole);
+      const std::string first = whole == 0 ? "" : "one\nloss1{\"a\":1}";
+      EXPECT_EQ(seen.text, first + (whole == groups.bytes.size() ? "two\nloss1{\"a\":2}" : ""));
+    }
+    EXPECT_EQ(*JournalReader(bytes, "journal").end_of_groups(), whole);
+    EXPECT_EQ(whole_frames(torn, 0), whole);
+  }
+}
+
+TEST(JournalGroups, ReadingCanBeginAtTheSecond) {
+  const auto groups = two_groups();
+  JournalInMemory bytes(groups.bytes);
+  MarkRecording seen;
+  EXPECT_EQ(*JournalReader(bytes, "journal").read(groups.first, JournalOwner::live, seen), groups.bytes.size());
+  EXPECT_EQ(seen.text, "two\nloss1{\"a\":2}") << "the series is defined in the first";
+}
+
+TEST(JournalGroups, DamageCostsItsGroupOnlyAndTheEndStaysWhereItIs) {
+  auto groups = two_groups();
+  groups.bytes[kFrameHeader + 2] ^= 1;
+  JournalInMemory bytes(groups.bytes);
+  EXPECT_EQ(*JournalReader(bytes, "journal").end_of_groups(), groups.bytes.size());
+  JournalRecording seen;
+  EXPECT_TRUE(JournalReader(bytes, "journal").read(0, JournalOwner::live, seen).ok());
+  EXPECT_THAT(seen.damage, testing::Not(IsEmpty()));
+}
+
+TEST(JournalGroups, AGroupInAGroupIsNamedAndSkipped) {
+  std::string inner;
+  begin_frame(inner, FrameKind::group);
+  seal_frame(inner, 0, kFrameHeader);
+  std::string journal;
+  begin_frame(journal, FrameKind::group);
+  journal += inner;
+  seal_frame(journal, 0, 0);
+  JournalInMemory bytes(journal);
+  JournalRecording seen;
+  EXPECT_EQ(*JournalReader(bytes, "journal").read(0, JournalOwner::gone, seen), journal.size());
+  EXPECT_THAT(seen.damage, ElementsAre(HasSubstr("a group of something else")));
+}
+
+TEST(JournalGroups, AGroupThatIsTooLongIsRefused) {
+  auto encoder = JournalEncoder::of_groups(0);
+  encoder.add_output(OutputStream::out, kTime, std::string(kMaxPayload, 'x'));
+  EXPECT_EQ(encoder.add_mark("{}").error().kind, ErrorKind::usage);
+}
+
 }  // namespace
 }  // namespace assay

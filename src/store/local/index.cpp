@@ -16,6 +16,8 @@ namespace {
 
 /// How long to wait for another process that is writing; making the index of 100,000 runs takes about this long.
 constexpr const char* kPatience = "PRAGMA busy_timeout = 20000";
+/// More readers at once are served, but not all of their connections are kept.
+constexpr std::size_t kMostIdleReaders = 8;
 
 Error damaged_index(std::string message) { return Error{.kind = ErrorKind::bad_file, .message = std::move(message)}; }
 
@@ -35,6 +37,7 @@ std::optional<Index::FileIdentity> Index::identity() const {
 
 /// Ends with a usable index whatever the state of the file, if need be in memory.
 Result<void> Index::connect() {
+  idle_readers_.clear();
   if (::access(folder_.c_str(), W_OK) != 0) return connect_to_memory();
   auto connected = connect_to_file();
   if (!connected.ok() && connected.error().kind == ErrorKind::bad_file) {
@@ -165,7 +168,37 @@ Result<void> Index::forget(std::string_view id) {
   });
 }
 
+Result<std::unique_ptr<Database>> Index::take_reader() {
+  if (sharing_ != Sharing::local || !connected_to_) return std::unique_ptr<Database>();
+  if (!idle_readers_.empty()) {
+    auto reader = std::move(idle_readers_.back());
+    idle_readers_.pop_back();
+    return reader;
+  }
+  ASSAY_TRY(auto reader, Database::open(file().string()));
+  ASSAY_CHECK(reader.execute(kPatience));
+  return std::make_unique<Database>(std::move(reader));
+}
+
+void Index::give_back(std::unique_ptr<Database> reader, const std::optional<FileIdentity>& read_from) {
+  const std::lock_guard hold(mutex_);
+  if (connected_to_ == read_from && idle_readers_.size() < kMostIdleReaders) idle_readers_.push_back(std::move(reader));
+}
+
 Result<RunPage> Index::list(const RunQuery& query) {
+  std::optional<FileIdentity> read_from;
+  auto reader = guarded([&] {
+    read_from = connected_to_;
+    return take_reader();
+  });
+  if (reader.ok() && *reader) {
+    auto page = query_rows(**reader, query);
+    if (page.ok() || page.error().kind == ErrorKind::usage) {
+      give_back(std::move(*reader), read_from);
+      return page;
+    }
+  }
+  // What is damaged is mended there.
   return guarded([&] { return query_rows(*database_, query); });
 }
 

@@ -35,6 +35,7 @@ class Index {
 
   Result<void> put(const RunRow& row);
   Result<void> forget(std::string_view id);
+  /// On a connection of its own where the file allows it: whoever lists holds up nobody who writes.
   Result<RunPage> list(const RunQuery& query);
   /// Of all runs.
   Result<std::set<std::string>> ids();
@@ -59,6 +60,10 @@ class Index {
   fs::path file() const { return folder_ / "index.db"; }
   std::optional<FileIdentity> identity() const;
 
+  /// A connection for one reader; none where readers have to share the one that writes.
+  Result<std::unique_ptr<Database>> take_reader();
+  void give_back(std::unique_ptr<Database> reader, const std::optional<FileIdentity>& read_from);
+
   Result<void> connect();
   Result<void> connect_to_file();
   Result<void> connect_to_memory();
@@ -75,7 +80,8 @@ class Index {
   const Scan scan_;
   std::mutex mutex_;
   std::unique_ptr<Database> database_;
-  std::optional<FileIdentity> connected_to_;  ///< absent for the index in memory
+  std::optional<FileIdentity> connected_to_;             ///< absent for the index in memory
+  std::vector<std::unique_ptr<Database>> idle_readers_;  ///< of the file that `connected_to_` says
 };
 
 }  // namespace assay

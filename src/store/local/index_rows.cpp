@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <charconv>
 #include <cmath>
 #include <variant>
 #include <vector>
 
 #include "bytes/varint.h"
+#include "store/run_place.h"
 
 namespace assay {
 
@@ -36,7 +38,7 @@ const char* const kCountChange = "UPDATE changes SET newest = newest + 1 RETURNI
 
 namespace {
 
-using Value = std::variant<std::string, double>;
+using Value = std::variant<std::string, double, std::int64_t>;
 
 struct Clause {
   std::string sql;
@@ -90,43 +92,84 @@ Result<Clause> clause_of(const Condition& condition) {
   ASSAY_ASSERT(false);
 }
 
+void join_clause(Clause& where, Clause clause) {
+  where.sql += where.sql.empty() ? " WHERE " : " AND ";
+  where.sql += clause.sql;
+  for (auto& value : clause.values) where.values.push_back(std::move(value));
+}
+
 Result<Clause> where_of(const RunQuery& query) {
   Clause where;
   for (const auto& condition : query.conditions) {
     ASSAY_TRY(auto clause, clause_of(condition));
-    where.sql += where.sql.empty() ? " WHERE " : " AND ";
-    where.sql += clause.sql;
-    for (auto& value : clause.values) where.values.push_back(std::move(value));
+    join_clause(where, std::move(clause));
   }
   return where;
+}
+
+/// What the list is sorted by.
+Clause sort_key(const RunQuery& query) {
+  if (run_field_kind(query.sort) != RunFieldKind::metric) return {.sql = query.sort, .values = {}};
+  return {.sql = "(SELECT value FROM run_metrics WHERE run = runs.key AND name = ?)",
+          .values = {metric_of(query.sort)}};
 }
 
 Result<Clause> order_of(const RunQuery& query) {
   const auto kind = run_field_kind(query.sort);
   if (!kind || *kind == RunFieldKind::tag) return unknown_field(query.sort);
-  const std::string_view direction = query.descending ? "DESC" : "ASC";
-  Clause order;
-  if (*kind == RunFieldKind::metric) {
-    order.sql = fmt::format(
-        " ORDER BY (SELECT value FROM run_metrics WHERE run = runs.key AND name = ?) {} NULLS LAST, created DESC",
-        direction);
-    order.values.emplace_back(metric_of(query.sort));
-  } else {
-    order.sql = fmt::format(" ORDER BY {} {}", query.sort, direction);
-    if (query.sort != "created") order.sql += ", created DESC";
-  }
+  auto order = sort_key(query);
+  order.sql = fmt::format(" ORDER BY {} {}", order.sql, query.descending ? "DESC" : "ASC");
+  if (*kind == RunFieldKind::metric) order.sql += " NULLS LAST";
+  if (query.sort != "created") order.sql += ", created DESC";
   // Of runs made in the same millisecond the later one counts as newer.
   order.sql += query.descending ? ", key DESC" : ", key ASC";
   return order;
 }
 
+Result<std::int64_t> key_of(const RunPlace& place) {
+  std::int64_t key = 0;
+  const auto* const end = place.tie.data() + place.tie.size();
+  const auto read = std::from_chars(place.tie.data(), end, key);
+  if (read.ec == std::errc() && read.ptr == end) return key;
+  return Error{.kind = ErrorKind::usage, .message = "'after' is a place in a list of another store"};
+}
+
+/// The rows behind a place, in the order of `order_of`.
+Result<Clause> after_of(const RunQuery& query) {
+  ASSAY_TRY(const auto place, read_place(query));
+  ASSAY_TRY(const auto key, key_of(place));
+  const std::string_view beyond = query.descending ? "<" : ">";
+  if (query.sort == "created") return Clause{fmt::format("(created, key) {} (?, ?)", beyond), {place.created, key}};
+  const auto sorted_by = sort_key(query);
+  const bool is_metric = run_field_kind(query.sort) == RunFieldKind::metric;
+  Clause after;
+  const auto compare_key = [&](std::string_view with) {
+    after.sql += fmt::format("{} {}", sorted_by.sql, with);
+    after.values.insert(after.values.end(), sorted_by.values.begin(), sorted_by.values.end());
+    if (!with.ends_with('?')) return;
+    after.values.push_back(place.text ? Value(*place.text) : Value(place.number.value_or(0)));
+  };
+  if (!place.text && !place.number) {
+    compare_key("IS NULL");
+  } else {
+    after.sql = "(";
+    compare_key(fmt::format("{} ?", beyond));
+    if (is_metric) {
+      after.sql += " OR ";
+      compare_key("IS NULL");
+    }
+    after.sql += " OR ";
+    compare_key("= ?");
+  }
+  after.sql += fmt::format(" AND (created < ? OR (created = ? AND key {} ?))", beyond);
+  after.values.insert(after.values.end(), {place.created, place.created, key});
+  if (place.text || place.number) after.sql += ")";
+  return after;
+}
+
 int bind_all(Statement& statement, const std::vector<Value>& values, int next) {
   for (const auto& value : values) {
-    if (const auto* text = std::get_if<std::string>(&value)) {
-      statement.bind(next++, *text);
-    } else {
-      statement.bind(next++, std::get<double>(value));
-    }
+    std::visit([&](const auto& one) { statement.bind(next++, one); }, value);
   }
   return next;
 }
@@ -153,7 +196,12 @@ Result<void> unpack(std::string_view packed, RunRow& row) {
   return Error{.kind = ErrorKind::bad_file, .message = fmt::format("the row of run '{}' is damaged", row.id)};
 }
 
-/// Columns as `query_rows` selects them.
+constexpr const char* kSelectRows =
+    "SELECT id, name, kind, state, verdict, study, variant, repeat, ranks, nodes, host, created, duration, packed, key "
+    "FROM runs";
+constexpr int kKeyColumn = 14;
+
+/// Columns as `kSelectRows` has them.
 Result<RunRow> row_from(const Statement& statement) {
   RunRow row;
   row.id = statement.text(0);
@@ -221,22 +269,35 @@ Result<void> RowWriter::put(const RunRow& row) {
 Result<RunPage> query_rows(Database& database, const RunQuery& query) {
   ASSAY_TRY(const auto where, where_of(query));
   ASSAY_TRY(const auto order, order_of(query));
-  ASSAY_TRY(auto select, database.prepare("SELECT id, name, kind, state, verdict, study, variant, repeat, ranks, "
-                                          "nodes, host, created, duration, packed FROM runs" +
-                                          where.sql + order.sql + " LIMIT ? OFFSET ?"));
-  int next = bind_all(select, where.values, 1);
+  auto from = where;
+  if (!query.after.empty()) {
+    ASSAY_TRY(auto after, after_of(query));
+    join_clause(from, std::move(after));
+  }
+  ASSAY_TRY(auto select, database.prepare(kSelectRows + from.sql + order.sql + " LIMIT ?"));
+  int next = bind_all(select, from.values, 1);
   next = bind_all(select, order.values, next);
-  select.bind(next, query.limit).bind(next + 1, query.offset);
+  // One more than wanted says whether there is a next page.
+  select.bind(next, query.limit < 0 ? std::int64_t{-1} : query.limit + 1);
 
   RunPage page;
+  std::int64_t last_key = 0;
+  bool is_all = query.after.empty();
   for (;;) {
     ASSAY_TRY(const bool found, select.step());
     if (!found) break;
+    if (query.limit >= 0 && std::ssize(page.rows) == query.limit) {
+      is_all = false;
+      page.next =
+          page.rows.empty() ? query.after : write_place(place_of(page.rows.back(), query, std::to_string(last_key)));
+      break;
+    }
     ASSAY_TRY(auto row, row_from(select));
     page.rows.push_back(std::move(row));
+    last_key = select.integer(kKeyColumn);
   }
-  if (query.limit < 0 && query.offset == 0) {
-    page.total = static_cast<std::int64_t>(page.rows.size());
+  if (is_all) {
+    page.total = std::ssize(page.rows);
     return page;
   }
   ASSAY_TRY(auto count, database.prepare("SELECT count(*) FROM runs" + where.sql));

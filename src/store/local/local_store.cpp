@@ -96,7 +96,7 @@ class LocalStore final : public RunStore {
 
   Result<void> create_study(Study& study) override;
   Result<Study> find_study(std::string_view id) override { return studies_.find(id); }
-  Result<std::vector<Study>> list_studies() override;
+  Result<StudyPage> list_studies(const StudyQuery& query) override { return studies_.list(query); }
   Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) override {
     return studies_.note_run(study, entry, run);
   }
@@ -293,21 +293,6 @@ Result<void> LocalStore::create_study(Study& study) {
   ASSAY_CHECK(check_file_name("id of a study", study.id));
   if (study.created == WallTime{}) study.created = clock_.wall();
   return studies_.create(study).within(fmt::format("creating study '{}'", study.id));
-}
-
-Result<std::vector<Study>> LocalStore::list_studies() {
-  std::vector<Study> studies;
-  for (const auto& id : studies_.ids()) {
-    auto study = studies_.find(id);
-    if (study.ok()) {
-      studies.push_back(std::move(study).value());
-    } else if (study.error().kind != ErrorKind::not_found) {
-      log_warning("{}", study.error().text());
-    }
-  }
-  std::sort(studies.begin(), studies.end(),
-            [](const Study& a, const Study& b) { return std::pair(b.created, b.id) < std::pair(a.created, a.id); });
-  return studies;
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "base/file_lock.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "store/local/run_folder.h"
 
 namespace assay {
@@ -41,7 +43,9 @@ Result<Study> StudyFolder::find(std::string_view id) const {
     if (study.id != id) {
       return Error{.kind = ErrorKind::bad_file, .message = fmt::format("it belongs to another study, '{}'", study.id)};
     }
-    ASSAY_CHECK(read_progress(study));
+    ASSAY_CHECK(read_progress(id, [&](std::size_t entry, std::string run) {
+      if (entry < study.plan.size()) study.plan[entry].run = std::move(run);
+    }));
     return study;
   };
   auto study = load();
@@ -52,8 +56,9 @@ Result<Study> StudyFolder::find(std::string_view id) const {
 }
 
 /// A line that is no line yet, or no more, is skipped: its run is found by the study's id and done again otherwise.
-Result<void> StudyFolder::read_progress(Study& study) const {
-  const auto text = read_file(progress(study.id), kLongestProgress);
+Result<void> StudyFolder::read_progress(std::string_view id,
+                                        const std::function<void(std::size_t, std::string)>& on_run) const {
+  const auto text = read_file(progress(id), kLongestProgress);
   if (!text) return text.error().kind == ErrorKind::missing_file ? Result<void>() : Result<void>(text.error());
   std::string_view rest = *text;
   while (!rest.empty()) {
@@ -64,10 +69,47 @@ Result<void> StudyFolder::read_progress(Study& study) const {
     JsonFields fields(*value, "progress");
     const auto entry = fields.integer("entry");
     auto run = fields.text("run");
-    if (!fields.finish().ok() || entry < 0 || static_cast<std::size_t>(entry) >= study.plan.size()) continue;
-    study.plan[static_cast<std::size_t>(entry)].run = std::move(run);
+    if (fields.finish().ok() && entry >= 0) on_run(static_cast<std::size_t>(entry), std::move(run));
   }
   return {};
+}
+
+std::int64_t StudyFolder::begun(const StudyRow& row) const {
+  std::set<std::size_t> entries;
+  // What cannot be read of its progress is not begun, as in its plan.
+  (void)read_progress(row.id, [&](std::size_t entry, const std::string& run) {
+    if (static_cast<std::int64_t>(entry) < row.planned && !run.empty()) entries.insert(entry);
+  }).ok();
+  return std::max(row.begun, std::ssize(entries));
+}
+
+std::vector<StudyRow> StudyFolder::rows() {
+  const std::lock_guard hold(mutex_);
+  std::map<std::string, Known, std::less<>> known;
+  std::vector<StudyRow> rows;
+  for (const auto& id : ids()) {
+    std::error_code code;
+    Known now{.written = fs::last_write_time(file(id), code), .size = fs::file_size(file(id), code), .row = {}};
+    const auto before = known_.find(id);
+    if (before != known_.end() && before->second.written == now.written && before->second.size == now.size) {
+      now.row = std::move(before->second.row);
+    } else if (auto study = find(id); study.ok()) {
+      now.row = row_of(*study);
+    } else {
+      if (study.error().kind != ErrorKind::not_found) log_warning("{}", study.error().text());
+      continue;
+    }
+    rows.push_back(now.row);
+    known.emplace(id, std::move(now));
+  }
+  known_ = std::move(known);
+  return rows;
+}
+
+Result<StudyPage> StudyFolder::list(const StudyQuery& query) {
+  ASSAY_TRY(auto page, page_of(rows(), query));
+  for (auto& row : page.rows) row.begun = begun(row);
+  return page;
 }
 
 Result<void> StudyFolder::note_run(std::string_view id, std::size_t entry, std::string_view run) {

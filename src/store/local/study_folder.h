@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,17 +10,20 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "model/study.h"
+#include "store/study_list.h"
 
 namespace assay {
 
-/// The studies of a data folder: one JSON file each, and one that grows with every run that was started. There are few
-/// of them: they need no index. Any thread.
+/// The studies of a data folder: one JSON file each, and one that grows with every run that was started. They need no
+/// index: a file is written once, so that what a list shows of it is read once and remembered. Any thread.
 class StudyFolder {
  public:
   explicit StudyFolder(fs::path path) : path_(std::move(path)) {}
 
   Result<void> create(const Study& study);
   Result<Study> find(std::string_view id) const;
+  /// A page of those that can be read; the others are named in the log.
+  Result<StudyPage> list(const StudyQuery& query);
   /// Appends one line to `<id>.runs`: however long the plan is, it is not written again.
   Result<void> note_run(std::string_view id, std::size_t entry, std::string_view run);
   Result<void> remove(std::string_view id);
@@ -25,12 +31,24 @@ class StudyFolder {
   std::vector<std::string> ids() const;
 
  private:
+  /// A file as it was when it was read.
+  struct Known {
+    fs::file_time_type written;
+    std::uintmax_t size = 0;
+    StudyRow row;
+  };
+
+  /// Reads the files that are new and forgets those that are gone.
+  std::vector<StudyRow> rows();
+  std::int64_t begun(const StudyRow& row) const;
   fs::path file(std::string_view id) const { return path_ / (std::string(id) + ".json"); }
   fs::path progress(std::string_view id) const { return path_ / (std::string(id) + ".runs"); }
   fs::path lock() const { return path_ / "change.lock"; }
-  Result<void> read_progress(Study& study) const;
+  Result<void> read_progress(std::string_view id, const std::function<void(std::size_t, std::string)>& on_run) const;
 
-  fs::path path_;
+  const fs::path path_;
+  std::mutex mutex_;
+  std::map<std::string, Known, std::less<>> known_;
 };
 
 }  // namespace assay

@@ -122,6 +122,8 @@ class AccountMemory final : public AccountTables {
   KeptTable<LinkRecord>& links() override { return links_; }
   KeptTable<CatalogRecord>& catalog() override { return catalog_; }
   KeptTable<QuotaRecord>& quotas() override { return quotas_; }
+  KeptTable<GpuPrice>& prices() override { return prices_; }
+  KeptTable<PowerPrice>& power_prices() override { return power_prices_; }
   OwnerTable& owners() override { return owners_; }
   AuditLog& audit() override { return audit_; }
 
@@ -133,6 +135,8 @@ class AccountMemory final : public AccountTables {
   KeptInMemory<LinkRecord> links_{&LinkRecord::id};
   KeptInMemory<CatalogRecord> catalog_{&CatalogRecord::name};
   KeptInMemory<QuotaRecord> quotas_{&QuotaRecord::user};
+  KeptInMemory<GpuPrice> prices_{&GpuPrice::gpu};
+  KeptInMemory<PowerPrice> power_prices_{&PowerPrice::site};
   OwnersInMemory owners_;
   AuditInMemory audit_;
 };

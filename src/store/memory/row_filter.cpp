@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/text.h"
+#include "store/run_place.h"
 
 namespace assay {
 namespace {
@@ -14,30 +14,6 @@ using Op = Condition::Op;
 
 Error no_such_field(std::string_view field) {
   return Error{.kind = ErrorKind::usage, .message = fmt::format("runs have no field '{}'", field)};
-}
-
-std::string text_of(const RunRow& row, std::string_view field) {
-  if (field == "id") return row.id;
-  if (field == "name") return row.name;
-  if (field == "kind") return row.kind;
-  if (field == "state") return std::string(name_of(row.state));
-  if (field == "verdict") return std::string(name_of(row.verdict));
-  if (field == "study") return row.study;
-  if (field == "variant") return row.variant;
-  return row.host;
-}
-
-/// Nothing for a metric that the run does not have.
-std::optional<double> number_of(const RunRow& row, std::string_view field) {
-  switch (*run_field_kind(field)) {
-    case RunFieldKind::time: return unix_seconds(row.created);
-    case RunFieldKind::duration: return seconds_of(row.duration);
-    case RunFieldKind::number: return field == "ranks" ? row.ranks : row.nodes;
-    default: break;
-  }
-  const auto metric = row.metrics.find(metric_of(field));
-  if (metric == row.metrics.end()) return std::nullopt;
-  return metric->second;
 }
 
 template <typename T>
@@ -70,7 +46,7 @@ bool matches(const RunRow& row, const Condition& condition) {
     return any != negated;
   }
   const auto number = number_of(row, condition.field);
-  return number && !std::isnan(*number) && compare(*number, condition.op, condition.number);
+  return number && compare(*number, condition.op, condition.number);
 }
 
 }  // namespace
@@ -85,25 +61,20 @@ Result<RunPage> filter_rows(std::vector<RunRow> rows, const RunQuery& query) {
     return !std::all_of(query.conditions.begin(), query.conditions.end(),
                         [&](const Condition& condition) { return matches(row, condition); });
   });
-  std::stable_sort(rows.begin(), rows.end(), [&](const RunRow& a, const RunRow& b) {
-    if (*sort == RunFieldKind::text) {
-      const auto first = text_of(a, query.sort);
-      const auto second = text_of(b, query.sort);
-      return query.descending ? second < first : first < second;
-    }
-    const auto first = number_of(a, query.sort);
-    const auto second = number_of(b, query.sort);
-    // Runs without the metric come last, whichever way.
-    if (!first || !second) return first.has_value() && !second.has_value();
-    return query.descending ? *second < *first : *first < *second;
+  const auto place_in_list = [&](const RunRow& row) { return place_of(row, query, row.id); };
+  std::sort(rows.begin(), rows.end(), [&](const RunRow& a, const RunRow& b) {
+    return precedes(place_in_list(a), place_in_list(b), query.descending);
   });
-  RunPage page{.rows = {}, .total = static_cast<std::int64_t>(rows.size())};
-  const auto begin =
-      std::min<std::size_t>(rows.size(), static_cast<std::size_t>(std::max<std::int64_t>(query.offset, 0)));
-  auto end = rows.size();
-  if (query.limit >= 0) end = std::min(end, begin + static_cast<std::size_t>(query.limit));
-  page.rows.assign(std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(begin)),
-                   std::make_move_iterator(rows.begin() + static_cast<std::ptrdiff_t>(end)));
+  RunPage page{.rows = {}, .total = static_cast<std::int64_t>(rows.size()), .next = {}};
+  if (!query.after.empty()) {
+    ASSAY_TRY(const auto begin, read_place(query));
+    std::erase_if(rows, [&](const RunRow& row) { return !precedes(begin, place_in_list(row), query.descending); });
+  }
+  if (query.limit >= 0 && static_cast<std::size_t>(query.limit) < rows.size()) {
+    rows.resize(static_cast<std::size_t>(query.limit));
+    page.next = rows.empty() ? query.after : write_place(place_in_list(rows.back()));
+  }
+  page.rows = std::move(rows);
   return page;
 }
 

@@ -13,6 +13,7 @@
 #include "store/journal/salvage.h"
 #include "store/memory/row_filter.h"
 #include "store/run_points.h"
+#include "store/study_list.h"
 
 namespace assay {
 
@@ -248,12 +249,11 @@ class MemoryStore final : public RunStore {
     if (found == memory_->studies.end()) return refused(ErrorKind::not_found, "there is no such study");
     return found->second;
   }
-  Result<std::vector<Study>> list_studies() override {
+  Result<StudyPage> list_studies(const StudyQuery& query) override {
     const std::lock_guard lock(memory_->mutex);
-    std::vector<Study> all;
-    for (const auto& [id, study] : memory_->studies) all.push_back(study);
-    std::sort(all.begin(), all.end(), [](const Study& a, const Study& b) { return b.created < a.created; });
-    return all;
+    std::vector<StudyRow> all;
+    for (const auto& [id, study] : memory_->studies) all.push_back(row_of(study));
+    return page_of(std::move(all), query);
   }
   Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) override {
     const std::lock_guard lock(memory_->mutex);

@@ -18,6 +18,7 @@ class MemoryPlace final : public RunStorePlace {
 const auto kMemory = testing::Values(
     RunStoreFactory{"Memory", [] { return std::unique_ptr<RunStorePlace>(std::make_unique<MemoryPlace>()); }});
 INSTANTIATE_TEST_SUITE_P(InMemory, RunStoreContract, kMemory, run_store_factory_name);
+INSTANTIATE_TEST_SUITE_P(InMemory, OutlivedRunStoreContract, kMemory, run_store_factory_name);
 INSTANTIATE_TEST_SUITE_P(InMemory, ListedRunStoreContract, kMemory, run_store_factory_name);
 INSTANTIATE_TEST_SUITE_P(InMemory, LeaseContract, kMemory, run_store_factory_name);
 

@@ -105,6 +105,16 @@ export interface CatalogList {
   offers: Array<Offer>;
 }
 
+/** GPUs of one model in the cluster. */
+export interface ClusterGpus {
+  /** As the driver says it */
+  name: string;
+  /** How many there are */
+  count: number;
+  /** The entry that holds for them; null: none does */
+  price: GpuPrice | null;
+}
+
 /** Commands to agents. */
 export interface CommandList {
   /** Newest first */
@@ -244,6 +254,16 @@ export interface EventView {
   values: Record<string, number | null>;
 }
 
+/** How long a run will probably take. */
+export interface ExpectedLength {
+  /** From its start to its end */
+  seconds: number | null;
+  /** Two of three runs take between 1/factor and factor times that */
+  factor: number | null;
+  /** Runs like it that this rests on; 0: a guess */
+  from_runs: number;
+}
+
 /** Something found wrong or noteworthy about a result. */
 export interface Flag {
   /** Stable name for scripts: left_processes, non_finite */
@@ -264,6 +284,20 @@ export interface GpuInfo {
   memory_bytes: number;
 }
 
+/** What an hour of one GPU costs where a specification names no price. */
+export interface GpuPrice {
+  /** Its name as the driver says it, or a pattern of names: `*H200*` */
+  gpu: string;
+  /** Per GPU hour; null: not stated */
+  on_demand?: number | null;
+  /** The same where it may be taken away; null: not stated */
+  spot?: number | null;
+  /** Three capital letters: USD */
+  currency: string;
+  /** Where the figures come from */
+  source?: string;
+}
+
 /** A process that uses a GPU. */
 export interface GpuUse {
   /** The UUID of the GPU */
@@ -282,6 +316,36 @@ export interface Invitation {
   once: string;
 }
 
+/** A token that lets machines join. */
+export interface JoinToken {
+  /** What it is revoked by */
+  id: string;
+  /** What it is called */
+  name: string;
+  /** When it was made */
+  created: string;
+  /** Null: when it is revoked */
+  expires: string | null;
+  /** good, expired or revoked */
+  state: string;
+  /** Patterns of names that it lets in; empty: any */
+  nodes: string;
+  /** So many machines in all; null: any number */
+  uses: number | null;
+  /** Whether each of them waits until an administrator has looked */
+  approval: boolean;
+  /** How many came with it */
+  nodes_let_in: number;
+}
+
+/** How machines get in, and which did. */
+export interface JoinTokenList {
+  /** Newest first */
+  tokens: Array<JoinToken>;
+  /** By node */
+  keys: Array<NodeKey>;
+}
+
 /** A further process of a job. */
 export interface JoiningRank {
   /** What its journal is called: rank-3 */
@@ -289,7 +353,7 @@ export interface JoiningRank {
 }
 
 /** Whether more may come in a journal. */
-export type JournalOwner = "live" | "gone" | "finished";
+export type JournalOwner = "live" | "awaited" | "gone" | "finished";
 
 /** How long a journal is now. */
 export interface JournalSize {
@@ -469,6 +533,14 @@ export interface LogLine {
   text: string;
 }
 
+/** A new token for machines. */
+export interface MadeJoinToken {
+  /** What is kept of it */
+  token: JoinToken;
+  /** For `assay agent --token-file`, with the leader's fingerprint where it has one; shown once */
+  secret: string;
+}
+
 /** A new link. */
 export interface MadeLink {
   /** What is kept of it */
@@ -503,6 +575,20 @@ export interface NamedStudy {
   study: string;
 }
 
+/** A token to be made for machines. */
+export interface NewJoinToken {
+  /** What it is called; without one, by its id */
+  name?: string;
+  /** How long it is good: 12h, 7d; 24h without, 30d at most */
+  for?: string;
+  /** Patterns of names that it lets in: gpu*, gpu0[1-8],login */
+  nodes?: string;
+  /** So many machines, and no more */
+  uses?: number;
+  /** true: each waits until an administrator has looked */
+  approval?: boolean;
+}
+
 /** A token to be made. */
 export interface NewPersonalToken {
   /** What it is called */
@@ -511,6 +597,12 @@ export interface NewPersonalToken {
   scopes: Array<string>;
   /** How long it is good: 12h, 30d; without it until it is revoked */
   for?: string;
+}
+
+/** How urgent a run is. */
+export interface NewPriority {
+  /** A step counts as an hour of waiting; above 0 for administrators */
+  priority: number;
 }
 
 /** A run that its caller records itself. */
@@ -557,6 +649,18 @@ export interface NodeCounts {
   offline: number;
   /** Heard of, but without new work */
   draining: number;
+}
+
+/** What a node shows that it is itself. */
+export interface NodeKey {
+  /** Whose */
+  node: string;
+  /** Since when */
+  joined: string;
+  /** The id of the token that let it in */
+  by_token: string;
+  /** good, waits (for approval) or revoked */
+  state: string;
 }
 
 /** Nodes of the cluster. */
@@ -644,6 +748,20 @@ export interface Offer {
   commands?: Array<string>;
 }
 
+/** What would come of an order. Nothing was asked for. */
+export interface OrderPreview {
+  /** Of the run or study */
+  name: string;
+  /** In the order in which they would be done */
+  runs: Array<PricedRun>;
+  /** When all of it would probably be done */
+  expected_end?: string;
+  /** Of all of it, by the price of the specification */
+  cost?: number | null;
+  /** Of the costs */
+  currency?: string;
+}
+
 /** What came of an order. */
 export interface OrderedRun {
   /** The id of the run; of a study, of its first */
@@ -710,6 +828,8 @@ export interface Placement {
   node?: string;
   /** UUIDs of its GPUs; without: all that it has */
   gpus?: Array<string>;
+  /** Where its job goes on whatever becomes of its owner: `ssh:gpu01` */
+  place?: string;
 }
 
 /** One run that a study plans to do. */
@@ -730,6 +850,54 @@ export interface PlannedRun {
   run?: string;
   /** Complete settings of this run */
   spec: Record<string, unknown>;
+}
+
+/** What power costs where the cluster stands. */
+export interface PowerPrice {
+  /** Money per kilowatt hour; null: not stated */
+  per_kwh?: number | null;
+  /** Of that money: EUR */
+  currency?: string;
+  /** CO₂ per kilowatt hour; null: not stated */
+  grams_co2_per_kwh?: number | null;
+  /** Where the figures come from */
+  source?: string;
+}
+
+/** Prices that hold where a specification names none. */
+export interface PriceList {
+  /** Of GPUs, by name */
+  prices: Array<GpuPrice>;
+  /** Of power; null: not stated */
+  power: PowerPrice | null;
+  /** What the cluster has, with what it costs */
+  gpus: Array<ClusterGpus>;
+}
+
+/** What would become of a run, and what it would cost. */
+export interface PricedRun {
+  /** Which configuration of the study */
+  variant: string;
+  /** Which repeat, from 0 */
+  repeat: number;
+  /** For people: 2 GPUs; the CPUs of a node */
+  needs: string;
+  /** GPUs that it would have */
+  gpus: number;
+  /** Nodes that it would have */
+  nodes: number;
+  /** Where it would probably be done; empty: nowhere now */
+  node: string;
+  /** How long it would probably take */
+  length: ExpectedLength;
+  /** Why it could not be done now */
+  why?: string;
+  /** When it would probably start */
+  expected_start?: string;
+  /** When, if the runs before it take as long as they well may */
+  late_start?: string;
+  /** By the price of its specification */
+  cost?: number | null;
 }
 
 /** storage: something could not be read or written; damage: of what was stored; refused: a node sent what was not stored; clock: of the leader's machine; limit: nodes have to wait; outlet: an alert did not get out; certificate; fault: a part has failed. */
@@ -783,6 +951,70 @@ export interface Provenance {
   seeds?: Record<string, number>;
 }
 
+/** What the cluster has to do. */
+export interface QueueList {
+  /** Those that go on first, then those that wait in the order of their starts */
+  runs: Array<QueuedRun>;
+}
+
+/** A run that the cluster was asked for and that has not ended. */
+export interface QueuedRun {
+  /** Its id */
+  run: string;
+  /** What it is called */
+  name: string;
+  /** train, command, … */
+  kind: string;
+  /** The study it is part of */
+  study?: string;
+  /** Which configuration of the study */
+  variant?: string;
+  /** Who asked for it */
+  by: string;
+  /** Whose it is: `user ada`, `token ci`; empty: not known */
+  owner: string;
+  /** queued until its node has taken it */
+  state: RunState;
+  /** Whether somebody has ended it */
+  stopping: boolean;
+  /** Whether it waits until somebody releases it */
+  held: boolean;
+  /** A step counts as an hour of waiting; 0 is usual */
+  priority: number;
+  /** For people: 2 GPUs; the CPUs of a node */
+  needs: string;
+  /** Where it is or must be done; empty: not decided yet */
+  node: string;
+  /** UUIDs of the GPUs it has been given */
+  gpus: Array<string>;
+  /** Runs that must have succeeded first */
+  after: Array<string>;
+  /** Which one this is, from 1 */
+  attempt: number;
+  /** How many there may be in all */
+  attempts: number;
+  /** When it was asked for */
+  created: string;
+  /** When its node began */
+  started?: string;
+  /** How long it will probably take */
+  length: ExpectedLength;
+  /** Of one that has begun: when it will probably end */
+  expected_end?: string;
+  /** Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy */
+  reason?: string;
+  /** The same for people */
+  why?: string;
+  /** Runs that come before it for the same nodes */
+  ahead?: number;
+  /** Where it will probably be done */
+  expected_node?: string;
+  /** When it will probably start */
+  expected_start?: string;
+  /** When, if the runs before it take as long as they well may */
+  late_start?: string;
+}
+
 /** How much somebody may use; what is null has no limit. */
 export interface Quota {
   /** Empty: everybody who has none of their own */
@@ -793,6 +1025,8 @@ export interface Quota {
   runs_per_order?: number;
   /** Within the last 24 hours */
   gpu_hours_per_day?: number | null;
+  /** GPUs in use; further runs wait */
+  gpus_at_once?: number;
 }
 
 /** How much people may use. */
@@ -993,10 +1227,22 @@ export interface RunOrder {
   tags?: Array<string>;
   /** Changed settings: batch_size=64 */
   set?: Array<string>;
-  /** Where, unless the specification says */
+  /** Where, unless the specification says; without: wherever it fits */
   node?: string;
   /** UUIDs of the GPUs to use; without: as many as it needs */
   gpus?: Array<string>;
+  /** One run on each node that takes runs */
+  each_node?: boolean;
+  /** A step counts as an hour of waiting; above 0 for administrators */
+  priority?: number;
+  /** It waits until somebody releases it */
+  hold?: boolean;
+  /** Further attempts where a node is lost */
+  retries?: number;
+  /** Ids of runs that must have succeeded first */
+  after?: Array<string>;
+  /** Whoever asks again with the same key is given the same run */
+  key?: string;
 }
 
 /** Some of the runs that fit. */
@@ -1065,6 +1311,12 @@ export interface RunRow {
 
 /** How far a run is; it never goes back. */
 export type RunState = "queued" | "starting" | "running" | "ended";
+
+/** The tags of a run. */
+export interface RunTags {
+  /** All that it has now */
+  tags: Array<string>;
+}
 
 /** Telemetry over a time. */
 export interface SeriesAnswer {
@@ -1331,6 +1583,14 @@ export interface StudyResumption {
   gpus?: Array<string>;
 }
 
+/** Tags to be added and removed. */
+export interface TagChange {
+  /** `key=value` or words; what is there already stays */
+  add?: Array<string>;
+  /** First; what is not there is no error */
+  remove?: Array<string>;
+}
+
 /** How a GPU's temperature at equal power develops over weeks. */
 export interface TrendView {
   /** too little data, steady, hotter or cooler */
@@ -1572,7 +1832,7 @@ export interface Routes {
     body: undefined;
     answer: RunPage;
   };
-  /** Ask for what a specification says: a run, or a study of several, on a node of the cluster */
+  /** Ask for what a specification says: a run, or a study of several, on nodes of the cluster */
   "POST /api/v1/runs": {
     path: Record<string, never>;
     query: Record<string, never>;
@@ -1620,6 +1880,13 @@ export interface Routes {
     query: Record<string, never>;
     body: undefined;
     answer: Removed;
+  };
+  /** Add and remove tags of a run, whatever else is changed about it meanwhile */
+  "POST /api/v1/runs/{run}/tags": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: TagChange | undefined;
+    answer: RunTags;
   };
   /** Series of a run at a width: exact figures of each bucket, by step or by time */
   "POST /api/v1/runs/{run}/curves": {
@@ -1781,6 +2048,48 @@ export interface Routes {
     query: Record<string, never>;
     body: undefined;
     answer: NamedStudy;
+  };
+  /** What the cluster was asked for and has not ended: what goes on, then what waits, with the reason */
+  "GET /api/v1/queue": {
+    path: Record<string, never>;
+    query: { mine?: boolean };
+    body: undefined;
+    answer: QueueList;
+  };
+  /** One run of the queue: where it is, or why it waits and until when probably */
+  "GET /api/v1/queue/{run}": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: QueuedRun;
+  };
+  /** What would come of an order: place, expected time and start, cost. Nothing is asked for */
+  "POST /api/v1/queue/preview": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: RunOrder;
+    answer: OrderPreview;
+  };
+  /** Let a run that waits go on waiting until it is released */
+  "POST /api/v1/runs/{run}/hold": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: QueuedRun;
+  };
+  /** Let a run that was held start when it is its turn */
+  "POST /api/v1/runs/{run}/release": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: QueuedRun;
+  };
+  /** Make a run that waits more or less urgent; above 0 is for administrators */
+  "POST /api/v1/runs/{run}/priority": {
+    path: { run: string };
+    query: Record<string, never>;
+    body: NewPriority;
+    answer: QueuedRun;
   };
   /** The metrics that assay knows by name: unit, meaning, which way is better */
   "GET /api/v1/metrics/known": {
@@ -1992,6 +2301,69 @@ export interface Routes {
     body: undefined;
     answer: OwnerAnswer;
   };
+  /** What GPU hours and power cost where a specification names no price */
+  "GET /api/v1/prices": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: PriceList;
+  };
+  /** State the price of a GPU, or change it */
+  "PUT /api/v1/prices": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: GpuPrice;
+    answer: GpuPrice;
+  };
+  /** Take a price back */
+  "DELETE /api/v1/prices": {
+    path: Record<string, never>;
+    query: { gpu: string };
+    body: undefined;
+    answer: Done;
+  };
+  /** State what power costs, in money and CO₂; what is left out is not stated */
+  "PUT /api/v1/prices/power": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: PowerPrice | undefined;
+    answer: PowerPrice;
+  };
+  /** Tokens that let machines join, and the keys of those that did */
+  "GET /api/v1/join-tokens": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: JoinTokenList;
+  };
+  /** A token with which machines join */
+  "POST /api/v1/join-tokens": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: NewJoinToken | undefined;
+    answer: MadeJoinToken;
+  };
+  /** Let nobody join with it any more */
+  "DELETE /api/v1/join-tokens/{token}": {
+    path: { token: string };
+    query: { with_nodes?: boolean };
+    body: undefined;
+    answer: Done;
+  };
+  /** Let in a node that waits for it */
+  "POST /api/v1/nodes/{node}/approve": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Shut a node out: it joins again with another key and a token made after this alone */
+  "DELETE /api/v1/nodes/{node}/key": {
+    path: { node: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
 }
 
 export type RouteName = keyof Routes;
@@ -2029,6 +2401,7 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/runs/{run}": { method: "GET", path: "/api/v1/runs/{run}", scope: "read", media: "application/json" },
   "PUT /api/v1/runs/{run}": { method: "PUT", path: "/api/v1/runs/{run}", scope: "run", media: "application/json" },
   "DELETE /api/v1/runs/{run}": { method: "DELETE", path: "/api/v1/runs/{run}", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/tags": { method: "POST", path: "/api/v1/runs/{run}/tags", scope: "run", media: "application/json" },
   "POST /api/v1/runs/{run}/curves": { method: "POST", path: "/api/v1/runs/{run}/curves", scope: "read", media: "application/json" },
   "POST /api/v1/runs/recorded": { method: "POST", path: "/api/v1/runs/recorded", scope: "run", media: "application/json" },
   "GET /api/v1/runs/{run}/lease": { method: "GET", path: "/api/v1/runs/{run}/lease", scope: "read", media: "application/json" },
@@ -2052,6 +2425,12 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/studies/{study}/jobs": { method: "GET", path: "/api/v1/studies/{study}/jobs", scope: "read", media: "application/json" },
   "POST /api/v1/studies/{study}/resume": { method: "POST", path: "/api/v1/studies/{study}/resume", scope: "run", media: "application/json" },
   "POST /api/v1/studies/{study}/stop": { method: "POST", path: "/api/v1/studies/{study}/stop", scope: "run", media: "application/json" },
+  "GET /api/v1/queue": { method: "GET", path: "/api/v1/queue", scope: "read", media: "application/json" },
+  "GET /api/v1/queue/{run}": { method: "GET", path: "/api/v1/queue/{run}", scope: "read", media: "application/json" },
+  "POST /api/v1/queue/preview": { method: "POST", path: "/api/v1/queue/preview", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/hold": { method: "POST", path: "/api/v1/runs/{run}/hold", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/release": { method: "POST", path: "/api/v1/runs/{run}/release", scope: "run", media: "application/json" },
+  "POST /api/v1/runs/{run}/priority": { method: "POST", path: "/api/v1/runs/{run}/priority", scope: "run", media: "application/json" },
   "GET /api/v1/metrics/known": { method: "GET", path: "/api/v1/metrics/known", scope: "read", media: "application/json" },
   "GET /api/v1/spec/schema": { method: "GET", path: "/api/v1/spec/schema", scope: "read", media: "application/json" },
   "POST /api/v1/spec/validate": { method: "POST", path: "/api/v1/spec/validate", scope: "read", media: "application/json" },
@@ -2082,4 +2461,13 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "DELETE /api/v1/quotas/{user}": { method: "DELETE", path: "/api/v1/quotas/{user}", scope: "admin", media: "application/json" },
   "GET /api/v1/quota": { method: "GET", path: "/api/v1/quota", scope: "read", media: "application/json" },
   "GET /api/v1/runs/{run}/owner": { method: "GET", path: "/api/v1/runs/{run}/owner", scope: "read", media: "application/json" },
+  "GET /api/v1/prices": { method: "GET", path: "/api/v1/prices", scope: "read", media: "application/json" },
+  "PUT /api/v1/prices": { method: "PUT", path: "/api/v1/prices", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/prices": { method: "DELETE", path: "/api/v1/prices", scope: "admin", media: "application/json" },
+  "PUT /api/v1/prices/power": { method: "PUT", path: "/api/v1/prices/power", scope: "admin", media: "application/json" },
+  "GET /api/v1/join-tokens": { method: "GET", path: "/api/v1/join-tokens", scope: "admin", media: "application/json" },
+  "POST /api/v1/join-tokens": { method: "POST", path: "/api/v1/join-tokens", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/join-tokens/{token}": { method: "DELETE", path: "/api/v1/join-tokens/{token}", scope: "admin", media: "application/json" },
+  "POST /api/v1/nodes/{node}/approve": { method: "POST", path: "/api/v1/nodes/{node}/approve", scope: "admin", media: "application/json" },
+  "DELETE /api/v1/nodes/{node}/key": { method: "DELETE", path: "/api/v1/nodes/{node}/key", scope: "admin", media: "application/json" },
 };

@@ -1,11 +1,17 @@
 import { expect, test } from "vitest";
-import { countGpus, countThrottled, seriesLabel, standouts, type GpuView } from "./gpus";
+import { countGpus, countThrottled, hottestOf, seriesLabel, standouts, type GpuView } from "./gpus";
 
 const gpu = (node: string, index: string, values: Record<string, number | null>, online = true): GpuView => ({ node, uuid: `GPU-${node}-${index}`, index, name: "H200", values, online });
 
 test("GPUs are busy, idle or silent, and may be hot", () => {
   const all = [gpu("a", "0", { "gpu.util": 0.9, "gpu.temperature_c": 90 }), gpu("a", "1", { "gpu.util": 0 }), gpu("b", "0", { "gpu.util": 1 }, false), gpu("b", "1", {})];
   expect(countGpus(all)).toEqual({ all: 4, busy: 1, idle: 1, hot: 1, silent: 2 });
+});
+
+test("the hottest GPU is one that says so now", () => {
+  const all = [gpu("a", "0", { "gpu.temperature_c": 60 }), gpu("a", "1", { "gpu.temperature_c": 71 }), gpu("b", "0", { "gpu.temperature_c": 99 }, false), gpu("b", "1", {})];
+  expect(hottestOf(all)?.uuid).toBe("GPU-a-1");
+  expect(hottestOf([gpu("b", "1", { "gpu.temperature_c": null })])).toBeNull();
 });
 
 test("a GPU is slowed by heat or hardware, or just at its power limit", () => {

@@ -52,6 +52,16 @@ export interface GpuCounts {
   silent: number;
 }
 
+/** Of those that say; null: none does. */
+export function hottestOf(gpus: GpuView[]): GpuView | null {
+  let hottest: GpuView | null = null;
+  for (const gpu of gpus) {
+    const now = gpu.online ? gpu.values["gpu.temperature_c"] : null;
+    if (typeof now === "number" && now > (hottest?.values["gpu.temperature_c"] ?? -Infinity)) hottest = gpu;
+  }
+  return hottest;
+}
+
 export function countGpus(gpus: GpuView[]): GpuCounts {
   const counts = { all: gpus.length, busy: 0, idle: 0, hot: 0, silent: 0 };
   for (const gpu of gpus) {

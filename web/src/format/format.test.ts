@@ -2,15 +2,24 @@ import { describe, expect, test } from "vitest";
 import { csv, csvCell } from "./csv";
 import { strokeName } from "./palette";
 import { ago, readRange, readSpan, writeRange } from "./time";
-import { duration, quantity } from "./units";
+import { duration, quantity, tickLabels } from "./units";
 
 const plain = (text: string) => text.replace(/\u202f/g, " ");
+
+describe("labels along an axis", () => {
+  test("are told apart", () => {
+    expect(tickLabels([1.3401 * 2 ** 30, 1.3402 * 2 ** 30], "B").map(plain)).toEqual(["1.3401 GiB", "1.3402 GiB"]);
+    expect(tickLabels([0, 0.2, null], "ratio").map(plain)).toEqual(["0 %", "20 %", ""]);
+  });
+});
 
 describe("quantities", () => {
   test("have their unit", () => {
     expect(plain(quantity(0.832, "ratio"))).toBe("83.2 %");
     expect(plain(quantity(1.5 * 2 ** 30, "B"))).toBe("1.5 GiB");
     expect(plain(quantity(12_340, "tok/s"))).toBe("12.3 ktok/s");
+    expect(plain(quantity(3.5, "USD/GPUh"))).toBe("3.50 USD/GPUh");
+    expect(plain(quantity(0.2855, "EUR/kWh"))).toBe("0.2855 EUR/kWh");
     expect(plain(quantity(340, "W"))).toBe("340 W");
     expect(plain(quantity(0.0133))).toBe("0.0133");
     expect(plain(quantity(4, "GPUs"))).toBe("4 GPUs");

@@ -11,14 +11,14 @@ function digits(value: number, significant = 4): string {
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
-function scaled(value: number, base: number, prefixes: string[], unit: string): string {
+function scaled(value: number, base: number, prefixes: string[], unit: string, significant: number): string {
   let step = 0;
   let rest = value;
   while (Math.abs(rest) >= base && step < prefixes.length - 1) {
     rest /= base;
     ++step;
   }
-  return digits(rest, 3) + kThin + (prefixes[step] ?? "") + unit;
+  return digits(rest, significant) + kThin + (prefixes[step] ?? "") + unit;
 }
 
 const kBinary = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
@@ -39,39 +39,49 @@ export function duration(seconds: number): string {
   return `${sign}${m}${kThin}min ${s}${kThin}s`;
 }
 
-/** "83.2 %", "1.21 GiB", "340 W"; "–" for what is not known. */
-export function quantity(value: number | null | undefined, unit = ""): string {
+/** "83.2 %", "1.21 GiB", "340 W"; "–" for what is not known. With `significant` so many digits, where three or four do not do. */
+export function quantity(value: number | null | undefined, unit = "", significant?: number): string {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   switch (unit) {
     case "":
     case "number":
-      return Math.abs(value) >= 1e6 && Number.isInteger(value) ? scaled(value, 1000, kDecimal, "").trimEnd() : digits(value);
+      return Math.abs(value) >= 1e6 && Number.isInteger(value) ? scaled(value, 1000, kDecimal, "", significant ?? 3).trimEnd() : digits(value, significant);
     case "ratio":
-      return digits(value * 100, 3) + kThin + "%";
+      return digits(value * 100, significant ?? 3) + kThin + "%";
     case "s":
       return duration(value);
     case "B":
     case "B/s":
-      return scaled(value, 1024, kBinary, unit);
+      return scaled(value, 1024, kBinary, unit, significant ?? 3);
     case "FLOP/s":
     case "FLOP":
     case "Hz":
     case "tok/s":
     case "samples/s":
     case "1/s":
-      return scaled(value, 1000, kDecimal, unit);
+      return scaled(value, 1000, kDecimal, unit, significant ?? 3);
     default:
-      return digits(value) + kThin + unit;
+      // Money has cents.
+      if (/^[A-Z]{3}(\/|$)/.test(unit) && Number.isInteger(Math.round(value * 1e6) / 1e4)) return value.toFixed(2) + kThin + unit;
+      return digits(value, significant) + kThin + unit;
   }
 }
 
-/** The unit as the axis of a chart names it. */
-export function unitTitle(unit: string): string {
-  if (unit === "ratio") return "%";
-  return unit === "number" ? "" : unit;
+/** Values along an axis, with as many digits as it takes to tell them apart. */
+export function tickLabels(values: (number | null)[], unit: string): string[] {
+  const written = (significant?: number) => values.map((value) => (value === null ? "" : quantity(value, unit, significant)));
+  let labels = written();
+  for (let significant = 4; significant <= 8 && new Set(labels).size < labels.length; ++significant) labels = written(significant);
+  return labels;
 }
 
-/** "r-20261116-…": enough of an id to tell it by, as the command line takes a prefix. */
+/** The unit as the title of a chart names it; bytes are named along the axis, as KiB, MiB or GiB. */
+export function unitTitle(unit: string): string {
+  if (unit === "ratio") return "%";
+  return unit === "number" || unit.startsWith("B") ? "" : unit;
+}
+
+/** "1 run", "12 runs". */
 export function count(value: number, one: string, many = one + "s"): string {
   return `${value}${kThin}${value === 1 ? one : many}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { joined, smoothed, summary } from "./chart_data";
+import { joined, smoothed, summary, thinned, type Joined } from "./chart_data";
 
 const line = (key: string, x: number[], y: (number | null)[]) => ({ key, label: key, x, y });
 
@@ -23,4 +23,34 @@ describe("smoothing", () => {
 test("a summary is of the part that is shown, without what is not finite", () => {
   expect(summary(line("a", [1, 2, 3, 4], [9, 2, null, 4]), 2, 4)).toEqual({ last: 4, min: 2, max: 4, mean: 3 });
   expect(summary(line("a", [1], [null])).mean).toBeNull();
+});
+
+describe("many points", () => {
+  const count = 100_000;
+  const axis = Array.from({ length: count }, (_, i) => i * 10);
+  const wave = axis.map((x) => Math.sin(x / 5000));
+  test("that are few are drawn as they are", () => {
+    const data: Joined = [[1, 2], [3, 4]];
+    expect(thinned(data, 0, 9)).toBe(data);
+  });
+  test("keep their ends, their extremes and their gaps", () => {
+    const spiky: (number | null)[] = [...wave];
+    [spiky[12_345], spiky[50_001], spiky[77_777]] = [99, -99, null];
+    const [x, y] = thinned([axis, spiky], -Infinity, Infinity);
+    expect(x.length).toBeLessThan(10_000);
+    expect([x[0], x.at(-1)]).toEqual([0, (count - 1) * 10]);
+    expect(x.every((value, i) => i === 0 || value > (x[i - 1] ?? 0))).toBe(true);
+    for (const [at, value] of [[12_345, 99], [50_001, -99], [77_777, null]] as const) expect(y?.[x.indexOf(at * 10)]).toBe(value);
+  });
+  test("of a part that was zoomed into are exact, with one more at each end", () => {
+    const [x] = thinned([axis, wave], 500_005, 502_000);
+    expect([x[0], x.at(-1)]).toEqual([500_000, 502_010]);
+    expect(x.length).toBe(202);
+  });
+  test("of several lines stay on one axis", () => {
+    const other = wave.map((value, i) => (i % 2 ? undefined : -value));
+    const [x, a, b] = thinned([axis, wave, other], -Infinity, Infinity);
+    expect([a?.length, b?.length]).toEqual([x.length, x.length]);
+    x.forEach((value, i) => expect([a?.[i], b?.[i]]).toEqual([wave[value / 10], other[value / 10]]));
+  });
 });

@@ -21,12 +21,18 @@ export interface Mark {
   tone: "info" | "warn" | "bad";
 }
 
-/** One axis for all lines, as uPlot wants it: undefined where a line has no point, null where it has a gap. */
-export function joined(lines: Line[]): [number[], ...(number | null | undefined)[][]] {
+/** Ascending, with a column per line: undefined where it has no point, null where it has a gap. */
+export type Joined = [number[], ...(number | null | undefined)[][]];
+
+/** One axis for all lines, as uPlot wants it. */
+export function joined(lines: Line[]): Joined {
   const first = lines[0];
   if (!first) return [[]];
-  if (lines.every((line) => line.x === first.x || sameAxis(line.x, first.x))) return [first.x, ...lines.map((line) => line.y)];
-  const axis = [...new Set(lines.flatMap((line) => line.x))].sort((a, b) => a - b);
+  // Thousands of lines have a handful of axes: those of their nodes.
+  const axes: number[][] = [];
+  for (const { x } of lines) if (!axes.some((axis) => axis === x || sameAxis(axis, x))) axes.push(x);
+  if (axes.length === 1) return [first.x, ...lines.map((line) => line.y)];
+  const axis = [...new Set(axes.flat())].sort((a, b) => a - b);
   const place = new Map(axis.map((x, i) => [x, i]));
   const columns = lines.map((line) => {
     const column = new Array<number | null | undefined>(axis.length).fill(undefined);
@@ -34,6 +40,63 @@ export function joined(lines: Line[]): [number[], ...(number | null | undefined)
     return column;
   });
   return [axis, ...columns];
+}
+
+/** More of them than a screen has pixels across. */
+const kBuckets = 2000;
+
+/** The first place in an ascending list whose value is not below. */
+function placeOf(axis: number[], value: number): number {
+  let [low, high] = [0, axis.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((axis[middle] ?? 0) < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Marks what of a column must stay: of each bucket the first and last point, the smallest and largest, and a gap. */
+function markKept(column: (number | null | undefined)[], bucketOf: Uint16Array, begin: number, kept: Uint8Array) {
+  for (let i = 0; i < bucketOf.length; ) {
+    const bucket = bucketOf[i];
+    let [first, last, least, most] = [-1, -1, -1, -1];
+    let [low, high] = [Infinity, -Infinity];
+    for (; i < bucketOf.length && bucketOf[i] === bucket; ++i) {
+      const value = column[begin + i];
+      if (value === undefined) continue;
+      if (value === null) {
+        kept[i] = 1;
+        continue;
+      }
+      if (first < 0) first = i;
+      last = i;
+      if (value < low) [low, least] = [value, i];
+      if (value > high) [high, most] = [value, i];
+    }
+    for (const at of [first, last, least, most]) if (at >= 0) kept[at] = 1;
+  }
+}
+
+/**
+ * The part between `from` and `to` with one point more at each end, thinned to what differs when it is drawn. What is
+ * small is given back as it is.
+ */
+export function thinned(data: Joined, from: number, to: number): Joined {
+  const [axis, ...columns] = data;
+  if (axis.length <= 4 * kBuckets) return data;
+  const begin = Math.max(0, placeOf(axis, from) - 1);
+  const end = Math.min(axis.length, placeOf(axis, to) + 2);
+  if (end - begin <= 4 * kBuckets) return data.map((column) => column.slice(begin, end)) as Joined;
+  const [low, high] = [axis[begin] ?? 0, axis[end - 1] ?? 1];
+  const scale = (kBuckets - 1) / (high - low || 1);
+  const bucketOf = new Uint16Array(end - begin);
+  for (let i = 0; i < bucketOf.length; ++i) bucketOf[i] = ((axis[begin + i] ?? 0) - low) * scale;
+  const kept = new Uint8Array(end - begin);
+  for (const column of columns) markKept(column, bucketOf, begin, kept);
+  const places: number[] = [];
+  for (let i = 0; i < kept.length; ++i) if (kept[i]) places.push(begin + i);
+  return data.map((column) => places.map((at) => column[at])) as Joined;
 }
 
 function sameAxis(a: number[], b: number[]): boolean {

@@ -2,6 +2,8 @@ import { ask, AskError, credentials } from "../api/ask";
 import { routes, type RouteName, type SessionInfo } from "../api/types";
 
 const kToken = "assay-token";
+/** Who wants to choose their password another time, in this tab */
+const kLater = "assay-password-later";
 
 /** A token that is to be forgotten with the tab is kept in sessionStorage, one that stays in localStorage. */
 function storedToken(): string {
@@ -56,7 +58,7 @@ class Session {
   }
 
   private take(who: SessionInfo) {
-    this.who = who;
+    this.who = { ...who, needs_password: who.needs_password && sessionStorage.getItem(kLater) !== who.user };
     credentials.csrf = who.csrf;
     this.refusal = "";
     this.state = "in";
@@ -110,6 +112,13 @@ class Session {
   async setPassword(old: string, password: string) {
     await ask("POST /api/v1/session/password", { body: { ...(old ? { old } : {}), password } });
     if (this.who) this.who = { ...this.who, needs_password: false };
+  }
+
+  /** Goes on without a password, as long as this session lasts. */
+  postponePassword() {
+    if (!this.who) return;
+    sessionStorage.setItem(kLater, this.who.user);
+    this.who = { ...this.who, needs_password: false };
   }
 
   async logout() {

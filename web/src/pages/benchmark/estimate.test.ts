@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "../../api/types";
-import { estimateOf, gpusOf, isAlike, isSame, readPrice, settingsIn, spreadOf } from "./estimate";
+import { estimateOf, gpusOf, isAlike, isSame, priceInBook, readPrice, settingsIn, spreadOf } from "./estimate";
 
 const made = (spec: Record<string, unknown>, more: Partial<Run> = {}): Run => ({
   schema: 1, id: "r", name: "", kind: "train", tags: [], state: "ended", verdict: "valid", ranks: 1, nodes: 1, flags: [], duration_seconds: 10,
@@ -80,6 +80,14 @@ describe("estimateOf", () => {
     expect(gpusOf(made({ device: "cpu" }, { provenance: { gpus } }))).toBe(0);
     expect(gpusOf(made({}, { placement: { gpus: ["a", "b"] }, provenance: { gpus } }))).toBe(2);
     expect(gpusOf(made({}, { ranks: 4, provenance: { gpus } }))).toBe(4);
+  });
+  it("takes a price from the book for the GPUs of those runs, and says so", () => {
+    const book = { gpus: [{ name: "H", count: 2, price: { gpu: "H*", on_demand: 3, spot: 1, currency: "USD", source: "a list" } }, { name: "T", count: 1, price: { gpu: "T", spot: 0.5, currency: "EUR" } }, { name: "U", count: 1, price: null }] };
+    const on = (...names: string[]) => made(spec, { provenance: { gpus: names.map((name) => ({ uuid: name, name, memory_bytes: 1 })) } });
+    expect(priceInBook([on("H", "H"), on("H")], book)).toEqual({ price: { amount: 3, currency: "USD", per: "GPUh" }, origin: "price book, H*: a list" });
+    expect(priceInBook([on("T")], book)).toEqual({ price: { amount: 0.5, currency: "EUR", per: "GPUh" }, origin: "price book, T, spot" });
+    for (const none of [[on("U")], [on("H"), on("T")], [on()], []]) expect(priceInBook(none, book)).toBeNull();
+    expect(priceInBook([on("H")], undefined)).toBeNull();
   });
   it("reads prices", () => expect([readPrice("2 USD/h"), readPrice("2/h"), readPrice(undefined)]).toEqual([{ amount: 2, currency: "USD", per: "h" }, null, null]));
 });

@@ -1,6 +1,6 @@
 // What a specification will probably take, from runs like it. Pure functions: no history, no figure.
 
-import type { Run } from "../../api/types";
+import type { PriceList, Run } from "../../api/types";
 import { flattened } from "../../curves/curves";
 import type { SchemaField } from "./draft";
 
@@ -143,6 +143,16 @@ export interface Price {
 export function readPrice(text: string | undefined): Price | null {
   const found = /^\s*([\d.]+)\s*([A-Z]{3})\s*\/\s*(GPUh|h)\s*$/.exec(text ?? "");
   return found && Number.isFinite(Number(found[1])) ? { amount: Number(found[1]), currency: found[2] ?? "", per: found[3] as Price["per"] } : null;
+}
+
+/** What the leader's price book says of the GPUs that these runs had; null: nothing, or they had several models. */
+export function priceInBook(runs: Run[], book: Pick<PriceList, "gpus"> | undefined): { price: Price; origin: string } | null {
+  const names = new Set(runs.flatMap((run) => (run.provenance.gpus ?? []).map((gpu) => gpu.name)));
+  const entry = names.size === 1 ? book?.gpus.find((one) => names.has(one.name))?.price : null;
+  const amount = entry?.on_demand ?? entry?.spot;
+  if (!entry || typeof amount !== "number") return null;
+  const origin = `price book, ${entry.gpu}${typeof entry.on_demand === "number" ? "" : ", spot"}${entry.source ? `: ${entry.source}` : ""}`;
+  return { price: { amount, currency: entry.currency, per: "GPUh" }, origin };
 }
 
 /** How many GPUs a run had: those it was given, else one for each process where the machine has any. */

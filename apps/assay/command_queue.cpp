@@ -1,0 +1,172 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "api/queue_types.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "client/ask.h"
+#include "client/leader_runs.h"
+#include "commands.h"
+#include "leader_place.h"
+#include "net/url.h"
+#include "queue_view.h"
+#include "report/text/table.h"
+#include "store/resolve.h"
+
+namespace assay {
+namespace {
+
+struct QueueOptions {
+  bool mine = false;
+  std::vector<std::string> runs;
+  int priority = 0;
+};
+
+std::pair<std::string, Colour> state_shown(const QueuedRun& run) {
+  if (run.stopping) return {"stopping", Colour::yellow};
+  if (run.state != RunState::queued) return {std::string(name_of(run.state)), Colour::green};
+  if (run.held) return {"held", Colour::dim};
+  if (run.reason == "no_such_node" || run.reason == "never") return {"stuck", Colour::red};
+  return {run.reason.empty() ? "placed" : "waiting", Colour::plain};
+}
+
+std::string place_shown(const QueuedRun& run) {
+  if (!run.node.empty()) {
+    return printable(run.node) +
+           (run.gpus.empty() ? "" : fmt::format(" ({} GPU{})", run.gpus.size(), run.gpus.size() == 1 ? "" : "s"));
+  }
+  return run.expected_node.empty() ? "anywhere" : "→ " + printable(run.expected_node);
+}
+
+std::string name_of_run(const QueuedRun& run) {
+  std::string name = printable(run.name);
+  if (!run.variant.empty()) name += " / " + printable(run.variant);
+  if (run.attempt > 1) name += fmt::format(" (attempt {} of {})", run.attempt, run.attempts);
+  return name;
+}
+
+Table queue_table(const std::vector<QueuedRun>& runs, WallTime now) {
+  Table table({{"Run"},
+               {"Name", Align::left, true},
+               {"User", Align::left, true, 3},
+               {"State"},
+               {"Where", Align::left, true},
+               {"Prio", Align::right, false, 4},
+               {"Takes", Align::right, false, 2},
+               {"Starts", Align::right, false, 1},
+               {"Why", Align::left, true}});
+  for (const auto& run : runs) {
+    const auto [state, colour] = state_shown(run);
+    const bool waits = run.state == RunState::queued && !run.reason.empty();
+    const std::string started = run.started ? rough_time(now - *run.started) + " ago" : "now";
+    QueuedRun told = run;
+    told.expected_start.reset();  // it has a column of its own
+    table.add({Cell(run.run, Colour::bold), name_of_run(run), printable(run.by), Cell(state, colour), place_shown(run),
+               run.priority == 0 ? "" : std::to_string(run.priority), length_text(run.length),
+               waits ? waiting_start_text(run, now) : started, Cell(sentence_of(told, now), Colour::dim)});
+  }
+  return table;
+}
+
+int show_queue(const Context& context, Connection& leader, const QueueOptions& options) {
+  const auto value = leader.get(options.mine ? "/api/v1/queue?mine=true" : "/api/v1/queue");
+  if (!value) return context.fail(value.error());
+  if (context.json) return context.succeed(value->as_object());
+  const auto list = read_api<QueueList>(*value);
+  if (!list) return context.fail(list.error());
+  const TerminalStyle style = context.out_style();
+  if (list->runs.empty()) {
+    print("Nothing waits and nothing runs. `assay submit SPEC` asks for something.\n");
+    return 0;
+  }
+  print(queue_table(list->runs, context.clock.wall()).render(style, 0));
+  std::size_t running = 0;
+  std::size_t held = 0;
+  for (const auto& run : list->runs) {
+    running += run.state != RunState::queued ? 1 : 0;
+    held += run.state == RunState::queued && run.held ? 1 : 0;
+  }
+  std::string summary = fmt::format("{} running, {} waiting", running, list->runs.size() - running - held);
+  if (held > 0) summary += fmt::format(", {} held", held);
+  print(style.paint(Colour::dim, summary + "\n"));
+  return 0;
+}
+
+/// The same change for every run that the references name; `rest` follows the id in the path.
+int change_runs(const Context& context, const std::vector<std::string>& references, std::string_view rest,
+                const json::object& body, std::string_view done) {
+  auto connected = connect_to_leader(context);
+  if (!connected) return context.fail(connected.error());
+  const std::shared_ptr<Connection> leader(std::move(*connected));
+  const auto store = open_leader_runs(leader);
+  json::array changed;
+  for (const auto& reference : references) {
+    const auto runs = resolve_runs(*store, reference);
+    if (!runs) return context.fail(runs.error());
+    for (const auto& run : *runs) {
+      const auto answer = leader->send_json("POST", fmt::format("/api/v1/runs/{}{}", percent_encode(run), rest), body);
+      if (!answer) return context.fail(answer.error());
+      if (!context.json && !context.quiet) print(fmt::format("{} {}\n", run, done));
+      changed.push_back(*answer);
+    }
+  }
+  return context.succeed({{"runs", std::move(changed)}});
+}
+
+void add_runs_option(CLI::App& command, QueueOptions& options) {
+  command.add_option("RUN", options.runs, "An id, the beginning of one, a name, @last, tag:T")->required();
+}
+
+}  // namespace
+
+Action add_queue(CLI::App& app, Context& context) {
+  auto options = std::make_shared<QueueOptions>();
+  auto* command =
+      app.add_subcommand("queue", "What a cluster does and has to do, and why something waits")->group("Cluster");
+  command->require_subcommand(0, 1);
+  command->add_flag("--mine", options->mine, "Only what is yours");
+  auto* set = command->add_subcommand("set", "Make runs that wait more or less urgent");
+  add_runs_option(*set, *options);
+  set->add_option("--priority", options->priority, "A step counts as an hour of waiting; above 0 for administrators")
+      ->type_name("N")
+      ->required();
+  command->footer(R"(
+Examples:
+  assay queue                          what runs, what waits, where, why and until when probably
+  assay queue --mine
+  assay queue set @last --priority 2   as if it had been asked for two hours earlier
+  assay hold @last; assay release @last)");
+  return [&context, options, set]() -> int {
+    if (set->parsed()) {
+      return change_runs(context, options->runs, "/priority", write_api(NewPriority{.priority = options->priority}),
+                         fmt::format("has priority {}.", options->priority));
+    }
+    auto leader = connect_to_leader(context);
+    return leader ? show_queue(context, **leader, *options) : context.fail(leader.error());
+  };
+}
+
+Action add_hold(CLI::App& app, Context& context) {
+  auto options = std::make_shared<QueueOptions>();
+  auto* command = app.add_subcommand("hold", "Let runs that wait go on waiting")->group("Cluster");
+  add_runs_option(*command, *options);
+  command->footer(R"(
+Examples:
+  assay hold @last                     it does not start until `assay release @last`
+  assay hold tag:nightly)");
+  return [&context, options] { return change_runs(context, options->runs, "/hold", {}, "is held."); };
+}
+
+Action add_release(CLI::App& app, Context& context) {
+  auto options = std::make_shared<QueueOptions>();
+  auto* command =
+      app.add_subcommand("release", "Let runs that were held start when it is their turn")->group("Cluster");
+  add_runs_option(*command, *options);
+  command->footer(R"(
+Examples:
+  assay release @last)");
+  return [&context, options] { return change_runs(context, options->runs, "/release", {}, "waits for its turn."); };
+}
+
+}  // namespace assay

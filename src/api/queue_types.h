@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/api_type.h"
+#include "model/queued_run.h"
+
+namespace assay {
+
+/// What a cluster has to do.
+struct QueueList {
+  std::vector<QueuedRun> runs;
+};
+struct NewPriority {
+  int priority = 0;
+};
+/// A run that is not asked for yet, with its price.
+struct PricedRun {
+  PreviewedRun run;
+  std::optional<double> cost;
+};
+struct OrderPreview {
+  std::string name;
+  std::vector<PricedRun> runs;
+  std::optional<WallTime> expected_end;
+  std::optional<double> cost;
+  std::string currency;
+};
+
+template <>
+const ApiType<ExpectedLength>& api_type();
+template <>
+const ApiType<QueuedRun>& api_type();
+template <>
+const ApiType<QueueList>& api_type();
+template <>
+const ApiType<NewPriority>& api_type();
+template <>
+const ApiType<PreviewedRun>& api_type();
+template <>
+const ApiType<PricedRun>& api_type();
+template <>
+const ApiType<OrderPreview>& api_type();
+
+}  // namespace assay

@@ -1,0 +1,110 @@
+// The queue over the API: who may look, who may change what, and what is said.
+
+#include "http/http_fixture.h"
+
+namespace assay {
+namespace {
+
+using testing::HasSubstr;
+
+class QueueApi : public LeaderServerTest {
+ protected:
+  /// Two nodes that take runs.
+  void SetUp() override {
+    for (const char* name : {"gpu01", "gpu02"}) {
+      TestAgent agent(name, std::string("stream-") + name);
+      auto said = agent.hello();
+      said.allow = {"run"};
+      ASSERT_TRUE(leader_->hello(name, said).ok());
+    }
+    serve();
+  }
+  static std::string order(json::object more = {}, const std::string& spec = "kind: null\nprice: 2 EUR/h\n") {
+    more["spec"] = spec;
+    return json::serialize(more);
+  }
+  std::string asked(Role role, json::object more = {}) {
+    return std::string(answer("POST", "/api/v1/runs", role, order(std::move(more))).at("run").as_string());
+  }
+  int status(const std::string& method, const std::string& target, Role role, std::string body = "") {
+    return send(method, target, bearer(role), std::move(body)).status;
+  }
+  json::array queue(const std::string& query = "") {
+    return answer("GET", "/api/v1/queue" + query, Role::user).at("runs").as_array();
+  }
+};
+
+TEST_F(QueueApi, ShowsWhatRunsAndWhyTheRestWaits) {
+  const auto first = asked(Role::user);
+  const auto second = asked(Role::admin);
+  const auto third = asked(Role::user, {{"name", "late"}});
+  const auto all = queue();
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(answer("GET", "/api/v1/queue/" + first, Role::viewer).at("node").as_string(), "gpu01");
+  EXPECT_EQ(all[2].at("run").as_string(), third);
+  EXPECT_EQ(all[2].at("name").as_string(), "late");
+  EXPECT_EQ(all[2].at("owner").as_string(), "token the-user");
+  EXPECT_EQ(all[2].at("reason").as_string(), "gpus_busy");
+  EXPECT_THAT(std::string(all[2].at("why").as_string()), HasSubstr("waits for free CPUs"));
+  EXPECT_TRUE(all[2].as_object().contains("expected_start"));
+  EXPECT_EQ(queue("?mine=true").size(), 2U);
+  EXPECT_EQ(answer("GET", "/api/v1/queue/" + second, Role::viewer).at("node").as_string(), "gpu02");
+  EXPECT_EQ(status("GET", "/api/v1/queue/nobody", Role::viewer), 404);
+}
+
+TEST_F(QueueApi, WhatWaitsIsChangedByWhoseItIs) {
+  const auto mine = asked(Role::user, {{"hold", true}});
+  const auto theirs = asked(Role::admin, {{"hold", true}});
+  for (const char* what : {"/hold", "/release"}) {
+    EXPECT_EQ(status("POST", "/api/v1/runs/" + theirs + what, Role::user), 403) << what;
+  }
+  EXPECT_EQ(status("POST", "/api/v1/runs/" + theirs + "/priority", Role::user, R"({"priority": -1})"), 403);
+  const auto log = answer("GET", "/api/v1/audit", Role::admin).at("entries").as_array();
+  EXPECT_THAT(json::serialize(log), HasSubstr("belongs to token the-admin")) << "refusals are written down";
+
+  EXPECT_EQ(answer("POST", "/api/v1/runs/" + mine + "/priority", Role::user, R"({"priority": -2})").at("priority"), -2);
+  const auto pushy = send("POST", "/api/v1/runs/" + mine + "/priority", bearer(Role::user), R"({"priority": 1})");
+  EXPECT_EQ(pushy.status, 403);
+  EXPECT_THAT(pushy.body, HasSubstr("for administrators"));
+  EXPECT_EQ(status("POST", "/api/v1/runs", Role::user, order({{"priority", 1}})), 403);
+  EXPECT_EQ(answer("POST", "/api/v1/runs/" + mine + "/priority", Role::admin, R"({"priority": 5})").at("priority"), 5);
+  EXPECT_FALSE(answer("POST", "/api/v1/runs/" + mine + "/release", Role::user).at("held").as_bool());
+  EXPECT_TRUE(answer("POST", "/api/v1/runs/" + mine + "/hold", Role::user).at("held").as_bool());
+}
+
+TEST_F(QueueApi, OrdersArePreviewedWithTheirCost) {
+  const auto body = order({{"name", "x"}});
+  const auto preview = answer("POST", "/api/v1/queue/preview", Role::user, body);
+  const auto& run = preview.at("runs").as_array().at(0);
+  EXPECT_EQ(run.at("node").as_string(), "gpu01");
+  EXPECT_NEAR(run.at("cost").to_number<double>(), run.at("length").at("seconds").to_number<double>() / 3600 * 2, 1e-9);
+  EXPECT_EQ(preview.at("currency").as_string(), "EUR");
+  EXPECT_TRUE(queue().empty());
+  EXPECT_EQ(status("POST", "/api/v1/queue/preview", Role::user, order({}, "kind: command\ncommand: id\n")), 403)
+      << "what would be refused is refused";
+  EXPECT_EQ(status("POST", "/api/v1/queue/preview", Role::user, order({}, "kind: nul\n")), 400);
+}
+
+TEST_F(QueueApi, OneRunOnEachNode) {
+  const auto study = answer("POST", "/api/v1/runs", Role::user, order({{"each_node", true}}));
+  EXPECT_TRUE(study.contains("study"));
+  const auto all = queue();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_NE(all[0].at("node").as_string(), all[1].at("node").as_string());
+  answer("POST", "/api/v1/runs", Role::user, order({}, "kind: null\nnodes: all\neach_node: true\n"));
+  EXPECT_EQ(queue().size(), 4U);
+  const auto over_all = send("POST", "/api/v1/runs", bearer(Role::user), order({}, "kind: null\nnodes: all\n"));
+  EXPECT_GE(over_all.status, 400);
+  EXPECT_THAT(over_all.body, HasSubstr("each_node: true"));
+}
+
+TEST_F(QueueApi, AKeyGivesTheSameRunWhateverTheQuotaSays) {
+  answer("PUT", "/api/v1/quotas", Role::admin, R"({"runs_at_once": 1})");
+  const auto first = asked(Role::user, {{"key", "k"}});
+  EXPECT_EQ(asked(Role::user, {{"key", "k"}}), first);
+  EXPECT_EQ(status("POST", "/api/v1/runs", Role::user, order()), 403);
+  EXPECT_NE(asked(Role::admin, {{"key", "k"}}), first) << "keys are everybody's own";
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,80 @@
+#include "http/run_orders.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "model/study.h"
+#include "redact/redact.h"
+#include "spec/spec.h"
+
+namespace assay {
+namespace {
+
+/// Every mistake of a specification in one error, as `assay run` tells them.
+Result<Spec> spec_in(const std::string& text, const std::string& file, const std::vector<std::string>& assignments) {
+  auto reading = read_spec(text, file, {.assignments = assignments, .environment = {}});
+  if (reading.spec) return std::move(*reading.spec);
+  std::string list;
+  for (const auto& mistake : reading.diagnostics) list += (list.empty() ? "" : "\n") + mistake.text();
+  return Error{.kind = ErrorKind::bad_spec, .message = std::move(list), .hint = "`assay schema` helps editors."};
+}
+
+/// Settings that a specification gets from the cluster: which nodes `all` are.
+Result<std::vector<std::string>> settings_of_cluster(const Spec& spec, bool each_node, const RunDesk& desk) {
+  std::vector<std::string> settings;
+  if (each_node) settings.emplace_back("each_node=true");
+  const auto* each = spec.settings.if_contains("each_node");
+  const bool visits = each_node || (each && each->is_bool() && each->get_bool());
+  const auto* nodes = spec.settings.if_contains("nodes");
+  const bool names_all = nodes && nodes->is_string() && nodes->get_string() == "all";
+  const bool names_none = !nodes || nodes->is_null();
+  // A check of nodes without `each_node` is one run that finds its nodes itself.
+  const bool wants_all = visits ? names_all || names_none : names_all && spec.kind != SpecKind::node;
+  if (!wants_all) return settings;
+  const auto names = desk.nodes_for_runs();
+  if (names.empty()) {
+    return Error{.kind = ErrorKind::unsupported,
+                 .message = "no node of this cluster takes runs",
+                 .hint = "An agent does that is started with --allow run."};
+  }
+  settings.push_back("nodes=" + json::serialize(json::value_from(names)));
+  return settings;
+}
+
+}  // namespace
+
+Result<void> check_priority(const Principal& caller, int priority) {
+  if (priority <= 0 || caller.scopes.has(Scope::manage)) return {};
+  return Error{.kind = ErrorKind::denied,
+               .message = fmt::format("a priority of {} is for administrators to give", priority),
+               .hint = "Anybody may stand back: 0 or less."};
+}
+
+Result<RunRequest> request_in(RunOrder order, const Principal& caller, const RunDesk& desk) {
+  ASSAY_CHECK(check_priority(caller, order.priority));
+  ASSAY_TRY(auto spec, spec_in(order.spec, order.file, order.set));
+  ASSAY_TRY(const auto added, settings_of_cluster(spec, order.each_node, desk));
+  if (!added.empty()) {
+    order.set.insert(order.set.end(), added.begin(), added.end());
+    ASSAY_TRY(spec, spec_in(order.spec, order.file, order.set));
+  }
+  RunRequest request;
+  ASSAY_TRY(request.plan, expand(spec));
+  request.name = order.name.empty() ? default_name(spec) : order.name;
+  request.tags = tags_of(spec);
+  request.tags.insert(request.tags.end(), order.tags.begin(), order.tags.end());
+  request.source = redact(spec.source);
+  request.spec_hash = content_hash(json::serialize(spec.settings));
+  request.node = std::move(order.node);
+  request.gpus = std::move(order.gpus);
+  request.by = caller.name;
+  request.owner = caller.owner();
+  request.priority = order.priority;
+  request.held = order.hold;
+  request.retries = order.retries;
+  request.after = std::move(order.after);
+  request.key = std::move(order.key);
+  return request;
+}
+
+}  // namespace assay

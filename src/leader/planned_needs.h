@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "model/node_record.h"
+#include "model/node_state.h"
+#include "model/study.h"
+#include "scheduler/job_request.h"
+#include "scheduler/node_offer.h"
+#include "store/cluster_store.h"
+
+// What a specification is to the scheduler. Pure functions.
+
+namespace assay {
+
+/// The GPUs of the nodes that take runs, as far as they decide what runs need.
+struct ClusterGpus {
+  struct OfNode {
+    std::size_t count = 0;
+    std::string model;  ///< of the first; empty: not known, or none
+    bool operator==(const OfNode&) const = default;
+  };
+  std::map<std::string, OfNode> nodes;
+
+  std::size_t most() const;
+  /// The one that all nodes with GPUs have; empty: they differ.
+  std::string common_model() const;
+  bool operator==(const ClusterGpus&) const = default;
+};
+
+/// What a node offers; nothing where its agent takes no runs.
+std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state);
+
+/// A run uses as many GPUs as it has ranks, or, where it uses none or there are none, the CPUs of a node. A command
+/// gets all GPUs of its node, since nobody knows what it uses.
+JobNeeds needs_of(const JobRecord& job, const PlannedRun& planned, const ClusterGpus& gpus);
+/// For people: "2 GPUs", "the CPUs of gpu03".
+std::string needs_in_words(const JobNeeds& needs);
+
+/// By what lengths of runs are remembered, from the narrowest to the widest: the same settings on the same GPU, the
+/// same settings, the same model (or name, where there is none) on the same GPU, the same kind. `gpu`: its model;
+/// empty: not known.
+std::vector<std::string> length_keys(const json::object& spec, const std::string& name, const std::string& gpu);
+/// The GPU of a job for `length_keys`; "cpu" where it uses none.
+std::string gpu_for_length(const JobNeeds& needs, const ClusterGpus& gpus);
+/// What the specification itself says of its length.
+std::optional<Nanos> specified_length(const json::object& spec);
+std::optional<Nanos> time_limit_of(const json::object& spec);
+
+}  // namespace assay

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "leader/run_desk.h"
+#include "leader/run_desk_words.h"
+
+namespace assay {
+namespace {
+
+/// A start is foretold for so many jobs times nodes: a look at the queue is to cost milliseconds.
+constexpr std::size_t kOutlookWork = 2'000'000;
+constexpr std::size_t kMostForetold = 1000;
+
+/// Those that go on first, the oldest of them first; then those that wait, as they will probably start.
+auto rank_of(const QueuedRun& run) {
+  const bool waits = run.state == RunState::queued;
+  const bool is_placed = run.reason.empty();
+  const auto start = run.expected_start.value_or(WallTime::max());
+  return std::tuple(waits, !is_placed, waits ? start : run.started.value_or(run.created), run.held, run.created,
+                    run.run);
+}
+
+}  // namespace
+
+QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
+  const auto& job = entry.job.row;
+  QueuedRun run{.run = job.current,
+                .name = entry.name,
+                .kind = entry.kind,
+                .study = job.study,
+                .variant = entry.variant,
+                .by = job.by,
+                .owner = job.owner,
+                .state = entry.state,
+                .stopping = job.stop,
+                .held = job.held,
+                .priority = job.priority,
+                .needs = needs_in_words(entry.needs),
+                .node = entry.place ? entry.place->node : job.node,
+                .gpus = entry.place ? entry.place->gpus : std::vector<std::string>()};
+  for (const auto& other : job.after) {
+    const auto before = entries_.find(other);
+    run.after.push_back(before == entries_.end() ? other : before->second.job.row.current);
+  }
+  run.attempt = job.attempt;
+  run.attempts = job.attempts;
+  run.created = job.created;
+  run.started = entry.started;
+  run.length = entry.length;
+  if (entry.started) run.expected_end = *entry.started + Nanos(static_cast<std::int64_t>(entry.length.seconds * 1e9));
+  if (!report) return run;
+  run.reason = name_of(report->reason);
+  run.why = report->sentence;
+  run.ahead = report->ahead;
+  if (!report->nodes.empty()) run.expected_node = report->nodes.front();
+  run.expected_start = report->expected_start;
+  run.late_start = report->late_start;
+  return run;
+}
+
+Result<std::vector<QueuedRun>> RunDesk::queue() {
+  const std::lock_guard lock(mutex_);
+  ASSAY_CHECK(refresh());
+  const std::size_t most = std::min(kMostForetold, 1 + kOutlookWork / (1 + gpus_.nodes.size()));
+  const auto reports = scheduler_.explain_all(clock_.wall(), most);
+  std::vector<QueuedRun> runs;
+  runs.reserve(entries_.size());
+  for (const auto& [id, entry] : entries_) {
+    const auto report = reports.find(id);
+    runs.push_back(view_of(entry, report == reports.end() || entry.place ? nullptr : &report->second));
+  }
+  std::sort(runs.begin(), runs.end(), [](const QueuedRun& a, const QueuedRun& b) { return rank_of(a) < rank_of(b); });
+  return runs;
+}
+
+Result<QueuedRun> RunDesk::find(std::string_view run) {
+  const std::lock_guard lock(mutex_);
+  ASSAY_CHECK(refresh());
+  const auto found = entry_of(run);
+  if (found == entries_.end()) return no_such_job(run);
+  if (found->second.place) return view_of(found->second, nullptr);
+  ASSAY_TRY(const auto report, scheduler_.explain(found->first, clock_.wall()));
+  return view_of(found->second, &report);
+}
+
+Result<std::vector<PreviewedRun>> RunDesk::preview(const RunRequest& request) {
+  ASSAY_CHECK(check(request));
+  const std::lock_guard lock(mutex_);
+  ASSAY_CHECK(refresh());
+  see_nodes();
+  ASSAY_CHECK(jobs_to_wait_for(request.after));
+  // A study does one run after the other on a node, or wherever the first is done.
+  struct Lane {
+    Nanos expected{};
+    Nanos late{};
+    PreviewedRun first;
+  };
+  std::map<std::string, Lane> lanes;
+  std::vector<PreviewedRun> runs;
+  for (const auto& planned : request.plan) {
+    const auto& node = planned.node.empty() ? request.node : planned.node;
+    Entry entry;
+    entry.name = request.name;
+    entry.job.row = {.run = "preview", .node = node, .created = clock_.wall(), .by = request.by, .gpus = request.gpus};
+    entry.job.row.owner = request.owner;
+    entry.job.row.priority = request.priority;
+    ASSAY_TRY(const auto job, request_of(entry, planned));
+    PreviewedRun run{.variant = planned.variant, .repeat = planned.repeat, .needs = needs_in_words(entry.needs)};
+    run.gpus = entry.needs.gpus;
+    run.length = entry.length;
+    const auto [lane, is_first] = lanes.try_emplace(node);
+    if (is_first) {
+      ASSAY_TRY(const auto outcome, scheduler_.preview(job, clock_.wall()));
+      if (outcome.forecast) {
+        run.node = outcome.forecast->nodes.front();
+        run.expected_start = outcome.forecast->expected_start;
+        run.late_start = outcome.forecast->late_start;
+      } else {
+        run.why = outcome.never;
+      }
+      lane->second.first = run;
+    }
+    const auto& first = lane->second.first;
+    run.node = first.node;
+    run.why = first.why;
+    if (first.expected_start) run.expected_start = *first.expected_start + lane->second.expected;
+    if (first.late_start) run.late_start = *first.late_start + lane->second.late;
+    lane->second.expected += job.estimate.expected;
+    lane->second.late += job.estimate.at_most();
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace assay

@@ -1,0 +1,121 @@
+// The queue in the dashboard: what goes on, what waits and why, and who may change that; in a real browser, with real agents.
+//   node tests/queue.mjs ASSAY REPOSITORY SCREENSHOTS
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Checks, kScreens } from "./checks.mjs";
+import { Cluster, openBrowser, sleep, until } from "./stage.mjs";
+
+const [assay, root, pictures] = process.argv.slice(2);
+const browser = await openBrowser();
+if (!browser) {
+  console.log("skipped: there is no Chromium here");
+  process.exit(77);
+}
+mkdirSync(pictures, { recursive: true });
+const cluster = new Cluster(assay, root);
+const checks = new Checks(browser, pictures);
+const { check, expect } = checks;
+
+try {
+  const base = await cluster.lead();
+  const token = Object.fromEntries(["admin", "user", "viewer"].map((role) => [role, cluster.token(role).text]));
+  const api = async (method, path, body, role = "admin") => {
+    const answer = await fetch(base + path, { method, headers: { Authorization: `Bearer ${token[role]}`, "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
+    return answer.json();
+  };
+  const queued = async () => (await api("GET", "/api/v1/queue")).runs;
+  const spec = (name, seconds) => `kind: command\nname: ${name}\ncommand: [python3, -c, "import time; time.sleep(${seconds})"]\n`;
+  const submit = async (name, seconds, more = {}) => (await api("POST", "/api/v1/runs", { spec: spec(name, seconds), ...more })).run;
+  const open = async (role, options) => {
+    const page = await checks.look(options);
+    await page.goto(`${base}/#/login?token=${token[role]}`);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    return page;
+  };
+  const page = await open("admin");
+  const row = (name) => page.getByRole("row", { name: new RegExp(name) });
+  const table = (name) => page.getByRole("table", { name });
+
+  await check("an empty queue says how it is filled", async () => {
+    await checks.go(page, base, "/queue");
+    await page.getByText("Nothing goes on, nothing waits").waitFor();
+    await checks.examine(page, "queue-empty");
+  });
+  await check("the form starts a run anywhere it fits, and says so before", async () => {
+    cluster.start("agent", "agent", "--leader", base, "--token-file", cluster.token("agent").file, "--name", "here", "--state", join(cluster.folder, "agent"), "--allow", "run", ...(process.getuid() === 0 ? ["--run-as", "nobody"] : []));
+    await until("the agent", async () => (await api("GET", "/api/v1/nodes")).nodes.some((one) => one.name === "here" && one.allow.includes("run")), 60_000);
+    await checks.go(page, base, "/benchmark");
+    await page.reload();
+    await page.getByLabel("Specification").fill(spec("first", 600));
+    await page.getByText("One run of kind command").waitFor();
+    await page.getByText(/Would start now on here/).waitFor();
+    await checks.examine(page, "benchmark-outlook");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByRole("heading", { name: "first" }).waitFor();
+    await until("it to begin", async () => (await queued()).some((run) => run.name === "first" && run.state === "running"), 120_000);
+  });
+  await check("what goes on and what waits is told apart, with where and why", async () => {
+    for (const name of ["second", "third"]) await submit(name, 600);
+    await submit("fourth", 600, { hold: true });
+    await checks.go(page, base, "/queue");
+    await table("Runs that go on").getByText("first").waitFor();
+    await table("Runs that go on").getByRole("link", { name: "here" }).waitFor();
+    await table("Runs that wait").getByText("third").waitFor();
+    await row("fourth").getByText("when it is released").waitFor();
+    await until("a reason", async () => (await row("second").locator(".why").textContent()).trim().length > 5);
+    await checks.examine(page, "queue");
+  });
+  await check("a run is held and released", async () => {
+    await row("second").getByRole("button", { name: "Hold" }).click();
+    await row("second").getByRole("button", { name: "Release" }).waitFor();
+    expect((await queued()).find((run) => run.name === "second").held, "the leader does not hold it");
+    await row("second").getByRole("button", { name: "Release" }).click();
+    await row("second").getByRole("button", { name: "Hold" }).waitFor();
+  });
+  await check("one that is more urgent comes first", async () => {
+    await row("third").getByRole("button", { name: "Priority…" }).click();
+    await page.getByLabel("Priority").fill("50");
+    await page.getByRole("button", { name: "Set" }).click();
+    await row("third").getByText("50").waitFor();
+    const order = (await queued()).filter((run) => run.state === "queued" && !run.held).map((run) => run.name);
+    expect(order.indexOf("third") < order.indexOf("second"), order.join());
+  });
+  await check("a run's own page says why it waits", async () => {
+    const id = (await queued()).find((run) => run.name === "second").run;
+    await checks.go(page, base, `/runs/${id}`);
+    await page.getByText(/It waits: .* Starts probably/).waitFor();
+  });
+  await check("a run is taken out of the queue, and one that goes on is stopped", async () => {
+    await checks.go(page, base, "/queue");
+    await row("fourth").getByRole("button", { name: "Cancel…" }).click();
+    await page.getByRole("button", { name: "Cancel the run" }).click();
+    await row("fourth").waitFor({ state: "detached" });
+    await table("Runs that go on").getByRole("row", { name: /first/ }).getByRole("button", { name: "Stop…" }).click();
+    await page.getByRole("button", { name: "Stop it" }).click();
+    await table("Runs that go on").getByText("third").waitFor({ timeout: 120_000 });
+  });
+  await check("who may not is offered nothing: users see others' runs, viewers see all of it", async () => {
+    for (const role of ["user", "viewer"]) {
+      const other = await open(role);
+      await checks.go(other, base, "/queue");
+      await other.getByText("second").waitFor();
+      for (const name of ["Hold", "Priority…", "Cancel…", "Stop…"]) expect((await other.getByRole("button", { name }).count()) === 0, `${name} is offered to ${role}`);
+      await checks.go(other, base, "/queue?mine=1");
+      await other.getByText("None of yours goes on or waits").waitFor();
+      await other.context().close();
+    }
+  });
+  for (const [name, options] of kScreens) {
+    await check(`${name}: the queue fits and is readable`, async () => {
+      const other = await open("admin", options);
+      await checks.go(other, base, "/queue");
+      await sleep(300);
+      await checks.fits(other, `queue-${name}`, options);
+      await other.context().close();
+    });
+  }
+} finally {
+  await browser.close();
+  await cluster.end();
+}
+checks.conclude();
