@@ -171,7 +171,8 @@ Result<JobPreview> Scheduler::preview(const JobRequest& job, WallTime now) const
   if (const auto user = fair_share_.find(job.user)) added.entry.key += lines_.delay_of(*user);
   const auto place = std::upper_bound(queue.begin(), queue.end(), added,
                                       [](const Candidate& a, const Candidate& b) { return a.entry < b.entry; });
-  queue.erase(queue.insert(place, added) + 1, queue.end());
+  queue.erase(place, queue.end());  // what comes behind it does not matter
+  queue.push_back(added);
   for (JobForecast& forecast_of : outlook(queue, now)) preview.forecast = std::move(forecast_of);
   return preview;
 }
