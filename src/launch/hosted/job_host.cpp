@@ -159,10 +159,10 @@ class JobHost {
     ASSAY_TRY(const auto rendezvous, meeting_place(port));
     auto machine = options_.describe_machine();
     ASSAY_TRY(files_, PartFiles::open(folder_, options_.part.number));
+    started_ = clock_.now();
     ASSAY_CHECK(start(rendezvous));
     ASSAY_CHECK(write_file_atomically(folder_.host(options_.part.number),
                                       pretty_json(to_json(describe_host(port, std::move(machine))))));
-    started_ = clock_.now();
     ASSAY_CHECK(follow());
     return together();
   }
