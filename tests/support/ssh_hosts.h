@@ -69,6 +69,8 @@ class SshHosts {
     add_line("known_hosts", fmt::format("{} {}", name, public_key(name)));
     start(name);
   }
+  /// Another name for a host that works: as if two machines shared their home folders.
+  void add_twin(const std::string& name, const std::string& host) { alias(name, host, ports_.at(host)); }
   /// A name of its own for a host, under which its key is not known, or another one is.
   void add_stranger(const std::string& name, const std::string& host) { alias(name, name, ports_.at(host)); }
   void add_impostor(const std::string& name, const std::string& host) {

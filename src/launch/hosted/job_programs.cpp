@@ -48,8 +48,11 @@ Result<std::optional<Rendezvous>> parse_meeting(std::string_view text) {
   return std::optional(meeting);
 }
 
-Result<JobFolder> folder_of_id(std::string_view id) {
-  if (is_file_name(id)) return JobFolder(jobs_root() / id);
+/// Each part of a job has a folder of its own, since hosts may share their home folders. The first one's is the job's.
+Result<JobFolder> folder_of(std::string_view id, PartOfJob part) {
+  if (is_file_name(id)) {
+    return JobFolder(jobs_root() / (part.number == 0 ? std::string(id) : fmt::format("{}.{}", id, part.number)));
+  }
   return Error{.kind = ErrorKind::usage, .message = fmt::format("'{}' is not the id of a job", printable(id))};
 }
 
@@ -133,8 +136,8 @@ Result<void> leave_host(const JobFolder& folder, const std::vector<std::string>&
 }
 
 Result<int> take_program(const std::vector<std::string>& words, const HostServices& services) {
-  ASSAY_TRY(const auto folder, folder_of_id(words[0]));
   ASSAY_TRY(const auto part, parse_part(words[1]));
+  ASSAY_TRY(const auto folder, folder_of(words[0], part));
   ASSAY_TRY([[maybe_unused]] const auto meeting, parse_meeting(words[2]));
   remove_old_jobs(jobs_root(), kKeepEndedJobs);
   JobIntake intake(folder);
@@ -156,8 +159,8 @@ Result<int> take_program(const std::vector<std::string>& words, const HostServic
 }
 
 Result<int> follow_program(const std::vector<std::string>& words) {
-  ASSAY_TRY(const auto folder, folder_of_id(words[0]));
   ASSAY_TRY(const auto part, parse_part(words[1]));
+  ASSAY_TRY(const auto folder, folder_of(words[0], part));
   PerStream<std::uint64_t> from;
   const auto offsets = split(words[2], ',');
   for (std::size_t i = 0; i < kJobStreams.size(); ++i) {

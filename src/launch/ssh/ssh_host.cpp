@@ -194,7 +194,7 @@ Result<std::optional<Job>> SshHost::read_order_of(const std::string& id) const {
 
 void SshHost::drop_job(const std::string& id) {
   // Its host sees that the folder is gone, and ends it.
-  (void)run(fmt::format(R"({}; rm -rf "$c/jobs/{}")", kCacheThere, id), "", kShortCommand).ok();
+  (void)run(fmt::format(R"({0}; rm -rf "$c/jobs/{1}" "$c/jobs/{1}".*)", kCacheThere, id), "", kShortCommand).ok();
 }
 
 std::vector<std::string> SshHost::command(const std::vector<std::string>& arguments) const {

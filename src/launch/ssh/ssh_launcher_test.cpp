@@ -228,6 +228,24 @@ TEST_F(SshLauncherTest, AHostThatStaysAwayIsLostAfterAPatience) {
   EXPECT_THAT(outcome.ending.error().message, testing::HasSubstr("alpha: the job is lost"));
 }
 
+TEST_F(SshLauncherTest, HostsMayShareTheirHomeFolders) {
+  hosts().add_twin("twin", "alpha");
+  Job job = shell("echo rank $RANK");
+  job.ranks.nodes = 2;
+  const auto launcher = make_ssh_launcher(options_for({"alpha", "twin"}));
+  auto running = launcher->start(job);
+  ASSERT_TRUE(running.ok()) << running.error().text();
+  std::string all;
+  const auto limit = SystemClock().now() + std::chrono::seconds(120);
+  while (std::count(all.begin(), all.end(), '\n') < 2 && SystemClock().now() < limit) {
+    std::array<char, 4096> buffer;
+    if ((*running)->wait(limit, -1).streams[JobStream::out]) {
+      all.append(buffer.data(), (*running)->read(JobStream::out, buffer).value_or(0));
+    }
+  }
+  EXPECT_THAT(all, testing::AllOf(testing::HasSubstr("rank 0\n"), testing::HasSubstr("[rank 1] rank 1\n")));
+}
+
 TEST_F(SshLauncherTest, ANewOwnerTakesAJobOfTwoHostsUpByItsToken) {
   Job job = shell("echo \"$RANK/$WORLD_SIZE at $MASTER_ADDR\"; exec sleep 1000");
   job.ranks.nodes = 2;
