@@ -128,7 +128,9 @@ Result<void> SshHost::install(const ProgramCopy& program) {
                    .message = fmt::format("{}: it is a {}, and this assay is for Linux on x86-64", host_, system)};
     }
     ASSAY_TRY(auto content, read_file(program.path, std::size_t{2} << 30));
-    ASSAY_TRY(const auto copied, run(copy_script(program.sha256), std::move(content), kCopyPatience));
+    if (auto copied = run(copy_script(program.sha256), std::move(content), kCopyPatience); !copied) {
+      return std::move(copied).error();
+    }
     ASSAY_TRY(found, look());
     path = answer_in(found, "@have ");
   }
