@@ -1251,6 +1251,8 @@ export interface RunPage {
   runs: Array<RunRow>;
   /** How many fit on all pages together */
   total: number;
+  /** For `after`: there are more; empty: that is all */
+  next: string;
 }
 
 /** Which runs, and in which order. */
@@ -1261,10 +1263,10 @@ export interface RunQuery {
   sort?: string;
   /** The largest first, unless this is false */
   descending?: boolean;
-  /** At most so many; -1: all */
+  /** At most so many, and no more than 10,000 */
   limit?: number;
-  /** Left out first */
-  offset?: number;
+  /** The 'next' of the page before */
+  after?: string;
 }
 
 /** A run as it should be. */
@@ -1569,10 +1571,12 @@ export interface StudyJobs {
   runs: Array<string>;
 }
 
-/** Studies that are kept. */
-export interface StudyList {
+/** Some of the studies that are kept. */
+export interface StudyPage {
   /** Newest first */
-  studies: Array<Study>;
+  studies: Array<StudyRow>;
+  /** For `after`: there are more; empty: that is all */
+  next: string;
 }
 
 /** How to go on with a study. */
@@ -1581,6 +1585,26 @@ export interface StudyResumption {
   node?: string;
   /** UUIDs of the GPUs to use; without: as many as each run needs */
   gpus?: Array<string>;
+}
+
+/** What a list shows of a study. */
+export interface StudyRow {
+  /** What it is known by */
+  id: string;
+  /** What its user calls it; may be empty */
+  name: string;
+  /** key=value or bare words */
+  tags: Array<string>;
+  /** When it was asked for */
+  created_ns: number;
+  /** A hash of the settings, or of the imported files */
+  spec_hash: string;
+  /** How many different ones its plan has */
+  configurations: number;
+  /** How many runs its plan has */
+  planned: number;
+  /** How many of them were begun */
+  begun: number;
 }
 
 /** Tags to be added and removed. */
@@ -1828,7 +1852,7 @@ export interface Routes {
   /** Runs, newest first */
   "GET /api/v1/runs": {
     path: Record<string, never>;
-    query: { filter?: string; sort?: string; limit?: number; offset?: number };
+    query: { filter?: string; sort?: string; limit?: number; after?: string };
     body: undefined;
     answer: RunPage;
   };
@@ -1986,12 +2010,12 @@ export interface Routes {
     body: Blob;
     answer: NamedArtifact;
   };
-  /** Studies, newest first */
+  /** Studies, newest first, without their plans */
   "GET /api/v1/studies": {
     path: Record<string, never>;
-    query: Record<string, never>;
+    query: { limit?: number; after?: string };
     body: undefined;
-    answer: StudyList;
+    answer: StudyPage;
   };
   /** A new study of runs that the caller records itself */
   "POST /api/v1/studies": {
