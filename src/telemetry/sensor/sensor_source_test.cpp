@@ -118,9 +118,9 @@ TEST(SensorSource, KillsAndReplacesASensorThatHangs) {
   }
   EXPECT_EQ(problem->kind, ErrorKind::timeout);
   EXPECT_THAT(problem->message, HasSubstr("has not answered for"));
-  EXPECT_FALSE(is_running(pid));
+  // On a loaded machine what was killed may take a while to be gone; a later start looks again.
   pid_t successor = pid;
-  while (successor == pid) {
+  while (successor == pid || is_running(pid)) {
     const auto reading = source->read(SteadyTime::max());
     if (reading) successor = static_cast<pid_t>(value(*reading, "bad.pid"));
   }
