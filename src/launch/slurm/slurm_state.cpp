@@ -89,11 +89,10 @@ SlurmRecords parse_squeue(std::string_view printed) {
     const auto fields = split(line, '|');
     if (fields.size() < 5) continue;
     const auto id = job_id_in(trim(fields[0]));
-    if (!id || trim(fields[1]).empty()) continue;
-    records[*id] = {.state = printable(trim(fields[1])),
-                    .reason = said(fields[2]),
-                    .nodes = said(fields[3]),
-                    .key = key_in(fields[4])};
+    auto state = printable(trim(fields[1]));
+    if (!id || state.empty()) continue;
+    records[*id] = {
+        .state = std::move(state), .reason = said(fields[2]), .nodes = said(fields[3]), .key = key_in(fields[4])};
   }
   return records;
 }
@@ -101,9 +100,10 @@ SlurmRecords parse_squeue(std::string_view printed) {
 std::optional<SlurmRecord> parse_sacct(std::string_view printed, std::int64_t id) {
   for (const auto line : split(printed, '\n')) {
     const auto fields = split(line, '|');
-    if (fields.size() < 3 || job_id_in(trim(fields[0])) != id || trim(fields[1]).empty()) continue;
-    return SlurmRecord{
-        .state = printable(first_word(trim(fields[1]))), .reason = {}, .nodes = said(fields[2]), .key = {}};
+    if (fields.size() < 3 || job_id_in(trim(fields[0])) != id) continue;
+    auto state = printable(first_word(trim(fields[1])));
+    if (state.empty()) continue;
+    return SlurmRecord{.state = std::move(state), .reason = {}, .nodes = said(fields[2]), .key = {}};
   }
   return std::nullopt;
 }
