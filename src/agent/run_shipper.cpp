@@ -70,7 +70,7 @@ RunShipper::RunShipper(RunStore& local, RunStore& leader, ShipperOptions options
       lease_(options_.lease),
       pauses_(options_.first_pause, options_.longest_pause, stable_hash(new_id())) {}
 
-Shipment RunShipper::ship(std::stop_token stop) {
+Shipment RunShipper::ship(const std::stop_token& stop) {
   for (;;) {
     auto done = go_on();
     if (done) {
@@ -94,7 +94,7 @@ std::optional<Shipment> RunShipper::handle(Error error) {
   if (not_ours_) {
     const auto known = has_ended_so();
     if (known && *known) return Shipment{.end = Shipment::End::complete, .error = {}};
-    if (known || is_refusal(known.error().kind)) return Shipment{.end = Shipment::End::refused, .error = *not_ours_};
+    if (known || is_refusal(known.error().kind)) return Shipment{.end = Shipment::End::refused, .error = not_ours_};
     not_ours_.reset();
     error = known.error();
   }

@@ -52,7 +52,7 @@ class RunShipper {
 
   /// Blocks until the run is there, or refused. Once `stop` is requested it does not wait for the leader any more, but
   /// still for the run to end here. One thread.
-  Shipment ship(std::stop_token stop);
+  Shipment ship(const std::stop_token& stop);
 
   // Any thread.
   /// There is something new to ship.

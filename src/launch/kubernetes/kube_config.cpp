@@ -160,6 +160,7 @@ Error no_such(std::string_view what, std::string_view name, const std::vector<st
 template <typename T>
 std::vector<std::string> names_of(const std::map<std::string, T>& things) {
   std::vector<std::string> names;
+  names.reserve(things.size());
   for (const auto& [name, thing] : things) names.push_back(name);
   return names;
 }
@@ -274,6 +275,7 @@ Result<KubeAccess> find_kube_access(const KubeSearch& where, std::string_view co
     if (pod) return std::move(*pod);
   }
   std::vector<std::string> names;
+  names.reserve(files.size());
   for (const auto& file : files) names.push_back(file.string());
   return Error{.kind = ErrorKind::missing_file,
                .message = names.empty() ? std::string("there is no kubeconfig: neither KUBECONFIG nor HOME is set")

@@ -168,6 +168,7 @@ class KubernetesLauncher final : public Launcher {
     const fs::path artifacts = read_file(artifacts_note(handle), 4096).value_or("");
     const auto order = std::make_shared<EndingOrder>();
     std::vector<std::shared_ptr<PodFeed>> feeds;
+    feeds.reserve(parts);
     for (std::size_t part = 0; part < parts; ++part) {
       feeds.push_back(std::make_shared<PodFeed>(parts > 1 ? notes.merged(part) : taken, artifacts, order));
     }
@@ -183,6 +184,7 @@ class KubernetesLauncher final : public Launcher {
                                                   .stop_wished = kube_integer(job, {"spec", "parallelism"}) == 0},
                                       feeds);
     std::vector<std::unique_ptr<JobPart>> pods;
+    pods.reserve(feeds.size());
     for (const auto& feed : feeds) {
       pods.push_back(
           std::make_unique<PodPart>(feed, [follower = std::weak_ptr(keep->follower)](JobWish::Kind kind, Nanos grace) {

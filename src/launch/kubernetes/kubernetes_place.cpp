@@ -181,6 +181,7 @@ constexpr std::array kOptionRows = {
 
 Error unknown_option(std::string_view name) {
   std::vector<std::string> names;
+  names.reserve(std::size(kOptionRows));
   for (const auto& row : kOptionRows) names.emplace_back(row.option.name);
   const auto meant = nearest(name, names);
   return {.kind = ErrorKind::usage,
