@@ -146,7 +146,7 @@ TEST_P(EveryTokenizer, LongTextsWithoutSpacesTakeNoQuadraticTime) {
   const Tokenizer tokenizer = fixture(GetParam());
   for (const std::string piece : {"ab", " ", "\u6771", "\xFF", "<", "1", "\n", "\u2581"}) {
     std::string text;
-    while (text.size() < 500'000) text += piece;
+    while (text.size() < 200'000) text += piece;
     EXPECT_FALSE(tokenizer.encode(text).empty()) << piece;
   }
 }

@@ -205,7 +205,7 @@ TEST(Redact, takes_linear_time) {
         std::string("authorization: bearer [redacted]"), std::string("-----BEGIN "), std::string("a.-_"),
         std::string("token:\""), std::string("token:\\\""), std::string(",a"), std::string("authorization:")}) {
     std::string text;
-    while (text.size() < 2'000'000) text += piece;
+    while (text.size() < 500'000) text += piece;
     EXPECT_GT(redact(text).size(), 0u) << piece;
   }
 }
