@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "leader/command_desk.h"
+#include "leader/leader.h"
+#include "leader/run_desk.h"
 #include "protocol/batch_receipt.h"
 #include "protocol/hello.h"
 #include "protocol/job_list.h"

@@ -11,6 +11,9 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "leader/alert_desk.h"
+#include "leader/leader.h"
+#include "leader/node_registry.h"
 #include "model/metric.h"
 
 namespace assay {

@@ -5,6 +5,8 @@
 #include <limits>
 #include <map>
 
+#include "leader/node_registry.h"
+
 namespace assay {
 namespace {
 
