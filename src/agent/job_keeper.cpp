@@ -23,6 +23,7 @@ JobKeeper::JobKeeper(JobKeeperOptions options)
                   changed_.notify_all();
                 },
             .look = options_.ship_look,
+            .lease_length = options_.lease_length,
             .first_pause = options_.first_pause,
             .longest_pause = options_.longest_pause} {}
 

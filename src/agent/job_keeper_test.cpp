@@ -116,6 +116,7 @@ class JobKeeperTest : public testing::Test {
                                     .leader = std::shared_ptr<RunStore>(&leader_, [](RunStore*) {}),
                                     .look = 5ms,
                                     .ship_look = 5ms,
+                                    .lease_length = 1s,
                                     .first_pause = 2ms,
                                     .longest_pause = 20ms});
     ASSERT_TRUE(keeper.ok()) << keeper.error().text();
@@ -273,6 +274,8 @@ class LastObserver final : public RunObserver {
 TEST_F(JobKeeperTest, WhatHasOutlivedAnEarlierAgentIsTakenUp) {
   plan("r1", "train.py");
   ManualClock time;
+  // The keeper's deadlines are of its own clock: one that is behind the job's would never let it go on.
+  time.advance(clock_.now() - time.now());
   const auto outliving = std::make_shared<FakeLauncher>(time);
   outliving->script = {.steps = {JobScript::Say{"before\n"}, JobScript::Wait{1s}, JobScript::Say{"after\n"}},
                        .ran_for = 1s};

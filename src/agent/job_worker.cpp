@@ -24,6 +24,7 @@ JobWorker::JobWorker(const JobDesk& desk, std::string run, Pipe stop)
                 .take = [this] { return take(); },
                 .lease = {},
                 .look = desk.look,
+                .lease_length = desk.lease_length,
                 .first_pause = desk.first_pause,
                 .longest_pause = desk.longest_pause}) {}
 

@@ -38,6 +38,7 @@ struct JobDesk {
   std::function<Result<json::value>(const std::string& run)> take;
   std::function<void()> on_change;  ///< `doing` or `done` of a worker has changed
   Nanos look = std::chrono::milliseconds(100);
+  Nanos lease_length = std::chrono::minutes(2);  ///< of runs; renewed when half of it is over
   Nanos first_pause = std::chrono::milliseconds(500);
   Nanos longest_pause = std::chrono::seconds(10);
 };
