@@ -8,6 +8,8 @@
 #include "http/api_routes.h"
 #include "leader/leader.h"
 #include "leader/readable.h"
+#include "model/run.h"
+#include "model/study.h"
 #include "store/run_store.h"
 
 namespace assay {

@@ -4,6 +4,7 @@
 
 #include "leader/command_desk.h"
 #include "leader/leader.h"
+#include "leader/node.h"
 #include "leader/run_desk.h"
 #include "protocol/batch_receipt.h"
 #include "protocol/hello.h"

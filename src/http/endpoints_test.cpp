@@ -5,6 +5,7 @@
 #include "leader/alert_desk.h"
 #include "leader/command_desk.h"
 #include "leader/live_hub.h"
+#include "leader/node.h"
 #include "store/series_store.h"
 #include "telemetry/reading.h"
 

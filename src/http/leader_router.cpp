@@ -8,6 +8,7 @@
 #include "http/agent_routes.h"
 #include "http/ownership.h"
 #include "leader/leader.h"
+#include "model/run.h"
 #include "protocol/paths.h"
 #include "store/run_store.h"
 

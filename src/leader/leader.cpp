@@ -20,6 +20,8 @@
 #include "leader/readable.h"
 #include "leader/run_desk.h"
 #include "protocol/batch.h"
+#include "store/series_store.h"
+#include "store/series_types.h"
 #include "telemetry/telemetry_event.h"
 
 namespace assay {

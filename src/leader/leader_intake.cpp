@@ -5,11 +5,15 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "leader/alert_desk.h"
 #include "leader/leader.h"
+#include "leader/leader_options.h"
 #include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/readable.h"
 #include "protocol/batch.h"
 #include "protocol/hello.h"
+#include "store/series_store.h"
 
 namespace assay {
 namespace {
