@@ -1,6 +1,8 @@
 #include <fstream>
 
 #include "http/http_fixture.h"
+#include "leader/alert_desk.h"
+#include "leader/command_desk.h"
 #include "model/run.h"
 
 namespace assay {

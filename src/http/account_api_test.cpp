@@ -1,5 +1,6 @@
 // People over the API: what a browser, a program, a guest and an attacker get to see.
 
+#include "accounts/accounts.h"
 #include "http/client_address.h"
 #include "http/http_fixture.h"
 #include "model/run.h"
@@ -417,7 +418,7 @@ TEST_F(AccountApi, WithoutAnonymousAccessNothingIsShown) {
 class AnonymousApi : public LeaderServerTest {
  protected:
   AnonymousApi() {
-    accounts_.anonymous = true;
+    anonymous_ = true;
     open();
     gatekeeper_ = make_gatekeeper(*leader_, *book_);
   }

@@ -2,6 +2,10 @@
 
 #include <charconv>
 
+#include "leader/command_desk.h"
+#include "leader/leader.h"
+#include "leader/node.h"
+#include "leader/run_desk.h"
 #include "protocol/batch_receipt.h"
 #include "protocol/hello.h"
 #include "protocol/job_list.h"

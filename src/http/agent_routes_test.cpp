@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "http/http_fixture.h"
+#include "leader/node.h"
 #include "model/run.h"
 #include "telemetry/reading.h"
 

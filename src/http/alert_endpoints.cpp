@@ -7,6 +7,10 @@
 #include "base/units.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"
+#include "leader/alert_desk.h"
+#include "leader/leader.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/readable.h"
 #include "watch/watch_rules.h"
 

@@ -3,13 +3,14 @@
 #include <functional>
 #include <memory>
 
-#include "access/token_book.h"
 #include "base/byte_stream.h"
 #include "http/api_table.h"
-#include "leader/leader.h"
-#include "store/run_store.h"
 
 namespace assay {
+
+class Leader;
+class RunStore;
+class TokenBook;
 
 // The parts of the API below /api/v1. The leader must outlive the table.
 

@@ -2,6 +2,11 @@
 #include "http/http_fixture.h"
 #include "http/series_answer.h"
 
+#include "leader/alert_desk.h"
+#include "leader/command_desk.h"
+#include "leader/live_hub.h"
+#include "leader/node.h"
+#include "store/series_store.h"
 #include "telemetry/reading.h"
 
 namespace assay {

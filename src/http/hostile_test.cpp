@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "http/http_fixture.h"
+#include "leader/node_registry.h"
 
 namespace assay {
 namespace {

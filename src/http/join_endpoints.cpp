@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "access/token_book.h"
 #include "api/offer_types.h"
 #include "api/run_types.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"
+#include "leader/leader.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,7 @@
 #include "base/byte_stream.h"
 #include "http/api_routes.h"
 #include "http/prometheus.h"
+#include "leader/leader.h"
 
 namespace assay {
 

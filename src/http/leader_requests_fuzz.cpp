@@ -10,6 +10,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "http/leader_router.h"
+#include "leader/command_desk.h"
+#include "leader/leader.h"
+#include "leader/leader_options.h"
+#include "leader/live_hub.h"
+#include "leader/run_desk.h"
 #include "model/run.h"
 #include "net/response_stream.h"
 #include "protocol/batch.h"
@@ -17,6 +22,7 @@
 #include "store/memory/cluster_memory.h"
 #include "store/memory/run_memory.h"
 #include "store/memory/series_memory.h"
+#include "store/run_store.h"
 
 // Any request to any route, by anybody: no crash, no status from 500 on, and JSON that can be read. The first byte
 // chooses the route, the second who asks; a line follows for the path and query, then the body.

@@ -1,11 +1,16 @@
 #include "http/leader_router.h"
 
+#include "access/token_book.h"
 #include "accounts/account_authenticators.h"
+#include "accounts/accounts.h"
 #include "base/version.h"
 #include "dashboard/dashboard_routes.h"
 #include "http/agent_routes.h"
 #include "http/ownership.h"
+#include "leader/leader.h"
+#include "model/run.h"
 #include "protocol/paths.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

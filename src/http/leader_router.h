@@ -6,7 +6,6 @@
 #include "dashboard/embedded_files.h"
 #include "http/api_routes.h"
 #include "http/api_table.h"
-#include "leader/leader.h"
 #include "net/router.h"
 
 namespace assay {

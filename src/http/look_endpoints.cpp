@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <charconv>
 
+#include "accounts/accounts.h"
 #include "api/look_types.h"
 #include "base/text.h"
 #include "http/api_routes.h"
+#include "leader/leader.h"
 #include "model/metric.h"
 #include "model/study.h"
 #include "report/build/compare.h"
@@ -14,6 +16,7 @@
 #include "report/render.h"
 #include "spec/spec.h"
 #include "store/journal/journal.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -7,8 +7,14 @@
 #include "api/cluster_types.h"
 #include "base/text.h"
 #include "http/api_check.h"
+#include "leader/command_desk.h"
 #include "leader/gpu_trends.h"
+#include "leader/leader.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/readable.h"
+#include "store/cluster_store.h"
+#include "store/series_store.h"
 
 namespace assay {
 namespace {

@@ -1,5 +1,6 @@
 // Machines that join, prices and tags over the API.
 
+#include "accounts/accounts.h"
 #include "http/http_fixture.h"
 #include "model/run.h"
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "accounts/accounts.h"
 #include "api/account_types.h"
 #include "api/run_types.h"
 #include "base/text.h"
@@ -9,7 +10,9 @@
 #include "http/api_routes.h"
 #include "http/ownership.h"
 #include "http/start_rules.h"
+#include "leader/leader.h"
 #include "leader/readable.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

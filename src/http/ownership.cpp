@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "accounts/accounts.h"
 #include "api/run_types.h"
+#include "leader/leader.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

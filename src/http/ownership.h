@@ -1,11 +1,12 @@
 #pragma once
 
-#include "accounts/accounts.h"
 #include "http/api_table.h"
-#include "leader/leader.h"
-#include "store/run_store.h"
 
 namespace assay {
+
+class Accounts;
+class Leader;
+class RunStore;
 
 /// Makes endpoints that change a run or a study refuse whose it is not, and remember whose a new one is. A run of a
 /// study is its study's owner's; what nobody owns is for those who manage the cluster, who may change everything. Nodes

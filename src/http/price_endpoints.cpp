@@ -1,9 +1,14 @@
 #include <map>
 
+#include "access/token_book.h"
+#include "accounts/accounts.h"
 #include "api/offer_types.h"
 #include "api/run_types.h"
 #include "base/text.h"
 #include "http/api_routes.h"
+#include "leader/leader.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/readable.h"
 
 namespace assay {

@@ -11,7 +11,13 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "leader/alert_desk.h"
+#include "leader/leader.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "model/metric.h"
+#include "model/node_state.h"
+#include "model/series.h"
 
 namespace assay {
 namespace {

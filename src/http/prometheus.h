@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "leader/leader.h"
-
 namespace assay {
+
+class Leader;
 
 /// The newest values of every node in the text format of Prometheus: GPUs under the names and units of NVIDIA's
 /// dcgm-exporter, which dashboards know, everything else as `assay_…`. Values older than a minute and nodes that are

@@ -7,7 +7,10 @@
 #include "http/api_routes.h"
 #include "http/run_orders.h"
 #include "http/start_rules.h"
+#include "leader/leader.h"
+#include "leader/run_desk.h"
 #include "spec/spec.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

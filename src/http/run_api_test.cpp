@@ -7,6 +7,7 @@
 #include "net/server_fixture.h"
 #include "store/memory/run_memory.h"
 #include "store/run_contract.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

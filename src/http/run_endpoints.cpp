@@ -13,6 +13,7 @@
 #include "model/tags.h"
 #include "store/run_curves.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -5,6 +5,9 @@
 #include "http/api_routes.h"
 #include "http/run_orders.h"
 #include "http/start_rules.h"
+#include "leader/leader.h"
+#include "leader/run_desk.h"
+#include "store/run_store.h"
 
 namespace assay {
 void add_run_request_endpoints(ApiTable& table, Leader& leader) {

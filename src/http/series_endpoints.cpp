@@ -8,7 +8,10 @@
 #include "http/api_check.h"
 #include "http/api_routes.h"
 #include "http/series_stream.h"
+#include "leader/leader.h"
+#include "leader/live_hub.h"
 #include "store/series_question.h"
+#include "store/series_store.h"
 
 namespace assay {
 namespace {

@@ -13,6 +13,7 @@
 #include "net/server_fixture.h"
 #include "store/series/embedded_series_store.h"
 #include "store/series_expected.h"
+#include "store/series_store.h"
 
 namespace assay {
 namespace {

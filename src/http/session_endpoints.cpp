@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include "access/secrets.h"
+#include "accounts/accounts.h"
 #include "api/account_types.h"
 #include "base/text.h"
 #include "http/api_routes.h"
 #include "http/client_address.h"
+#include "leader/leader.h"
 
 namespace assay {
 namespace {

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 
+#include "accounts/accounts.h"
 #include "base/text.h"
 #include "http/ownership.h"
+#include "leader/leader.h"
+#include "model/run.h"
 #include "spec/spec.h"
+#include "store/cluster_store.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

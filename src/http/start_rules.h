@@ -4,10 +4,11 @@
 
 #include "access/authenticator.h"
 #include "accounts/offers.h"
-#include "leader/leader.h"
 #include "model/study.h"
 
 namespace assay {
+
+class Leader;
 
 /// Whether somebody may have these runs started: what the catalog offers, within their quota. Whoever manages the
 /// cluster may start anything. `denied` with what is offered or used. Reads what the caller's runs of the last days

@@ -5,6 +5,7 @@
 #include "api/run_types.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

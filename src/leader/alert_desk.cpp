@@ -7,6 +7,7 @@
 
 #include "base/ids.h"
 #include "base/log.h"
+#include "store/cluster_store.h"
 #include "telemetry/telemetry_event.h"
 
 namespace assay {

@@ -5,6 +5,12 @@
 #include <limits>
 #include <map>
 
+#include "leader/node.h"
+#include "leader/node_registry.h"
+#include "model/node_state.h"
+#include "model/series.h"
+#include "telemetry/devices.h"
+
 namespace assay {
 namespace {
 

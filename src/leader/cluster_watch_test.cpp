@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "leader/alert_desk.h"
 #include "leader/leader_fixture.h"
+#include "leader/node_registry.h"
 #include "telemetry/reading.h"
 
 namespace assay {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/ids.h"
+#include "leader/node.h"
 #include "leader/readable.h"
 
 namespace assay {

@@ -1,6 +1,7 @@
 #include "leader/command_desk.h"
 
 #include "leader/leader_fixture.h"
+#include "protocol/hello.h"
 
 namespace assay {
 namespace {

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+#include "store/series_store.h"
+
 namespace assay {
 namespace {
 

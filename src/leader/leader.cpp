@@ -6,12 +6,22 @@
 #include <algorithm>
 #include <cmath>
 
+#include "accounts/accounts.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "base/version.h"
+#include "leader/alert_desk.h"
 #include "leader/cluster_watch.h"
+#include "leader/command_desk.h"
+#include "leader/leader_options.h"
+#include "leader/live_hub.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/readable.h"
+#include "leader/run_desk.h"
 #include "protocol/batch.h"
+#include "store/series_store.h"
+#include "store/series_types.h"
 #include "telemetry/telemetry_event.h"
 
 namespace assay {
@@ -48,15 +58,25 @@ Result<std::unique_ptr<Leader>> Leader::open(LeaderOptions options, LeaderStores
   return leader;
 }
 
+Leader::Leader(LeaderOptions options, LeaderStores stores, const Clock& clock)
+    : options_(std::make_unique<LeaderOptions>(std::move(options))),
+      clock_(clock),
+      series_(stores.series),
+      cluster_(stores.cluster),
+      runs_(stores.runs),
+      refusals_(stores.cluster.refusals()) {}
+
+Heartbeat Leader::now() const { return {.at = clock_.now(), .wall = clock_.wall()}; }
+
 Result<void> Leader::open_all() {
   ASSAY_TRY(nodes_, NodeRegistry::load(cluster_.nodes(), clock_));
-  ASSAY_TRY(alerts_, AlertDesk::load(cluster_, options_.rules, std::move(options_.outlets), clock_));
+  ASSAY_TRY(alerts_, AlertDesk::load(cluster_, options_->rules, std::move(options_->outlets), clock_));
   live_ = std::make_unique<LiveHub>(*nodes_, clock_);
   alerts_->on_change([this](std::string alert) { live_->publish_alert(std::move(alert)); });
   ASSAY_CHECK(refusals_.load().within("reading what was refused"));
-  ASSAY_TRY(accounts_, Accounts::load(cluster_.accounts(), clock_, options_.accounts).within("reading the accounts"));
-  options_.runs.rule_of = [this](const std::string& owner) { return rule_of(owner); };
-  run_desk_ = std::make_unique<RunDesk>(runs_, cluster_, *nodes_, clock_, options_.runs);
+  ASSAY_TRY(accounts_, Accounts::load(cluster_.accounts(), clock_, options_->accounts).within("reading the accounts"));
+  options_->runs.rule_of = [this](const std::string& owner) { return rule_of(owner); };
+  run_desk_ = std::make_unique<RunDesk>(runs_, cluster_, *nodes_, clock_, options_->runs);
   ASSAY_CHECK(run_desk_->load().within("reading which runs were asked for"));
   commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);
   started_ = clock_.now();
@@ -126,7 +146,7 @@ void Leader::note_changes(Node& node, std::vector<std::string> changes) {
   }
   // An agent whose facts change all the time is as much a flood as one with too many faults.
   limit_events(node, events);
-  node.count_events(events, now(), options_.events_per_hour);
+  node.count_events(events, now(), options_->events_per_hour);
   for (const auto& event : events) log_info("Node {}: {}", name, event.message);
   note_cluster_events(std::move(events));
 }
@@ -166,12 +186,12 @@ void Leader::look_at_intake() {
   const auto nodes = nodes_->all();
   const auto in_hand = static_cast<std::size_t>(
       std::count_if(nodes.begin(), nodes.end(), [](const auto& node) { return node->is_in_hand(); }));
-  const bool all_busy = in_hand >= options_.intake_threads;
+  const bool all_busy = in_hand >= options_->intake_threads;
   busy_looks_ = all_busy ? std::min(busy_looks_ + 1, kMostBusyLooks) : std::max(busy_looks_ - 1, 0);
   const bool is_deaf = busy_looks_ >= kBusyLooks;
   const Error deaf{.kind = ErrorKind::busy,
                    .message = fmt::format("all {} threads that do it are busy, and nodes cannot be heard in time",
-                                          options_.intake_threads),
+                                          options_->intake_threads),
                    .hint = "Is the disk slow, or does it hang? 'workers' sets how many threads there are."};
   note_problem("taking in what nodes send", is_deaf ? Result<void>(deaf) : Result<void>(), ProblemKind::limit);
   if (is_deaf) excuse_nodes();
@@ -258,8 +278,9 @@ void Leader::keep_runs_going(const std::stop_token& stop) {
 }
 
 bool Leader::forget_what_is_old() {
-  const WallTime from = clock_.wall() - options_.keep_events;
-  const auto events = cluster_.events().forget({.from = from, .most_per_node = options_.events_per_node}, kForgetSlice);
+  const WallTime from = clock_.wall() - options_->keep_events;
+  const auto events =
+      cluster_.events().forget({.from = from, .most_per_node = options_->events_per_node}, kForgetSlice);
   note_problem("forgetting old events", events ? Result<void>() : Result<void>(events.error()));
   const auto alerts = cluster_.alerts().forget_resolved(from, kForgetSlice);
   note_problem("forgetting old alerts", alerts ? Result<void>() : Result<void>(alerts.error()));

@@ -2,47 +2,42 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "accounts/accounts.h"
 #include "base/clock.h"
-#include "base/files.h"
-#include "base/json.h"
 #include "base/result.h"
 #include "base/supervised_thread.h"
-#include "leader/alert_desk.h"
-#include "leader/command_desk.h"
-#include "leader/intake_budget.h"
 #include "leader/line_limit.h"
-#include "leader/live_hub.h"
-#include "leader/node_registry.h"
 #include "leader/refusals.h"
-#include "leader/run_desk.h"
 #include "model/leader_status.h"
-#include "protocol/hello.h"
-#include "store/cluster_store.h"
-#include "store/series_store.h"
 
 namespace assay {
 
-struct LeaderOptions {
-  WatchRules rules;
-  std::vector<std::unique_ptr<Outlet>> outlets;
-  RunDesk::Options runs;
-  Nanos keep_events = std::chrono::hours(24 * 730);  ///< and resolved alerts
-  std::size_t events_per_node = 100'000;             ///< beyond it, the oldest are forgotten
-  std::size_t events_per_hour = 10'000;              ///< of a node, by when they arrive; more are refused
-  IntakeLimits intake;                               ///< of each node
-  /// Threads that take in what nodes send: when all hang, no node can be heard.
-  std::size_t intake_threads = 4;
-  /// What a node may report at a time; what it has stored over time, the store bounds (`SeriesLimits`).
-  std::size_t live_series_per_node = 16'384;
-  AccountOptions accounts = {};
-};
+class Accounts;
+class AlertDesk;
+class ClusterStore;
+class CommandDesk;
+class LiveHub;
+class Node;
+class NodeRegistry;
+class RunDesk;
+class RunStore;
+class SeriesStore;
+struct AgentHello;
+struct AppendOutcome;
+struct Batch;
+struct ClusterEvent;
+struct Heartbeat;
+struct IntakeWork;
+struct LeaderOptions;
+struct TelemetryEvent;
+struct UserRule;
 
 /// Where the leader keeps what it knows. Must outlive it.
 struct LeaderStores {
@@ -122,13 +117,7 @@ class Leader {
   void note_problem(const std::string& what, const Result<void>& outcome, ProblemKind kind = ProblemKind::storage);
 
  private:
-  Leader(LeaderOptions options, LeaderStores stores, const Clock& clock)
-      : options_(std::move(options)),
-        clock_(clock),
-        series_(stores.series),
-        cluster_(stores.cluster),
-        runs_(stores.runs),
-        refusals_(stores.cluster.refusals()) {}
+  Leader(LeaderOptions options, LeaderStores stores, const Clock& clock);
   Result<void> open_all();
 
   // leader_intake.cpp
@@ -147,7 +136,7 @@ class Leader {
   Result<void> take_events(Node& node, const std::vector<TelemetryEvent>& events);
   /// Takes out what is more than a node may have, and says so.
   void limit_events(Node& node, std::vector<ClusterEvent>& events);
-  Heartbeat now() const { return {.at = clock_.now(), .wall = clock_.wall()}; }
+  Heartbeat now() const;
 
   void note_changes(Node& node, std::vector<std::string> changes);
   /// What the leader itself has seen, now.
@@ -170,7 +159,7 @@ class Leader {
   void keep_runs_going(const std::stop_token& stop);
   void start_thread(const char* name, void (Leader::*keep)(const std::stop_token&));
 
-  LeaderOptions options_;  ///< without the outlets, which the desk has
+  std::unique_ptr<LeaderOptions> options_;  ///< without the outlets, which the desk has
   const Clock& clock_;
   SeriesStore& series_;
   ClusterStore& cluster_;

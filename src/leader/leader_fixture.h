@@ -3,20 +3,26 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "leader/intake_budget.h"
 #include "leader/leader.h"
-#include "net/sse.h"
+#include "net/response_stream.h"
 #include "protocol/batch.h"
+#include "protocol/hello.h"
 #include "store/memory/cluster_memory.h"
 #include "store/memory/run_memory.h"
 #include "store/memory/series_memory.h"
 #include "telemetry/reading.h"
 
 namespace assay {
+
+struct NodeStatus;
 
 /// A value of the host, or of a GPU where one is named.
 inline Sample sample_of(std::string metric, double value, std::string gpu = "", std::string unit = "ratio") {
@@ -33,20 +39,7 @@ inline std::string body_of(const std::vector<Batch>& batches) {
 }
 
 /// What was sent on a stream since the last call.
-inline std::vector<ServerEvent> events_of(const EventStream& stream) {
-  std::vector<ResponseStream::Piece> pieces;
-  stream.stream()->take(pieces);
-  std::string bytes;
-  for (const auto& piece : pieces) bytes += *piece;
-  std::vector<ServerEvent> events;
-  SseParser parser({.line_bytes = std::size_t{64} << 20, .event_bytes = std::size_t{64} << 20});
-  for (std::string_view rest = bytes;;) {
-    auto event = parser.next(rest);
-    EXPECT_TRUE(event.ok()) << event.error().text();
-    if (!event || !*event) return events;
-    events.push_back(std::move(**event));
-  }
-}
+std::vector<ServerEvent> events_of(const EventStream& stream);
 
 inline testing::Matcher<const LeaderProblem&> problem_that_says(const std::string& text) {
   return testing::Field(&LeaderProblem::text, testing::HasSubstr(text));
@@ -97,17 +90,8 @@ class LeaderTest : public testing::Test {
   LeaderTest() { open(); }
 
   /// Opens the leader again, as after a restart.
-  void open() { open(LeaderOptions()); }
-  void open(LeaderOptions options) {
-    leader_.reset();
-    options.intake = intake_;
-    options.accounts = accounts_;
-    options.accounts.people.cost = {.passes = 1, .memory_bytes = 8192};  // the least there is
-    auto leader =
-        Leader::open(std::move(options), {.cluster = cluster_, .series = *series_store_, .runs = *runs_}, clock_);
-    ASSERT_TRUE(leader.ok()) << leader.error().text();
-    leader_ = std::move(*leader);
-  }
+  void open();
+  void open(LeaderOptions options);
 
   void hello(const TestAgent& agent) {
     const auto said = leader_->hello(agent.node(), agent.hello());
@@ -123,19 +107,7 @@ class LeaderTest : public testing::Test {
   }
 
   /// The stored values of every series of that name, by its labels.
-  std::map<std::string, std::vector<double>> stored(const std::string& metric) {
-    std::map<std::string, std::vector<double>> values;
-    const auto found = leader_->series().list({.name = metric});
-    EXPECT_TRUE(found.ok());
-    for (const auto& series : *found) {
-      std::string labels;
-      for (const auto& [name, value] : series.key.labels) labels += name + "=" + value + " ";
-      const auto points = leader_->series().points(series.id, {}, 1000);
-      EXPECT_TRUE(points.ok());
-      for (const auto& point : points->points) values[labels].push_back(point.value);
-    }
-    return values;
-  }
+  std::map<std::string, std::vector<double>> stored(const std::string& metric);
   /// "kind: message", oldest first.
   std::vector<std::string> event_texts(const std::string& node = "") {
     std::vector<std::string> texts;
@@ -144,11 +116,7 @@ class LeaderTest : public testing::Test {
     for (const auto& event : page->events) texts.insert(texts.begin(), event.kind + ": " + event.message);
     return texts;
   }
-  NodeStatus status_of(const std::string& node) {
-    const auto found = leader_->nodes().find(node);
-    EXPECT_NE(found, nullptr);
-    return found ? found->status(clock_.now()) : NodeStatus{};
-  }
+  NodeStatus status_of(const std::string& node);
 
   TemporaryFolder folder_;
   ManualClock clock_;
@@ -157,7 +125,7 @@ class LeaderTest : public testing::Test {
   SeriesMemory series_{clock_};
   SeriesStore* series_store_ = &series_;
   IntakeLimits intake_;
-  AccountOptions accounts_;
+  bool anonymous_ = false;  ///< who says nothing about themselves may look
   std::unique_ptr<Leader> leader_;
 };
 

@@ -5,9 +5,15 @@
 
 #include "base/log.h"
 #include "base/units.h"
+#include "leader/alert_desk.h"
 #include "leader/leader.h"
+#include "leader/leader_options.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/readable.h"
 #include "protocol/batch.h"
+#include "protocol/hello.h"
+#include "store/series_store.h"
 
 namespace assay {
 namespace {
@@ -50,7 +56,7 @@ Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_
   if (body.empty()) return receipt;
   const Node::Intake intake(*node, clock_);
   if (!intake) return one_at_a_time(name);
-  if (const Nanos wait = node->intake_wait(options_.intake, clock_.now()); wait > Nanos{}) {
+  if (const Nanos wait = node->intake_wait(options_->intake, clock_.now()); wait > Nanos{}) {
     return Error{.kind = ErrorKind::busy,
                  .message = fmt::format("node '{}' sends more than one node may; it has to wait for {}", name,
                                         format_duration(wait))};
@@ -59,7 +65,7 @@ Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_
     ASSAY_CHECK(take_frame(*node, *frame, receipt));
     if (receipt.outcome != Receipt::Outcome::taken) return receipt;
     // The rest is taken when the node has earned it; what was taken is acknowledged.
-    receipt.pause = std::min(node->intake_wait(options_.intake, clock_.now()), kLongestPause);
+    receipt.pause = std::min(node->intake_wait(options_->intake, clock_.now()), kLongestPause);
     if (receipt.pause > Nanos{}) return receipt;
   }
   if (!body.empty()) return Error{.kind = ErrorKind::usage, .message = "the body ends in the middle of a batch"};
@@ -76,7 +82,7 @@ Result<void> Leader::take_frame(Node& node, std::string_view frame, Receipt& rec
   const std::string stream = batch->stream;
   IntakeWork work{.bytes = frame.size(), .samples = batch->samples.size(), .new_series = batch->series.size()};
   auto outcome = take(node, std::move(*batch), work);
-  node.spend(work, options_.intake, clock_.now());
+  node.spend(work, options_->intake, clock_.now());
   if (!outcome) {
     // Whatever a store has to say of the batch: the agent is to keep it.
     if (outcome.error().kind == ErrorKind::usage) outcome.error().kind = ErrorKind::io;
@@ -203,7 +209,7 @@ Result<void> Leader::name_series(Node& node, const Batch& batch) {
   std::vector<SeriesName> added(batch.series.end() - static_cast<std::ptrdiff_t>(named - known), batch.series.end());
   // Whatever an agent says: these are its own node's.
   for (auto& series : added) series.key.labels["node"] = node.name();
-  const auto admitted = node.admit_series(added, options_.live_series_per_node);
+  const auto admitted = node.admit_series(added, options_->live_series_per_node);
   std::vector<SeriesInfo> wanted;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < added.size(); ++i) {
@@ -214,7 +220,7 @@ Result<void> Leader::name_series(Node& node, const Batch& batch) {
   const auto ids = series_.intern(wanted);
   std::vector<std::optional<SeriesInfo>> infos(added.size());
   std::size_t refused = added.size() - wanted.size();
-  std::string why = refused == 0 ? "" : fmt::format("it has more than {} at a time", options_.live_series_per_node);
+  std::string why = refused == 0 ? "" : fmt::format("it has more than {} at a time", options_->live_series_per_node);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i]) {
       wanted[i].id = *ids[i];
@@ -244,11 +250,11 @@ void Leader::note_refused(const Node& node, std::size_t of_refused_series, const
 }
 
 void Leader::limit_events(Node& node, std::vector<ClusterEvent>& events) {
-  const std::size_t dropped = node.limit_events(events, now(), options_.events_per_hour);
+  const std::size_t dropped = node.limit_events(events, now(), options_->events_per_hour);
   if (dropped == 0) return;
   refusals_.note(node.name(), Refusals::Of::events, dropped,
                  fmt::format("more than {} of one minute, or more than {} in an hour ('events_per_hour')",
-                             EventBudget::kMaxPerMinute, options_.events_per_hour),
+                             EventBudget::kMaxPerMinute, options_->events_per_hour),
                  clock_.wall());
 }
 
@@ -272,7 +278,7 @@ Result<void> Leader::take_events(Node& node, const std::vector<TelemetryEvent>& 
     return std::move(added).error();
   }
   note_problem("writing down events", {});
-  node.count_events(*added, now(), options_.events_per_hour);
+  node.count_events(*added, now(), options_->events_per_hour);
   for (auto& event : *added) {
     const auto xid = event.values.find("xid");
     if (event.kind == "xid" && xid != event.values.end() && xid->second >= 0 && xid->second <= kLargestXid) {

@@ -4,6 +4,12 @@
 #include <thread>
 
 #include "leader/leader_fixture.h"
+#include "leader/leader_options.h"
+#include "leader/live_hub.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
+#include "store/series_store.h"
+#include "store/timed_value.h"
 #include "telemetry/reading.h"
 
 namespace assay {

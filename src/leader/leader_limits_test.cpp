@@ -1,4 +1,9 @@
+#include "leader/alert_desk.h"
 #include "leader/leader_fixture.h"
+#include "leader/leader_options.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
+#include "store/series_store.h"
 
 namespace assay {
 namespace {

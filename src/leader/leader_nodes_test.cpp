@@ -3,6 +3,11 @@
 
 #include "base/log.h"
 #include "leader/leader_fixture.h"
+#include "leader/live_hub.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
+#include "protocol/hello.h"
+#include "store/series_store.h"
 #include "telemetry/reading.h"
 
 namespace assay {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "leader/node.h"
 #include "leader/node_registry.h"
 #include "net/response_stream.h"
 

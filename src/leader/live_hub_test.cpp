@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "leader/leader_fixture.h"
+#include "store/series_types.h"
 #include "telemetry/reading.h"
 
 namespace assay {

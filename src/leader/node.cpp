@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "protocol/batch.h"
+#include "protocol/hello.h"
 #include "store/cluster_store.h"
 
 namespace assay {

@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "leader/leader_fixture.h"
+#include "leader/node.h"
+#include "store/series_store.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "leader/node.h"
+
 namespace assay {
 namespace {
 

@@ -9,10 +9,12 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "leader/node.h"
+#include "model/node_state.h"
 #include "store/cluster_store.h"
 
 namespace assay {
+
+class Node;
 
 /// Every node that the leader has ever heard of, until it is forgotten. Any thread.
 class NodeRegistry {

@@ -7,9 +7,13 @@
 #include "base/crash_point.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/run_desk_words.h"
 #include "runs/study.h"
 #include "spec/spec.h"
+#include "store/cluster_store.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "leader/node.h"
 #include "leader/node_registry.h"
 #include "leader/planned_needs.h"
 #include "model/queued_run.h"

@@ -1,5 +1,6 @@
 // What comes after what, what is kept back, tried again or asked for twice, and what a restart must not change of that.
 
+#include "leader/run_desk.h"
 #include "leader/run_desk_fixture.h"
 #include "model/run.h"
 #include "store/run_query.h"

@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "leader/leader_fixture.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
+#include "leader/run_desk.h"
 #include "model/study.h"
 #include "telemetry/reading.h"
 

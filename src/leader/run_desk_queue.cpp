@@ -5,6 +5,7 @@
 
 #include "base/crash_point.h"
 #include "base/log.h"
+#include "leader/node.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
 #include "store/run_query.h"

@@ -1,5 +1,7 @@
 // Which run starts where and when, and what a restart must not change of that.
 
+#include "accounts/accounts.h"
+#include "leader/run_desk.h"
 #include "leader/run_desk_fixture.h"
 #include "model/run.h"
 #include "store/run_query.h"

@@ -10,6 +10,7 @@
 #include "config/config_pages.h"
 #include "config/config_reader.h"
 #include "leader/leader.h"
+#include "leader/leader_options.h"
 #include "service/agent_config.h"
 #include "service/leader_config.h"
 #include "service/service_files.h"

@@ -1,0 +1,59 @@
+#include "leader/leader_fixture.h"
+
+#include "accounts/accounts.h"
+#include "leader/leader_options.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
+#include "net/sse.h"
+
+namespace assay {
+
+std::vector<ServerEvent> events_of(const EventStream& stream) {
+  std::vector<ResponseStream::Piece> pieces;
+  stream.stream()->take(pieces);
+  std::string bytes;
+  for (const auto& piece : pieces) bytes += *piece;
+  std::vector<ServerEvent> events;
+  SseParser parser({.line_bytes = std::size_t{64} << 20, .event_bytes = std::size_t{64} << 20});
+  for (std::string_view rest = bytes;;) {
+    auto event = parser.next(rest);
+    EXPECT_TRUE(event.ok()) << event.error().text();
+    if (!event || !*event) return events;
+    events.push_back(std::move(**event));
+  }
+}
+
+void LeaderTest::open() { open(LeaderOptions()); }
+
+void LeaderTest::open(LeaderOptions options) {
+  leader_.reset();
+  options.intake = intake_;
+  options.accounts.anonymous = anonymous_;
+  options.accounts.people.cost = {.passes = 1, .memory_bytes = 8192};  // the least there is
+  auto leader =
+      Leader::open(std::move(options), {.cluster = cluster_, .series = *series_store_, .runs = *runs_}, clock_);
+  ASSERT_TRUE(leader.ok()) << leader.error().text();
+  leader_ = std::move(*leader);
+}
+
+std::map<std::string, std::vector<double>> LeaderTest::stored(const std::string& metric) {
+  std::map<std::string, std::vector<double>> values;
+  const auto found = leader_->series().list({.name = metric});
+  EXPECT_TRUE(found.ok());
+  for (const auto& series : *found) {
+    std::string labels;
+    for (const auto& [name, value] : series.key.labels) labels += name + "=" + value + " ";
+    const auto points = leader_->series().points(series.id, {}, 1000);
+    EXPECT_TRUE(points.ok());
+    for (const auto& point : points->points) values[labels].push_back(point.value);
+  }
+  return values;
+}
+
+NodeStatus LeaderTest::status_of(const std::string& node) {
+  const auto found = leader_->nodes().find(node);
+  EXPECT_NE(found, nullptr);
+  return found ? found->status(clock_.now()) : NodeStatus{};
+}
+
+}  // namespace assay
