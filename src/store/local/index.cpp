@@ -202,9 +202,11 @@ Result<RunPage> Index::list(const RunQuery& query) {
   return guarded([&] { return query_rows(*database_, query); });
 }
 
-Result<std::vector<std::string>> Index::running() {
+Result<std::vector<std::string>> Index::running(std::string_view after, std::size_t most) {
   return guarded([&]() -> Result<std::vector<std::string>> {
-    ASSAY_TRY(auto statement, database_->prepare("SELECT id FROM runs WHERE state IN ('starting', 'running')"));
+    ASSAY_TRY(auto statement, database_->prepare("SELECT id FROM runs INDEXED BY runs_going_on WHERE state IN "
+                                                 "('starting', 'running') AND id > ?1 ORDER BY id LIMIT ?2"));
+    statement.bind(1, after).bind(2, static_cast<std::int64_t>(most));
     std::vector<std::string> ids;
     for (;;) {
       ASSAY_TRY(const bool more, statement.step());

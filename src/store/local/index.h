@@ -39,8 +39,8 @@ class Index {
   Result<RunPage> list(const RunQuery& query);
   /// Of all runs.
   Result<std::set<std::string>> ids();
-  /// Ids of all runs in state `starting` or `running`.
-  Result<std::vector<std::string>> running();
+  /// Ids of runs in state `starting` or `running`, in their order: those after `after`, at most `most`.
+  Result<std::vector<std::string>> running(std::string_view after, std::size_t most);
   /// See `RunStore`.
   Result<std::vector<RunChange>> changes(std::uint64_t since, std::size_t limit);
   Result<std::uint64_t> newest_change();

@@ -6,6 +6,7 @@
 
 #include "model/study.h"
 #include "store/local/local_store_fixture.h"
+#include "store/local/run_catalogue.h"
 #include "store/run_contract.h"
 #include "store/sqlite/sqlite.h"
 
@@ -191,6 +192,20 @@ TEST_F(LocalStoreTest, ADamagedRunIsNamedAndTheOthersAreNotAffected) {
   EXPECT_THAT(report->problems, SizeIs(4));
   EXPECT_THAT(names(*store), ElementsAre("fine"));
   ASSERT_OK(store->remove_run(broken));
+}
+
+/// One who lists must not wait for a look at every run that somebody left open.
+TEST_F(LocalStoreTest, AListLooksAtABoundedNumberOfRunsThatGoOn) {
+  constexpr auto kLook = static_cast<std::int64_t>(RunCatalogue::kMostLookedAt);
+  const auto store = open();
+  for (std::int64_t i = 0; i < kLook + 3; ++i) {
+    Run run;
+    run.kind = "command";
+    ASSERT_OK(begin_run(*store, run));  // nobody keeps what records it
+  }
+  const RunQuery interrupted{.conditions = {{"verdict", Condition::Op::equal, "interrupted"}}};
+  EXPECT_EQ(store->list_runs(interrupted)->total, kLook);
+  EXPECT_EQ(store->list_runs(interrupted)->total, kLook + 3) << "the next look goes on behind the one before";
 }
 
 TEST_F(LocalStoreTest, ManyListWhileRunsAreRecorded) {

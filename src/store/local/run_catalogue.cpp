@@ -166,10 +166,24 @@ Run RunCatalogue::close_if_abandoned(const RunFolder& folder, Run run) {
   return run;
 }
 
+std::vector<std::string> RunCatalogue::next_going_on() {
+  const std::lock_guard hold(mutex_);
+  auto found = index_->running(looked_until_, kMostLookedAt);
+  if (!found.ok()) return {};
+  auto ids = std::move(found).value();
+  if (ids.size() < kMostLookedAt && !looked_until_.empty()) {
+    const auto first = index_->running("", kMostLookedAt - ids.size());
+    if (!first.ok()) return ids;
+    for (const auto& id : *first) {
+      if (id <= looked_until_) ids.push_back(id);
+    }
+  }
+  looked_until_ = ids.size() < kMostLookedAt ? std::string() : ids.back();
+  return ids;
+}
+
 void RunCatalogue::close_abandoned() {
-  const auto running = index_->running();
-  if (!running.ok()) return;
-  for (const auto& id : *running) {
+  for (const auto& id : next_going_on()) {
     const auto folder = this->folder(id);
     if (folder.owner() != LockState::free) continue;
     auto run = folder.load();

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,10 @@ class RunCatalogue {
   Result<Run> change(std::string_view id, const std::function<Result<void>(Run&)>& change);
   /// The journals as they are now, and what is known of who writes them.
   std::vector<JournalState> journals(const RunFolder& folder) const;
-  /// Closes every run that the index shows as going on and whose owner is gone.
+  /// Closes runs that the index shows as going on and whose owner is gone. Looks at `kMostLookedAt` at most, and the
+  /// next call goes on behind them: however many are going on, whoever lists runs waits for a bounded look.
   void close_abandoned();
+  static constexpr std::size_t kMostLookedAt = 256;
 
   /// Brings the index up to date.
   void note(const Run& run);
@@ -56,10 +59,14 @@ class RunCatalogue {
   bool is_abandoned(const RunFolder& folder, const Run& run) const;
   Run close_if_abandoned(const RunFolder& folder, Run run);
   void warn_once(const Result<void>& result);
+  /// The runs to look at now, each call those behind the ones before, round and round.
+  std::vector<std::string> next_going_on();
 
   const fs::path data_;
   const Clock& clock_;
   std::unique_ptr<Index> index_;
+  std::mutex mutex_;
+  std::string looked_until_;  ///< guarded by `mutex_`
   std::atomic<bool> warned_ = false;
 };
 
