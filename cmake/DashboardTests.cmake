@@ -16,4 +16,5 @@ add_test(NAME web_queue
 add_test(NAME web_hostile
   COMMAND ${ASSAY_NODE} tests/hostile.mjs $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/build/web-screenshots)
 set_tests_properties(web_types web_units web_size PROPERTIES WORKING_DIRECTORY ${ASSAY_WEB_STAGE} LABELS integration TIMEOUT 300)
-set_tests_properties(web_dashboard web_accounts web_administration web_queue web_hostile PROPERTIES WORKING_DIRECTORY ${ASSAY_WEB_STAGE} LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77)
+set_tests_properties(web_dashboard web_accounts web_administration web_queue web_hostile PROPERTIES WORKING_DIRECTORY ${ASSAY_WEB_STAGE} LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77
+  COST 100)
