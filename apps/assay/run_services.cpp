@@ -51,9 +51,6 @@ RunServices make_services(const Context& context, RunStore& store, const LaunchP
                           int stop_fd) {
   auto services = make_services(context, store, *place.launcher, observer, stop_fd);
   services.place = place.text;
-  if (!place.is_this_machine()) {
-    services.make_sources = [](std::optional<pid_t>) { return std::vector<std::unique_ptr<MetricSource>>(); };
-  }
   return services;
 }
 

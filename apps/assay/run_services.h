@@ -23,8 +23,7 @@ std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> work
 
 struct LaunchPlace;
 
-/// Everything that a run at that place needs. Of another machine no system metrics are recorded: what is sampled here
-/// says nothing about it.
+/// Everything that a run at that place needs.
 RunServices make_services(const Context& context, RunStore& store, const LaunchPlace& place, RunObserver& observer,
                           int stop_fd);
 

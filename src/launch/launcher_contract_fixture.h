@@ -129,7 +129,7 @@ class LauncherContract : public testing::TestWithParam<LauncherFactory> {
     PerStream<bool> closed;
     bool ended = false;
     const auto limit = now() + kPatience;
-    const auto done = [&] { return ended && closed.values == std::array{true, true, true}; };
+    const auto done = [&] { return ended && all_of(closed); };
     while (!done() && now() < limit) {
       const JobReady ready = running.wait(limit, -1);
       for (const auto stream : kJobStreams) {
@@ -166,7 +166,7 @@ class LauncherContract : public testing::TestWithParam<LauncherFactory> {
   }
 
   static bool nothing(const JobReady& ready) {
-    return !ready.ended && !ready.woken && ready.streams.values == std::array{false, false, false};
+    return !ready.ended && !ready.woken && !any_of(ready.streams);
   }
 
   std::unique_ptr<LauncherPlace> place_ = GetParam().make_place();

@@ -36,7 +36,7 @@ class FolderJob : public testing::Test {
     PerStream<bool> closed;
     bool ended = false;
     const auto limit = SystemClock().now() + std::chrono::seconds(90);
-    while ((!ended || closed.values != std::array{true, true, true}) && SystemClock().now() < limit) {
+    while (!(ended && all_of(closed)) && SystemClock().now() < limit) {
       const auto ready = job.wait(limit, -1);
       std::array<char, 4096> buffer;
       for (const auto stream : kJobStreams) {
@@ -129,6 +129,29 @@ TEST_F(FolderJob, MergedOutputGoesOnAtTheRightByteOfEachPart) {
     EXPECT_EQ(text, fmt::format("{}-{}", rank, next[rank]++));
   }
   EXPECT_THAT(next, testing::ElementsAre(testing::Pair("0", 200), testing::Pair("1", 200), testing::Pair("2", 200)));
+}
+
+TEST_F(FolderJob, WhatIsMeasuredOfEveryNodeIsAStreamOfItsOwn) {
+  Job job = shell("sleep 0.5");
+  job.ranks = {.nodes = 2, .per_node = 2};
+  EXPECT_EQ(run(job).text[JobStream::readings], "") << "nobody wants to know";
+  job.reading_period = std::chrono::seconds(1);
+  job.nodes = {"gpu01", "gpu02"};
+  job.token = "measured";
+  const auto whole = run(job).text[JobStream::readings];
+  const auto lines = [](const std::string& text) {
+    std::vector<std::string> sorted;
+    for (const auto line : split(trim(text), '\n')) sorted.emplace_back(line);
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  };
+  EXPECT_THAT(lines(whole), testing::ElementsAre("gpu01 of 2 with 2: 0", "gpu01 of 2 with 2: 1", "gpu01 of 2 with 2: 2",
+                                                 "gpu02 of 2 with 2: 0", "gpu02 of 2 with 2: 1", "gpu02 of 2 with 2: 2"));
+  // Whoever comes later gets what is behind that of each node, whichever comes first then.
+  PerStream<std::uint64_t> taken;
+  taken[JobStream::readings] = whole.find('\n') + 1;
+  const auto rest = finish(*launcher_.attach("measured", taken).value()).text[JobStream::readings];
+  EXPECT_EQ(lines(rest), lines(whole.substr(taken[JobStream::readings])));
 }
 
 TEST_F(FolderJob, AHostThatIsKilledIsNoticedAndNothingIsLeft) {

@@ -89,7 +89,7 @@ class SshLauncherTest : public testing::Test {
     PerStream<bool> closed;
     bool ended = false;
     const auto limit = SystemClock().now() + std::chrono::seconds(120);
-    while ((!ended || closed.values != std::array{true, true, true}) && SystemClock().now() < limit) {
+    while (!(ended && all_of(closed)) && SystemClock().now() < limit) {
       const auto ready = job.wait(limit, -1);
       std::array<char, 4096> buffer;
       for (const auto stream : kJobStreams) {
