@@ -116,31 +116,41 @@ TEST(LineSampler, LinesThatNobodyTakesDoNotPileUp) {
       << "it goes on once there is room";
 }
 
+/// The GPUs and instances that are told of a machine where a job has these.
+std::set<std::string> gpus_told(const std::string& machine, std::optional<std::vector<std::string>> gpus) {
+  const FakeDriver driver(test::beside_program("libfake-nvml.so"), test::fixture_folder() / "nvml" / machine);
+  auto api = driver.load();
+  EXPECT_TRUE(api.ok()) << api.error().text();
+  std::vector<LineSource> sources;
+  sources.push_back({.source = make_nvml_source(std::move(*api), {})});
+  sources.push_back({.source = make_procfs_source({})});
+  LineSampler sampler(std::move(sources), {.node = {.host = "gpu01"}, .period = 10h, .gpus = std::move(gpus)});
+  std::set<std::string> seen, names;
+  for (const auto& sample : read_lines(sampler.finish()).samples) {
+    names.insert(sample.key.name);
+    if (const auto gpu = sample.key.labels.find("gpu"); gpu != sample.key.labels.end()) seen.insert(gpu->second);
+  }
+  EXPECT_THAT(names, Contains("host.memory_used_bytes"));
+  if (!seen.empty()) EXPECT_THAT(names, IsSupersetOf({"gpu.power_w", "gpu.throttle", "gpu.sm_clock_mhz"}));
+  return seen;
+}
+
 TEST(LineSampler, OnlyTheGpusOfTheJobAreTold) {
-  const FakeDriver driver(test::beside_program("libfake-nvml.so"), test::fixture_folder() / "nvml" / "h200-x2.txt");
-  const auto gpus_with = [&](std::optional<std::vector<std::string>> gpus) {
-    auto api = driver.load();
-    EXPECT_TRUE(api.ok()) << api.error().text();
-    std::vector<LineSource> sources;
-    sources.push_back({.source = make_nvml_source(std::move(*api), {})});
-    sources.push_back({.source = make_procfs_source({})});
-    LineSampler sampler(std::move(sources), {.node = {.host = "gpu01"}, .period = 10h, .gpus = std::move(gpus)});
-    std::set<std::string> seen, names;
-    for (const auto& sample : read_lines(sampler.finish()).samples) {
-      names.insert(sample.key.name);
-      if (const auto gpu = sample.key.labels.find("gpu"); gpu != sample.key.labels.end()) seen.insert(gpu->second);
-    }
-    EXPECT_THAT(names, Contains("host.memory_used_bytes"));
-    if (!seen.empty()) {
-      EXPECT_THAT(names, IsSupersetOf({"gpu.power_w", "gpu.throttle", "gpu.sm_clock_mhz", "gpu.energy_total_j"}));
-    }
-    return seen;
-  };
-  const auto all = gpus_with({});
+  const auto all = gpus_told("h200-x2.txt", {});
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_THAT(gpus_with({{*all.begin()}}), UnorderedElementsAre(*all.begin()));
-  EXPECT_THAT(gpus_with({{all.rbegin()->substr(0, all.rbegin()->size() - 1)}}).size(), 1U) << "as CUDA lets it be cut";
-  EXPECT_THAT(gpus_with({{}}), testing::IsEmpty());
+  const auto& one = *all.begin();
+  EXPECT_THAT(gpus_told("h200-x2.txt", {{one}}), UnorderedElementsAre(one));
+  EXPECT_THAT(gpus_told("h200-x2.txt", {{one.substr(0, one.size() - 1)}}), UnorderedElementsAre(one))
+      << "as CUDA lets it be cut";
+  EXPECT_THAT(gpus_told("h200-x2.txt", std::vector<std::string>()), testing::IsEmpty());
+}
+
+TEST(LineSampler, TheGpuOfAnInstanceBelongsToIt) {
+  std::vector<std::string> instances, whole;
+  for (const auto& id : gpus_told("h200-mig.txt", {})) (id.starts_with("MIG-") ? instances : whole).push_back(id);
+  ASSERT_EQ(instances.size(), 2U);
+  ASSERT_EQ(whole.size(), 1U);
+  EXPECT_THAT(gpus_told("h200-mig.txt", {{instances[0]}}), UnorderedElementsAre(instances[0], whole[0]));
 }
 
 }  // namespace
