@@ -138,9 +138,7 @@ class LauncherContract : public testing::TestWithParam<LauncherFactory> {
     return await_text(running, stream, text, place_->clock());
   }
 
-  static bool nothing(const JobReady& ready) {
-    return !ready.ended && !ready.woken && !any_of(ready.streams);
-  }
+  static bool nothing(const JobReady& ready) { return !ready.ended && !ready.woken && !any_of(ready.streams); }
 
   std::unique_ptr<LauncherPlace> place_ = GetParam().make_place();
 };

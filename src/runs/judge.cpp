@@ -18,7 +18,9 @@ namespace {
 constexpr double kExpectTolerance = 0.05;
 
 /// Flags that tell something about the recording without touching the figures: they leave a verdict `valid`.
-bool is_remark(const Flag& flag) { return flag.kind == "output_truncated" || flag.kind == "recording_gap" || flag.kind == "telemetry_missing"; }
+bool is_remark(const Flag& flag) {
+  return flag.kind == "output_truncated" || flag.kind == "recording_gap" || flag.kind == "telemetry_missing";
+}
 
 bool mentions_out_of_memory(std::string_view text) {
   return text.find("OutOfMemoryError") != std::string_view::npos ||

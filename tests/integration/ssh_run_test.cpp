@@ -100,8 +100,7 @@ TEST_F(RunsOverSsh, ItsMachineIsMeasuredThere) {
 
 TEST_F(RunsOverSsh, OfSeveralMachinesEachIsMeasured) {
   hosts_->add("beta");
-  const auto spec =
-      cli_.write("two.yaml", "kind: command\ncommand: sleep 0.5\nscale: [{ranks: 2, nodes: 2}]\n");
+  const auto spec = cli_.write("two.yaml", "kind: command\ncommand: sleep 0.5\nscale: [{ranks: 2, nodes: 2}]\n");
   int code = -1;
   const auto result = run(spec, "ssh:alpha,beta", &code).at("result").as_object();
   EXPECT_EQ(code, 0) << json::serialize(result);

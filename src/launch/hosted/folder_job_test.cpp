@@ -120,8 +120,9 @@ TEST_F(FolderJob, WhatIsMeasuredOfEveryNodeIsAStreamOfItsOwn) {
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   };
-  EXPECT_THAT(lines(whole), testing::ElementsAre("gpu01 of 2 with 2: 0", "gpu01 of 2 with 2: 1", "gpu01 of 2 with 2: 2",
-                                                 "gpu02 of 2 with 2: 0", "gpu02 of 2 with 2: 1", "gpu02 of 2 with 2: 2"));
+  EXPECT_THAT(lines(whole),
+              testing::ElementsAre("gpu01 of 2 with 2: 0", "gpu01 of 2 with 2: 1", "gpu01 of 2 with 2: 2",
+                                   "gpu02 of 2 with 2: 0", "gpu02 of 2 with 2: 1", "gpu02 of 2 with 2: 2"));
   // Whoever comes later gets what is behind that of each node, whichever comes first then.
   PerStream<std::uint64_t> taken;
   taken[JobStream::readings] = whole.find('\n') + 1;

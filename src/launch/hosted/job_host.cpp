@@ -109,9 +109,7 @@ class HostedRank {
     return anything;
   }
 
-  bool is_done(SteadyTime now) const {
-    return ending_ && (all_of(closed_) || now > ended_at_ + kStreamPatience);
-  }
+  bool is_done(SteadyTime now) const { return ending_ && (all_of(closed_) || now > ended_at_ + kStreamPatience); }
 
   Result<void> finish() {
     ASSAY_CHECK(out_.finish());

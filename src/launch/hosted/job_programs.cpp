@@ -171,7 +171,8 @@ Result<int> follow_program(const std::vector<std::string>& words) {
     const auto text = i < offsets.size() ? offsets[i] : std::string_view();
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), from.values[i]);
     if (problem != std::errc() || end != text.data() + text.size() || offsets.size() != kJobStreams.size()) {
-      return Error{.kind = ErrorKind::usage, .message = fmt::format("'{}' are not {} offsets", words[2], kJobStreams.size())};
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("'{}' are not {} offsets", words[2], kJobStreams.size())};
     }
   }
   // It says itself to its owner what went wrong.

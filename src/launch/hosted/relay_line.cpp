@@ -14,8 +14,8 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kRelayMark = "@assay ";
-constexpr std::array<std::string_view, 13> kRelayNames = {"out",     "error", "events", "readings", "order",
-                                                          "host",    "file",  "bytes",  "ending",   "wish",
+constexpr std::array<std::string_view, 13> kRelayNames = {"out",     "error", "events",  "readings", "order",
+                                                          "host",    "file",  "bytes",   "ending",   "wish",
                                                           "problem", "alive", "complete"};
 // An order with a long environment; beyond it somebody sends nonsense.
 constexpr std::size_t kLongestRecord = std::size_t{16} << 20;

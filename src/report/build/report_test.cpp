@@ -336,8 +336,7 @@ TEST(Report, ResourcesOfSeveralNodesAreShownForEach) {
                       .mean = busy});
   }
   EXPECT_THAT(column_of(report_on(input), "resources", "name"), ElementsAre("bench", "bench, gpu01", "bench, gpu02"));
-  EXPECT_THAT(column_of(report_on(input), "resources", "gpu.util"),
-              ElementsAre("50% (75%)", "75% (75%)", "25% (25%)"));
+  EXPECT_THAT(column_of(report_on(input), "resources", "gpu.util"), ElementsAre("50% (75%)", "75% (75%)", "25% (25%)"));
   for (auto& one : series) one.labels.erase("node");
   EXPECT_THAT(column_of(report_on(input), "resources", "name"), ElementsAre("bench"));
 }

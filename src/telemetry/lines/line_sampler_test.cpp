@@ -61,7 +61,9 @@ std::vector<LineSource> one_source(std::function<Result<Reading>(int)> read) {
   sources.push_back({.source = std::make_unique<ScriptedSource>(std::move(read)), .labels = {{"rank", "3"}}});
   return sources;
 }
-Reading reading_of(double value) { return {.samples = {{.key = {.name = "a", .labels = {}}, .unit = "", .value = value}}}; }
+Reading reading_of(double value) {
+  return {.samples = {{.key = {.name = "a", .labels = {}}, .unit = "", .value = value}}};
+}
 
 /// All lines until so many of them are there, and the rest.
 std::string lines_until(LineSampler& sampler, const std::function<bool(const std::string&)>& enough) {
@@ -76,7 +78,8 @@ std::string lines_until(LineSampler& sampler, const std::function<bool(const std
 
 TEST(LineSampler, ReadsAtTheBeginningAndAtTheEnd) {
   LineSampler sampler(one_source([](int i) { return reading_of(i); }), {.node = {.host = "gpu01"}, .period = 10h});
-  const auto told = read_lines(lines_until(sampler, [](const auto& lines) { return lines.find("values") != std::string::npos; }));
+  const auto told =
+      read_lines(lines_until(sampler, [](const auto& lines) { return lines.find("values") != std::string::npos; }));
   EXPECT_THAT(values_of(told), ElementsAre(0, 1));
   EXPECT_EQ(told.samples.front().key.labels.at("rank"), "3");
   EXPECT_EQ(sampler.finish(), "") << "it has ended";
@@ -84,7 +87,8 @@ TEST(LineSampler, ReadsAtTheBeginningAndAtTheEnd) {
 
 TEST(LineSampler, ReadsOnceAPeriod) {
   LineSampler sampler(one_source([](int i) { return reading_of(i); }), {.node = {.host = "gpu01"}, .period = 1ms});
-  const auto values = values_of(read_lines(lines_until(sampler, [](const auto& lines) { return lines.size() > 5000; })));
+  const auto values =
+      values_of(read_lines(lines_until(sampler, [](const auto& lines) { return lines.size() > 5000; })));
   ASSERT_GT(values.size(), 10U);
   for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], static_cast<double>(i)) << "none is lost";
 }
@@ -95,7 +99,8 @@ TEST(LineSampler, ASourceThatGivesNothingIsTold) {
                         return Error{.kind = ErrorKind::timeout, .message = "no answer"};
                       }),
                       {.node = {.host = "gpu01"}, .period = 1ms});
-  const auto told = read_lines(lines_until(sampler, [](const auto& lines) { return lines.find("values") != std::string::npos; }));
+  const auto told =
+      read_lines(lines_until(sampler, [](const auto& lines) { return lines.find("values") != std::string::npos; }));
   EXPECT_THAT(told.silences, ElementsAre("scripted:no answer", "scripted:"));
 }
 

@@ -134,15 +134,16 @@ std::optional<LineNews> ReadingLineReader::take_node(std::int64_t number, JsonFi
                 .of = fields.integer("of"),
                 .host = fields.text("host"),
                 .began = WallTime(Nanos(fields.integer("began")))};
-  if (fields.integer("schema") != kLineSchema || !fields.finish() || node.host.size() > kLongestName ||
-      node.of < 1 || node.of > kMostLineNodes) {
+  if (fields.integer("schema") != kLineSchema || !fields.finish() || node.host.size() > kLongestName || node.of < 1 ||
+      node.of > kMostLineNodes) {
     return std::nullopt;
   }
   const auto known = nodes_.find(number);
   if (known != nodes_.end()) return LineNews{.node = &known->second.node};
   // Two parts of a job may be on one machine.
   std::string label = node.host;
-  const bool taken = std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& one) { return one.second.label == label; });
+  const bool taken =
+      std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& one) { return one.second.label == label; });
   if (taken || label.empty()) label += fmt::format("#{}", number);
   Speaker& speaker = nodes_[number];
   speaker = {.node = std::move(node), .label = std::move(label), .series = {}};

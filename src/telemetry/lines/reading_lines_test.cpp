@@ -52,8 +52,8 @@ TEST(ReadingLines, WhatWasReadComesOutAgain) {
   one.add(text, WallTime(Nanos(7)), {sample("gpu.power_w", 512.3, {{"gpu", "GPU-1a"}}), sample("host.load", 1.5e300)});
   one.add(text, WallTime(Nanos(8)), {sample("host.load", -0.1), sample("late", 3)});
   ReadingLineReader reader;
-  EXPECT_THAT(read_all(reader, text),
-              ElementsAre("gpu.power_w{gpu=GPU-1a;}=512.3@7", "host.load{}=1.5e+300@7", "host.load{}=-0.1@8", "late{}=3@8"));
+  EXPECT_THAT(read_all(reader, text), ElementsAre("gpu.power_w{gpu=GPU-1a;}=512.3@7", "host.load{}=1.5e+300@7",
+                                                  "host.load{}=-0.1@8", "late{}=3@8"));
   EXPECT_EQ(reader.nodes(), 1U);
 }
 
