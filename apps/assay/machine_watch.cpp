@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/text.h"
-#include "gpu_source.h"
+#include "run_services.h"
 #include "telemetry/lines/line_sampler.h"
 #include "telemetry/procfs/procfs_source.h"
 
@@ -41,8 +42,9 @@ std::optional<std::vector<std::string>> gpus_of(const Job& job) {
 }  // namespace
 
 std::unique_ptr<MachineWatch> watch_machine(const WatchedPart& part) {
+  auto gpus = gpus_of(part.job);
   std::vector<LineSource> sources;
-  sources.push_back({.source = make_procfs_source({})});
+  for (auto& source : machine_sources(!gpus || !gpus->empty())) sources.push_back({.source = std::move(source)});
   std::int64_t rank = part.part.number * part.job.ranks.per_node;
   for (const auto process : part.processes) {
     // As everywhere, rank 0 is the one without a label.
@@ -51,8 +53,6 @@ std::unique_ptr<MachineWatch> watch_machine(const WatchedPart& part) {
     sources.push_back({.source = make_process_tree_source(process), .labels = std::move(labels)});
     ++rank;
   }
-  auto gpus = gpus_of(part.job);
-  if (has_nvidia_gpu() && (!gpus || !gpus->empty())) sources.push_back({.source = make_gpu_source()});
   return std::make_unique<LineWatch>(
       std::move(sources),
       LineSamplerOptions{

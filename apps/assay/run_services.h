@@ -18,7 +18,9 @@ namespace assay {
 Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<std::string>& files,
                                      const std::vector<std::string>& assignments);
 
-/// What is measured beside a run: the host, the workload's processes, the GPUs.
+/// What is measured of the machine of a run: the host and, where there are any, its GPUs.
+std::vector<std::unique_ptr<MetricSource>> machine_sources(bool with_gpus);
+/// The same and the workload's processes.
 std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> workload, bool with_gpus);
 
 struct LaunchPlace;
