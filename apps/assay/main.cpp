@@ -15,6 +15,7 @@
 #include "launch/hosted/job_programs.h"
 #include "launch/kubernetes/pod_host.h"
 #include "launch/local/local_launcher.h"
+#include "machine_watch.h"
 #include "run_services.h"
 #include "runs/null_workload.h"
 #include "serve_target.h"
@@ -228,7 +229,8 @@ int host_program(int argc, char** argv) {
   const HostServices services{.self = programs.self,
                               .make_launcher = [&] { return make_local_launcher(programs); },
                               .describe_machine = [] { return to_json(describe_this_machine()); },
-                              .stop_fd = signals.fd()};
+                              .stop_fd = signals.fd(),
+                              .watch = watch_machine};
   const bool in_pod = std::string_view(argv[1]) == kHostPodArgument;
   return in_pod ? host_pod_main(argc, argv, services) : job_program_main(argc, argv, services);
 }

@@ -28,11 +28,16 @@ Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<s
                         "docs/reference/spec.md explains every setting; `assay schema` helps editors.");
 }
 
-std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> workload, bool with_gpus) {
+std::vector<std::unique_ptr<MetricSource>> machine_sources(bool with_gpus) {
   std::vector<std::unique_ptr<MetricSource>> sources;
   sources.push_back(make_procfs_source({}));
-  if (workload) sources.push_back(make_process_tree_source(*workload));
   if (with_gpus && has_nvidia_gpu()) sources.push_back(make_gpu_source());
+  return sources;
+}
+
+std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> workload, bool with_gpus) {
+  auto sources = machine_sources(with_gpus);
+  if (workload) sources.push_back(make_process_tree_source(*workload));
   return sources;
 }
 
@@ -51,9 +56,6 @@ RunServices make_services(const Context& context, RunStore& store, const LaunchP
                           int stop_fd) {
   auto services = make_services(context, store, *place.launcher, observer, stop_fd);
   services.place = place.text;
-  if (!place.is_this_machine()) {
-    services.make_sources = [](std::optional<pid_t>) { return std::vector<std::unique_ptr<MetricSource>>(); };
-  }
   return services;
 }
 

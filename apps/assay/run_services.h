@@ -18,13 +18,14 @@ namespace assay {
 Result<std::vector<Spec>> read_specs(const Context& context, const std::vector<std::string>& files,
                                      const std::vector<std::string>& assignments);
 
-/// What is measured beside a run: the host, the workload's processes, the GPUs.
+/// What is measured of the machine of a run: the host and, where there are any, its GPUs.
+std::vector<std::unique_ptr<MetricSource>> machine_sources(bool with_gpus);
+/// The same and the workload's processes.
 std::vector<std::unique_ptr<MetricSource>> run_sources(std::optional<pid_t> workload, bool with_gpus);
 
 struct LaunchPlace;
 
-/// Everything that a run at that place needs. Of another machine no system metrics are recorded: what is sampled here
-/// says nothing about it.
+/// Everything that a run at that place needs.
 RunServices make_services(const Context& context, RunStore& store, const LaunchPlace& place, RunObserver& observer,
                           int stop_fd);
 

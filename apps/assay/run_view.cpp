@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -17,6 +19,7 @@ namespace {
 
 constexpr std::size_t kSparkWidth = 24;
 constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kMostNodesShown = 4;  ///< with as many rows each
 
 /// Collects the values of every series, for the sparklines.
 class Courses final : public JournalVisitor {
@@ -59,6 +62,25 @@ void line(std::string& out, const TerminalStyle& style, std::string_view label, 
                      std::string(10 - std::min<std::size_t>(display_width(label), 9), ' '), text);
 }
 
+/// The series of one table; those of several nodes metric by metric, so that nodes can be compared.
+std::vector<const SeriesSummary*> rows_of(const Run& run, bool system, std::size_t& most) {
+  std::vector<const SeriesSummary*> rows;
+  std::map<std::string_view, std::size_t> places;
+  std::set<std::string_view> nodes;
+  for (const auto& series : run.series) {
+    if (is_system_metric(series.name) != system) continue;
+    rows.push_back(&series);
+    places.try_emplace(series.name, places.size());
+    if (const auto node = series.labels.find("node"); node != series.labels.end()) nodes.insert(node->second);
+  }
+  most = kMostRows * std::clamp<std::size_t>(nodes.size(), 1, kMostNodesShown);
+  if (nodes.empty()) return rows;
+  std::stable_sort(rows.begin(), rows.end(), [&](const SeriesSummary* one, const SeriesSummary* other) {
+    return places.at(one->name) < places.at(other->name);
+  });
+  return rows;
+}
+
 std::string series_table(const Run& run, const Courses& courses, bool system, const TerminalStyle& style) {
   Table table({{system ? "System" : "Metric", Align::left, true},
                {"Last", Align::right},
@@ -67,14 +89,12 @@ std::string series_table(const Run& run, const Courses& courses, bool system, co
                {"Max", Align::right},
                {"Points", Align::right},
                {"Course"}});
-  std::size_t left_out = 0;
-  std::size_t rows = 0;
-  for (const auto& series : run.series) {
-    if (is_system_metric(series.name) != system) continue;
-    if (rows++ >= kMostRows) {
-      ++left_out;
-      continue;
-    }
+  std::size_t most = 0;
+  auto rows = rows_of(run, system, most);
+  const std::size_t left_out = rows.size() - std::min(rows.size(), most);
+  rows.resize(rows.size() - left_out);
+  for (const auto* row : rows) {
+    const SeriesSummary& series = *row;
     const std::string unit = series.unit.empty() ? unit_of(series.name) : series.unit;
     const bool any = series.points > series.non_finite;
     const auto value = [&](double number) { return any ? format_value(number, unit) : std::string("-"); };

@@ -144,8 +144,7 @@ class FakeJob final : public RunningJob {
     for (;;) {
       work_->play(clock_.now());
       const JobReady ready = look(wake_fd);
-      const auto& streams = ready.streams.values;
-      const bool any = ready.ended || ready.woken || std::find(streams.begin(), streams.end(), true) != streams.end();
+      const bool any = ready.ended || ready.woken || any_of(ready.streams);
       if (any || clock_.now() >= deadline) return ready;
       clock_.advance(std::min(deadline, work_->next()) - clock_.now());
     }

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -59,11 +60,15 @@ struct Job {
   /// Known before the start and unique to it (a run and the epoch of its lease), so that one that is asked for twice is
   /// not done twice: see `Launcher::start`. Empty: nobody will ask.
   std::string token;
+  /// How often its place is to measure its machines while it runs there, for the stream `readings`; 0: not at all. This
+  /// machine is measured by whoever asks.
+  Nanos reading_period{};
 };
 
-/// What a job writes: standard output, standard error, and the events of the workload protocol.
-enum class JobStream : std::uint8_t { out, error, events };
-inline constexpr std::array kJobStreams = {JobStream::out, JobStream::error, JobStream::events};
+/// What a job writes: standard output, standard error, and the events of the workload protocol; and what its place has
+/// measured of its machines meanwhile, as lines that mean something to whoever asked for them.
+enum class JobStream : std::uint8_t { out, error, events, readings };
+inline constexpr std::array kJobStreams = {JobStream::out, JobStream::error, JobStream::events, JobStream::readings};
 
 /// One of something for each stream.
 template <typename T>
@@ -72,6 +77,13 @@ struct PerStream {
   T& operator[](JobStream stream) { return values[static_cast<std::size_t>(stream)]; }
   const T& operator[](JobStream stream) const { return values[static_cast<std::size_t>(stream)]; }
 };
+
+inline bool all_of(const PerStream<bool>& streams) {
+  return std::find(streams.values.begin(), streams.values.end(), false) == streams.values.end();
+}
+inline bool any_of(const PerStream<bool>& streams) {
+  return std::find(streams.values.begin(), streams.values.end(), true) != streams.values.end();
+}
 
 /// CPU time and memory, as far as the place can tell.
 struct JobUsage {

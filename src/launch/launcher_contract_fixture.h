@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/finished_job_fixture.h"
 #include "launch/job_script.h"
 #include "launch/launcher.h"
 
@@ -125,49 +126,19 @@ class LauncherContract : public testing::TestWithParam<LauncherFactory> {
 
   /// Reads everything until it has ended.
   Outcome finish(RunningJob& running) {
-    Outcome outcome;
-    PerStream<bool> closed;
-    bool ended = false;
-    const auto limit = now() + kPatience;
-    const auto done = [&] { return ended && closed.values == std::array{true, true, true}; };
-    while (!done() && now() < limit) {
-      const JobReady ready = running.wait(limit, -1);
-      for (const auto stream : kJobStreams) {
-        if (ready.streams[stream]) closed[stream] = !take(running, stream, outcome.text[stream]);
-      }
-      if (!ready.ended) continue;
-      auto ending = running.ending();
-      EXPECT_TRUE(ending.ok()) << ending.error().text();
-      ended = !ending || ending->has_value();
-      if (ending && *ending) outcome.ending = **ending;
-    }
-    EXPECT_TRUE(done()) << "it did not end";
-    return outcome;
+    auto finished = finish_job(running, place_->clock());
+    EXPECT_TRUE(finished.ending.ok()) << finished.ending.error().text();
+    return {std::move(finished.text), std::move(finished.ending).value_or(JobEnding())};
   }
   Outcome run(const JobScript& script) { return finish(*start(script)); }
   Outcome run(const Job& job) { return finish(*start(job)); }
 
   /// Reads until `text` was there.
   std::string read_text(RunningJob& running, JobStream stream, std::string_view text) {
-    std::string all;
-    const auto limit = now() + kPatience;
-    while (all.find(text) == std::string::npos && now() < limit) {
-      if (running.wait(limit, -1).streams[stream] && !take(running, stream, all)) break;
-    }
-    return all;
+    return await_text(running, stream, text, place_->clock());
   }
 
-  /// False at the stream's end.
-  static bool take(RunningJob& running, JobStream stream, std::string& into) {
-    std::array<char, 65536> buffer;
-    const auto got = running.read(stream, buffer);
-    if (got) into.append(buffer.data(), *got);
-    return got.has_value();
-  }
-
-  static bool nothing(const JobReady& ready) {
-    return !ready.ended && !ready.woken && ready.streams.values == std::array{false, false, false};
-  }
+  static bool nothing(const JobReady& ready) { return !ready.ended && !ready.woken && !any_of(ready.streams); }
 
   std::unique_ptr<LauncherPlace> place_ = GetParam().make_place();
 };

@@ -119,7 +119,9 @@ std::string first_mark(const Workload& workload, WallTime now) {
 
 Outcome follow_job(RunningJob& job, RunRecorder& recorder, const Workload& workload, const RunServices& services,
                    Nanos elapsed) {
-  auto sources = services.make_sources(job.first_process());
+  // What is sampled here says nothing of another machine: there the place does it.
+  auto sources = services.place.empty() ? services.make_sources(job.first_process())
+                                        : std::vector<std::unique_ptr<MetricSource>>();
   const FollowOptions options{
       .time_limit = workload.time_limit, .elapsed = elapsed, .grace = workload.job.grace, .stop_fd = services.stop_fd};
   Outcome outcome{follow(job, recorder, sources, services.observer, options, services.clock), {}};
@@ -148,6 +150,7 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   if (!job.devices) job.devices = run.placement.gpus;
 
   const bool outlives = outlives_owner(run);
+  if (outlives) job.reading_period = FollowOptions().sample_period;
   if (outlives) ASSAY_CHECK(writer.mark(first_mark(workload, services.clock.wall())));
   SteadyTime started = services.clock.now();
   ASSAY_TRY(const auto running, services.launcher.start(job));

@@ -22,8 +22,8 @@ struct RunServices {
   Launcher& launcher;
   const Clock& clock;
   RunObserver& observer;
-  /// The metric sources to read during a run; the argument is the workload's first process, if it is one of this
-  /// machine.
+  /// The metric sources to read during a run on this machine; the argument is the workload's first process, if it is
+  /// one of it. Runs at another `place` are measured there.
   std::function<std::vector<std::unique_ptr<MetricSource>>(std::optional<pid_t>)> make_sources;
   int stop_fd = -1;  ///< see FollowOptions
   /// How to make the launcher again, as `--on` says it: "ssh:gpu01"; kept with the run. Empty: its jobs end with this

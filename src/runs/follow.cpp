@@ -85,6 +85,8 @@ class Follower {
       const std::string_view bytes(buffer_.data(), *got);
       if (stream == JobStream::events) {
         recorder_.add_events(bytes);
+      } else if (stream == JobStream::readings) {
+        recorder_.add_readings(bytes);
       } else {
         const auto output = stream == JobStream::out ? OutputStream::out : OutputStream::error;
         const std::string_view text = recorder_.add_output(output, bytes);

@@ -18,7 +18,9 @@ namespace {
 constexpr double kExpectTolerance = 0.05;
 
 /// Flags that tell something about the recording without touching the figures: they leave a verdict `valid`.
-bool is_remark(const Flag& flag) { return flag.kind == "output_truncated" || flag.kind == "recording_gap"; }
+bool is_remark(const Flag& flag) {
+  return flag.kind == "output_truncated" || flag.kind == "recording_gap" || flag.kind == "telemetry_missing";
+}
 
 bool mentions_out_of_memory(std::string_view text) {
   return text.find("OutOfMemoryError") != std::string_view::npos ||
@@ -156,13 +158,29 @@ void add_gap_flags(Run& run, const RunFacts& facts, const Ending& ending) {
     run.flags.push_back(
         {"recording_gap", "recording",
          fmt::format("Nobody recorded it from {} to {} ({}). What it wrote meanwhile was read afterwards and has that "
-                     "time; system metrics are missing.",
+                     "time; system metrics have their own.",
                      iso8601(gap.from), iso8601(gap.to), format_duration(gap.to - gap.from))});
   }
   if (facts.gaps.empty() || !ending.at_first_look || ending.job.ran_for) return;
   run.flags.push_back({"end_unseen", "duration_seconds",
                        fmt::format("It ended while nobody recorded it: its run time is known to {} only.",
                                    format_duration(facts.gaps.back().to - facts.gaps.back().from))});
+}
+
+/// Where it ran, machines can be measured by their place alone. What was not is said, not silently absent.
+void add_telemetry_flags(Run& run, const RunFacts& facts, const Ending& ending) {
+  // Whoever hosted the job knows how long it ran; one that nobody hosted had nothing to measure.
+  const bool hosted = !run.placement.place.empty() && ending.job.ran_for;
+  if (hosted && facts.nodes_measured < run.nodes) {
+    run.flags.push_back({"telemetry_missing", "system metrics",
+                         fmt::format("{} of {} nodes sent no system metrics: the assay there is an older one, or could "
+                                     "not write them.",
+                                     run.nodes - facts.nodes_measured, run.nodes)});
+  }
+  for (const auto& [source, why] : facts.silent_sources) {
+    if (why.empty()) continue;
+    run.flags.push_back({"telemetry_missing", source, fmt::format("'{}' gave no system metrics: {}.", source, why)});
+  }
 }
 
 void add_reading_flags(Run& run, const RunFacts& facts) {
@@ -301,6 +319,7 @@ void judge(Run& run, const RunFacts& facts, const Ending& ending) {
   add_protocol_flags(run, facts);
   add_loss_flags(run, facts);
   add_gap_flags(run, facts, ending);
+  add_telemetry_flags(run, facts, ending);
   add_reading_flags(run, facts);
   add_non_finite_flags(run, facts);
   add_machine_flags(run, ending);

@@ -34,6 +34,27 @@ TEST(Judge, ACleanRunIsValid) {
   EXPECT_EQ(exit_code_of(run), 0);
 }
 
+TEST(Judge, ARunElsewhereSaysWhatItsPlaceDidNotMeasure) {
+  assay::Run run;
+  run.placement.place = "ssh:gpu01,gpu02";
+  run.nodes = 2;
+  RunFacts facts;
+  facts.nodes_measured = 1;
+  Ending ending = finished();
+  EXPECT_THAT(judged(facts, ending, run).flags, IsEmpty()) << "nobody hosted it";
+  ending.job.ran_for = std::chrono::seconds(3);
+  const auto some = judged(facts, ending, run);
+  EXPECT_EQ(some.verdict, Verdict::valid) << "its own figures are as good as ever";
+  EXPECT_THAT(some.flags.at(0).message, HasSubstr("1 of 2 nodes sent no system metrics"));
+  facts.nodes_measured = 2;
+  facts.silent_sources = {{"nvml of gpu01", "no answer"}, {"nvml of gpu02", ""}};
+  const auto silent = judged(facts, ending, run);
+  ASSERT_EQ(silent.flags.size(), 1U);
+  EXPECT_EQ(silent.flags[0].kind, "telemetry_missing");
+  EXPECT_EQ(silent.flags[0].about, "nvml of gpu01");
+  EXPECT_EQ(silent.verdict, Verdict::valid);
+}
+
 TEST(Judge, ALoadWhoseClientWasLateIsInvalidOneWithFailedRequestsFlagged) {
   RunFacts facts;
   facts.flags = {{"failed_requests", "target", "1 of 100 requests did not end well: 1 timeout."}};

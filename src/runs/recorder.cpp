@@ -64,7 +64,8 @@ RunRecorder::RunRecorder(RunWriter& writer, TextMetrics patterns, RecorderOption
       started_wall_(began_wall_),
       out_{.lines = LineSplitter(kLongestLine)},
       error_{.lines = LineSplitter(kLongestLine)},
-      events_{.lines = LineSplitter(kLongestLine)} {}
+      events_{.lines = LineSplitter(kLongestLine)},
+      readings_{.lines = LineSplitter(kLongestLine)} {}
 
 std::int64_t RunRecorder::time_now() const {
   return (began_wall_ + (clock_.now() - began_)).time_since_epoch().count();
@@ -338,10 +339,40 @@ void RunRecorder::add_reading(const Reading& reading) {
   }
 }
 
+void RunRecorder::add_readings(std::string_view bytes) {
+  readings_.lines.feed(bytes, [&](const SplitLine& line) { take_reading_line(line); });
+  count_fed(readings_, bytes.size());
+}
+
+void RunRecorder::take_reading_line(const SplitLine& line) {
+  if (!line.whole || line.text.empty()) return;
+  // One that cannot be used is the rest of a piece that was lost on the way; what it stands for comes again.
+  const auto news = reading_lines_.take(line.text);
+  if (!news) return;
+  if (!news->keep_as.empty() && options_.marks) lines_to_mark_[news->keep_as] = line.text;
+  facts_.nodes_measured = static_cast<std::int64_t>(reading_lines_.nodes());
+  if (!clock_offset_ns_) {
+    clock_offset_ns_ = (started_wall_ - news->node->began).count();
+  }
+  if (!news->source.empty()) {
+    auto& why = facts_.silent_sources[news->node->of > 1 ? fmt::format("{} of {}", news->source, news->node->host)
+                                                         : news->source];
+    why = redact(printable(news->silent));
+  }
+  const std::int64_t time = news->time.time_since_epoch().count() + *clock_offset_ns_;
+  for (const auto& sample : news->samples) {
+    const SeriesPoint point{.time_ns = time, .step = kNoStep, .value = sample.value};
+    note(writer_.append_points(writer_.open_series(sample.key, sample.unit), {&point, 1}));
+  }
+}
+
 void RunRecorder::flush() {
   if (!options_.marks) return note(writer_.flush());
   json::object now = state();
-  note(writer_.mark(json::serialize(changes_since(told_, now))));
+  json::object changes = changes_since(told_, now);
+  // Not kept in the state: there may be thousands, and nothing of them ever changes.
+  if (!lines_to_mark_.empty()) changes["reading_lines"] = std::exchange(lines_to_mark_, {});
+  note(writer_.mark(json::serialize(changes)));
   told_ = std::move(now);
   fed_since_mark_ = 0;
 }
@@ -353,6 +384,7 @@ void RunRecorder::close() {
     keep_text(which, stream->kept);
   }
   events_.lines.finish([&](const SplitLine& line) { take_event_line(line); });
+  readings_.lines.finish([&](const SplitLine& line) { take_reading_line(line); });
   facts_.over_long_lines =
       out_.lines.over_long_lines() + error_.lines.over_long_lines() + events_.lines.over_long_lines();
   flush();

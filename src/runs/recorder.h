@@ -17,6 +17,7 @@
 #include "runs/text_metrics.h"
 #include "runs/text_steps.h"
 #include "store/run_writer.h"
+#include "telemetry/lines/reading_lines.h"
 
 namespace assay {
 
@@ -64,6 +65,9 @@ struct RunFacts {
   std::int64_t output_dropped = 0;       ///< beyond the limit on output
   std::optional<Error> recording_error;  ///< the first failure to write; recording has stopped there
   std::vector<RecordingGap> gaps;        ///< oldest first
+  /// Of a run elsewhere: nodes that have sent readings of their machine, and sources of them that gave none → why.
+  std::int64_t nodes_measured = 0;
+  std::map<std::string, std::string> silent_sources;
   std::int64_t artifacts_lost = 0;
   std::string first_artifact_lost;  ///< its name, and why
 };
@@ -89,6 +93,9 @@ class RunRecorder {
   void add_events(std::string_view bytes);
   /// Telemetry of this moment.
   void add_reading(const Reading& reading);
+  /// Bytes of a job's readings: telemetry of the machines where it runs (telemetry/lines). Their times are told by the
+  /// clocks of those machines; what the run's clock is to them is taken from when the job began.
+  void add_readings(std::string_view bytes);
   /// Hands everything so far to the operating system; with marks, as a group.
   void flush();
   /// The streams have ended: takes what was left without a newline.
@@ -123,6 +130,7 @@ class RunRecorder {
 
   void take_line(Stream& stream, OutputStream which, const SplitLine& line);
   void take_event_line(const SplitLine& line);
+  void take_reading_line(const SplitLine& line);
   void keep_text(OutputStream which, const std::string& text);
   void take_event(const ProtocolParser& parser, std::string_view line);
   void take_problem(ProtocolParser::Outcome outcome, const ProtocolParser& parser);
@@ -141,6 +149,7 @@ class RunRecorder {
   void note(Result<void> written);
   void count_fed(Stream& stream, std::size_t bytes);
   json::object state() const;
+  void restore_readings(const json::object& lines);
   void restore_series(const json::object& last);
 
   struct TransparentHash {
@@ -171,6 +180,10 @@ class RunRecorder {
   std::unordered_map<std::string, Series, TransparentHash, std::equal_to<>> series_;   ///< by name, and rank if not 0
   std::unordered_map<std::string, Series*, TransparentHash, std::equal_to<>> lowest_;  ///< by name: of the lowest rank
   std::string ranked_name_;
+  Stream readings_;
+  ReadingLineReader reading_lines_;
+  std::optional<std::int64_t> clock_offset_ns_;  ///< of this clock to those of the nodes
+  json::object lines_to_mark_;                   ///< that the next mark has to say
   RunFacts facts_;
   json::object remembered_;           ///< of the owner's, for marks
   json::object told_;                 ///< what the marks have said so far

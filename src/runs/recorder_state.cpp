@@ -45,7 +45,8 @@ json::object state_of(const RunFacts& facts) {
                      {"values_left_out", facts.values_left_out},
                      {"first_left_out", facts.first_left_out},
                      {"output_bytes", facts.output_bytes},
-                     {"output_dropped", facts.output_dropped}};
+                     {"output_dropped", facts.output_dropped},
+                     {"silent_sources", json::value_from(facts.silent_sources)}};
   // As text: a later greeting replaces an earlier one as a whole.
   if (!facts.hello.empty()) state["hello"] = json::serialize(facts.hello);
   if (facts.error) state["error"] = to_json(*facts.error);
@@ -77,6 +78,7 @@ Result<void> restore_facts(RunFacts& facts, JsonFields& fields) {
   facts.first_left_out = fields.text_or("first_left_out", "");
   facts.output_bytes = fields.integer_or("output_bytes", 0);
   facts.output_dropped = fields.integer_or("output_dropped", 0);
+  facts.silent_sources = fields.text_map_or_empty("silent_sources");
   if (fields.find("last_step")) facts.last_step = fields.integer("last_step");
   if (fields.find("total_steps")) facts.total_steps = fields.integer("total_steps");
   for (const auto& flag : fields.array_or_empty("flags")) facts.flags.push_back(flag_from_json(flag, fields));
@@ -109,6 +111,7 @@ PerStream<std::uint64_t> RunRecorder::taken() const {
   taken[JobStream::out] = out_.fed - out_.lines.held().size();
   taken[JobStream::error] = error_.fed - error_.lines.held().size();
   taken[JobStream::events] = events_.fed - events_.lines.held().size();
+  taken[JobStream::readings] = readings_.fed - readings_.lines.held().size();
   return taken;
 }
 
@@ -122,9 +125,14 @@ json::object RunRecorder::state() const {
   state["started"] = nanos(started_wall_);
   state["at"] = time_now();
   state["taken"] = json::value_from(taken().values);
-  state["cut"] = json::array{out_.lines.is_cut(), error_.lines.is_cut(), events_.lines.is_cut()};
-  state["over_long"] =
-      json::array{out_.lines.over_long_lines(), error_.lines.over_long_lines(), events_.lines.over_long_lines()};
+  json::array cut, over_long;
+  for (const Stream* stream : {&out_, &error_, &events_, &readings_}) {
+    cut.emplace_back(stream->lines.is_cut());
+    over_long.emplace_back(stream->lines.over_long_lines());
+  }
+  state["cut"] = std::move(cut);
+  state["over_long"] = std::move(over_long);
+  if (clock_offset_ns_) state["clock_offset"] = *clock_offset_ns_;
   state["text_metrics"] = patterns_.state();
   state["text_steps"] = text_steps_.state();
   json::object last;
@@ -147,7 +155,7 @@ Result<void> RunRecorder::restore(const json::object& state) {
   const auto& cut = fields.array_or_empty("cut");
   const auto& over_long = fields.array_or_empty("over_long");
   std::size_t i = 0;
-  for (Stream* stream : {&out_, &error_, &events_}) {
+  for (Stream* stream : {&out_, &error_, &events_, &readings_}) {
     json::error_code code;
     if (i < taken.size()) stream->fed = taken[i].to_number<std::uint64_t>(code);
     if (i < cut.size() && i < over_long.size()) {
@@ -158,10 +166,19 @@ Result<void> RunRecorder::restore(const json::object& state) {
   }
   patterns_.restore(fields.object_or_empty("text_metrics"));
   text_steps_.restore(fields.object_or_empty("text_steps"));
+  if (fields.find("clock_offset")) clock_offset_ns_ = fields.integer("clock_offset");
+  restore_readings(fields.object_or_empty("reading_lines"));
   restore_series(fields.object_or_empty("last"));
   ASSAY_CHECK(fields.finish());
   told_ = state;
   return {};
+}
+
+void RunRecorder::restore_readings(const json::object& lines) {
+  for (const auto& member : lines) {
+    if (const auto* line = member.value().if_string()) (void)reading_lines_.take(*line);
+  }
+  facts_.nodes_measured = static_cast<std::int64_t>(reading_lines_.nodes());
 }
 
 void RunRecorder::restore_series(const json::object& last) {

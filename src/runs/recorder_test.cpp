@@ -50,6 +50,58 @@ TEST_F(RecorderTest, BatchedStepsWithTheirOwnTimes) {
   EXPECT_EQ(points[0].time_ns, clock_.wall().time_since_epoch().count() + 100'000'000);
 }
 
+TEST_F(RecorderTest, ReadingsOfNodesHaveTheTimesOfTheirClocksFromTheStartOn) {
+  auto recorder = make();
+  clock_.advance(std::chrono::seconds(5));
+  // The clocks there are far from ours, and a tenth of a second from each other.
+  const WallTime there{std::chrono::hours(1000)};
+  std::array writers = {
+      ReadingLineWriter({.number = 0, .of = 2, .host = "gpu01", .began = there}),
+      ReadingLineWriter({.number = 1, .of = 2, .host = "gpu02", .began = there + std::chrono::milliseconds(100)})};
+  std::string lines;
+  for (auto& writer : writers) {
+    writer.introduce(lines);
+    for (int second = 1; second < 3; ++second) {
+      writer.add(lines, there + std::chrono::seconds(second),
+                 {{.key = {.name = "host.cpu_util", .labels = {}}, .unit = "ratio", .value = 0.5}});
+    }
+  }
+  for (const char c : lines) recorder.add_readings({&c, 1});
+  ASSERT_THAT(writer_.keys, SizeIs(2));
+  for (std::size_t node = 0; node < 2; ++node) {
+    EXPECT_EQ(writer_.keys[node].labels, (std::map<std::string, std::string>{{"node", node ? "gpu02" : "gpu01"}}));
+    EXPECT_EQ(writer_.units[node], "ratio");
+    ASSERT_THAT(writer_.points[node], SizeIs(2));
+    const auto started = recorder.started().time_since_epoch().count();
+    EXPECT_EQ(writer_.points[node][0].time_ns, started + 1'000'000'000);
+    EXPECT_EQ(writer_.points[node][1].time_ns, started + 2'000'000'000);
+    EXPECT_EQ(writer_.points[node][1].step, kNoStep);
+  }
+  EXPECT_EQ(recorder.facts().nodes_measured, 2);
+  EXPECT_EQ(recorder.taken()[JobStream::readings], lines.size());
+}
+
+TEST_F(RecorderTest, MarksSayOnceWhichSeriesThereAre) {
+  auto recorder = make({.marks = true});
+  ReadingLineWriter writer({.host = "gpu01"});
+  std::string lines;
+  const auto add = [&] {
+    writer.add(lines, {}, {{.key = {.name = "host.cpu_util", .labels = {}}, .unit = "ratio", .value = 0.5}});
+  };
+  writer.introduce(lines);
+  add();
+  recorder.add_readings(lines);
+  recorder.flush();
+  lines.clear();
+  writer.introduce(lines);
+  add();
+  recorder.add_readings(lines);
+  recorder.flush();
+  ASSERT_THAT(writer_.marks, SizeIs(2));
+  EXPECT_THAT(writer_.marks[0], testing::AllOf(HasSubstr("reading_lines"), HasSubstr("host.cpu_util")));
+  EXPECT_THAT(writer_.marks[1], testing::Not(HasSubstr("reading_lines")));
+}
+
 TEST_F(RecorderTest, TimeIsWhenTheEventCameUnlessItSays) {
   auto recorder = make();
   clock_.advance(std::chrono::seconds(2));

@@ -9,6 +9,7 @@
 #include "store/journal/journal_recording.h"
 #include "store/local/local_store.h"
 #include "store/run_query.h"
+#include "telemetry/lines/reading_lines.h"
 
 namespace assay {
 namespace {
@@ -79,6 +80,32 @@ std::string summary_of(RunStore& store, const Run& run) {
   return text + recording.output[OutputStream::out] + "----\n" + recording.output[OutputStream::error];
 }
 
+/// What two nodes say of themselves, the first of them without its GPU for a while, as its lines come in pieces.
+std::vector<JobScript::Say> readings_of_two_nodes() {
+  std::array writers = {ReadingLineWriter({.number = 0, .of = 2, .host = "gpu01", .began = {}}),
+                        ReadingLineWriter({.number = 1, .of = 2, .host = "gpu02", .began = {}})};
+  const auto sample = [](std::string name, double value, std::map<std::string, std::string> labels) {
+    return Sample{.key = {.name = std::move(name), .labels = std::move(labels)}, .unit = "W", .value = value};
+  };
+  std::vector<JobScript::Say> said;
+  const auto say = [&](std::string text) { said.push_back({std::move(text), JobStream::readings}); };
+  for (int second = 0; second < 3; ++second) {
+    for (auto& writer : writers) {
+      std::string lines;
+      if (second == 0) writer.introduce(lines);
+      if (second == 1) writer.tell_silence(lines, "nvml", "no answer");
+      std::vector<Sample> samples = {sample("host.cpu_util", second / 8.0, {})};
+      if (second > 1) samples.push_back(sample("gpu.power_w", 500 + second, {{"gpu", "GPU-1a"}}));
+      if (second == 2 && &writer == &writers[0]) writer.tell_silence(lines, "nvml", "");
+      writer.add(lines, WallTime(std::chrono::seconds(second)), samples);
+      if (second == 2) lines += "{\"torn\n";
+      say(lines.substr(0, lines.size() / 2));
+      say(lines.substr(lines.size() / 2));
+    }
+  }
+  return said;
+}
+
 /// A workload that does everything that a recorder must remember from one line to the next. Its events say where they
 /// belong: what comes first of two streams is a matter of chance whoever reads them.
 JobScript talkative_script() {
@@ -86,36 +113,43 @@ JobScript talkative_script() {
   const auto tell = [](std::string text) { return JobScript::Say{text + "\n", JobStream::events}; };
   const auto complain = [](std::string text) { return JobScript::Say{std::move(text), JobStream::error}; };
   const JobScript::Wait a_while{60ms};
-  return {.steps = {tell(R"({"type":"hello","total_steps":9,"versions":{"torch":"2.11"},"model":"mlp"})"),
-                    say("Epoch 1\nloss=0.5 accuracy: 35.5\n"),
-                    a_while,
-                    say("loss=0.25\nEpoch 2\nlo"),
-                    complain("a war"),
-                    a_while,
-                    say("ss=0.125 accuracy: 0.5\n[rank1] loss=7 val_loss=0.75\nmemory: "),
-                    complain("ning\n"),
-                    a_while,
-                    tell(R"({"type":"step","step":3,"tokens_per_second":100})"),
-                    tell(R"({"type":"steps","tokens_per_second":[101,102,103]})"),
-                    tell(R"({"type":"step","tokens_per_second":null,"rank":1})"),
-                    a_while,
-                    tell("not an event"),
-                    tell(R"({"type":"warning","kind":"slow","message":"a slow disk"})"),
-                    tell(R"({"type":"odd"})"),
-                    a_while,
-                    JobScript::Flood{(std::size_t{1} << 20) + 100},
-                    a_while,
-                    say("the end of a long line\nperplexity 12 took 30 ms\nEpoch 3\nloss=0.1\n"),
-                    a_while,
-                    say(" 10% 1/10 [00:01<00:09, val_loss=0.75]\r"),
-                    a_while,
-                    say(" 20% 2/10 [00:02<00:08, val_loss=0.75]\r"),
-                    complain("last words"),
-                    a_while,
-                    tell(R"({"type":"eval","step":7,"val_accuracy":0.9})"),
-                    tell(R"({"type":"result","metrics":{"score":42}})"),
-                    say("no newline at the end")},
-          .ran_for = 540ms};
+  JobScript script{.steps = {tell(R"({"type":"hello","total_steps":9,"versions":{"torch":"2.11"},"model":"mlp"})"),
+                             say("Epoch 1\nloss=0.5 accuracy: 35.5\n"),
+                             a_while,
+                             say("loss=0.25\nEpoch 2\nlo"),
+                             complain("a war"),
+                             a_while,
+                             say("ss=0.125 accuracy: 0.5\n[rank1] loss=7 val_loss=0.75\nmemory: "),
+                             complain("ning\n"),
+                             a_while,
+                             tell(R"({"type":"step","step":3,"tokens_per_second":100})"),
+                             tell(R"({"type":"steps","tokens_per_second":[101,102,103]})"),
+                             tell(R"({"type":"step","tokens_per_second":null,"rank":1})"),
+                             a_while,
+                             tell("not an event"),
+                             tell(R"({"type":"warning","kind":"slow","message":"a slow disk"})"),
+                             tell(R"({"type":"odd"})"),
+                             a_while,
+                             JobScript::Flood{(std::size_t{1} << 20) + 100},
+                             a_while,
+                             say("the end of a long line\nperplexity 12 took 30 ms\nEpoch 3\nloss=0.1\n"),
+                             a_while,
+                             say(" 10% 1/10 [00:01<00:09, val_loss=0.75]\r"),
+                             a_while,
+                             say(" 20% 2/10 [00:02<00:08, val_loss=0.75]\r"),
+                             complain("last words"),
+                             a_while,
+                             tell(R"({"type":"eval","step":7,"val_accuracy":0.9})"),
+                             tell(R"({"type":"result","metrics":{"score":42}})"),
+                             say("no newline at the end")},
+                   .ran_for = 540ms};
+  // One after each step: lines are torn between two looks of the owner.
+  std::size_t at = 1;
+  for (auto& reading : readings_of_two_nodes()) {
+    script.steps.insert(script.steps.begin() + static_cast<std::ptrdiff_t>(at), std::move(reading));
+    at = std::min(at + 2, script.steps.size());
+  }
+  return script;
 }
 
 class Resume : public testing::Test {
@@ -141,6 +175,7 @@ class Resume : public testing::Test {
     Run run;
     run.name = "mnist";
     run.kind = "command";
+    run.nodes = 2;
     return run;
   }
   Run undisturbed(RunStore& store) {
@@ -191,6 +226,9 @@ TEST_F(Resume, WhereverItsOwnerDiesTheRunIsTheSame) {
   const TemporaryFolder other;
   const auto store = open_local_store(other.path()).value();
   const auto expected = summary_of(*store, undisturbed(*store));
+  EXPECT_THAT(expected, HasSubstr(R"(gpu.power_w {"gpu":"GPU-1a","node":"gpu02"} in W: 502@-1)"));
+  EXPECT_THAT(expected, HasSubstr("telemetry_missing: 'nvml of gpu02' gave no system metrics: no answer."));
+  EXPECT_THAT(expected, testing::Not(HasSubstr("nvml of gpu01")));
   int deaths = 0;
   while (const auto id = die_at(deaths + 1)) {
     ++deaths;

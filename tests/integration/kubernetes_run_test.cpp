@@ -39,13 +39,15 @@ class KubernetesRunTest : public testing::Test {
 };
 
 TEST_F(KubernetesRunTest, RecordsWhatAPodDid) {
-  const auto spec = cli_.write("a.yaml",
-                               "kind: command\ncommand: [sh, -c, 'echo loss=0.5; echo kept >$ASSAY_ARTIFACTS/note']\n"
-                               "metrics: {loss: 'loss=([0-9.]+)'}\n");
+  const auto spec =
+      cli_.write("a.yaml",
+                 "kind: command\ncommand: [sh, -c, 'echo loss=0.5; echo kept >$ASSAY_ARTIFACTS/note; sleep 0.5']\n"
+                 "metrics: {loss: 'loss=([0-9.]+)'}\n");
   const auto answer = run({spec, "--on", kPlace});
   EXPECT_EQ(answer.exit_code, 0) << answer.out << answer.error;
   const auto recorded = json::serialize(cli_.last_run());
   EXPECT_THAT(recorded, HasSubstr("\"loss\""));
+  EXPECT_THAT(cli_.last_series("host.cpu_util"), testing::Not(IsEmpty())) << "as the pod measured it";
   EXPECT_THAT(cluster_.objects("jobs"), SizeIs(1)) << "the cluster clears it away";
 }
 

@@ -31,7 +31,7 @@ SlurmOutcome follow_slurm_job(RunningJob& job, std::string_view until = {}) {
   bool ended = false;
   std::array<char, 4096> buffer;
   auto drained = limit;
-  while (clock.now() < drained && !(ended && closed.values == std::array{true, true, true})) {
+  while (clock.now() < drained && !(ended && all_of(closed))) {
     const auto ready = job.wait(drained, -1);
     for (const auto stream : kJobStreams) {
       if (!ready.streams[stream]) continue;

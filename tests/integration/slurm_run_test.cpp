@@ -45,7 +45,7 @@ class RunOnSlurm : public testing::Test {
 TEST_F(RunOnSlurm, ACommandIsRecordedAsIfItRanHere) {
   const auto spec = cli_.write("command.yaml",
                                "kind: command\n"
-                               "command: echo loss=0.25; echo $SLURMD_NODENAME > $ASSAY_ARTIFACTS/node\n");
+                               "command: echo loss=0.25; echo $SLURMD_NODENAME > $ASSAY_ARTIFACTS/node; sleep 0.5\n");
   const auto answer = cli_.run({"run", spec, "--on", "slurm:partition=normal,nodelist=node2"}, environment_);
   EXPECT_EQ(answer.exit_code, 0) << answer.error;
   const auto run = cli_.last_run();
@@ -54,6 +54,7 @@ TEST_F(RunOnSlurm, ACommandIsRecordedAsIfItRanHere) {
   EXPECT_TRUE(run.at("provenance").at("job").as_object().contains("SLURM_JOB_ID"));
   const fs::path artifacts = cli_.data() / "runs" / std::string(run.at("id").as_string()) / "artifacts";
   EXPECT_EQ(read_file(artifacts / "node").value_or("none"), "node2\n") << "what it left came back";
+  EXPECT_THAT(cli_.last_series("host.cpu_util"), testing::Not(testing::IsEmpty())) << "as its node measured it";
 }
 
 TEST_F(RunOnSlurm, MistakesAreSaidBeforeAnythingRuns) {

@@ -6,6 +6,7 @@
 
 #include <csignal>
 
+#include "base/text.h"
 #include "support/assay_cli.h"
 #include "support/ssh_hosts.h"
 
@@ -115,6 +116,24 @@ TEST_F(ResumeOverSsh, ARunWhoseOwnerWasKilledIsRecordedToItsEnd) {
   const auto nothing = run({"run", "--resume", "nothing-like-it"});
   EXPECT_EQ(nothing.exit_code, 2);
   EXPECT_THAT(nothing.error, HasSubstr("neither a study nor a run"));
+}
+
+TEST_F(ResumeOverSsh, ReadingsOfItsMachineAreThereOnceAlsoOfTheTimeWithoutAnOwner) {
+  const auto id = killed_owner({"run", waiting_spec(), "--on", "ssh:one"});
+  const auto readings = [&] {
+    std::int64_t count = 0;
+    for (const auto& job : fs::directory_iterator(hosts_->cache("one") / "jobs")) {
+      const auto text = read_file(job.path() / "part-0/readings").value_or("");
+      for (const auto line : split(text, '\n')) count += line.find("\"values\"") != std::string_view::npos ? 1 : 0;
+    }
+    return count;
+  };
+  const auto before = readings();
+  EXPECT_TRUE(eventually([&] { return readings() > before + 2; })) << "they go on without an owner";
+  let_it_end();
+  EXPECT_EQ(run({"run", "--resume", id}).exit_code, 0);
+  EXPECT_EQ(static_cast<std::int64_t>(cli_.last_series("host.memory_used_bytes").size()), readings())
+      << "none is lost, none is there twice";
 }
 
 TEST_F(ResumeOverSsh, AStudyGoesOnWithTheRunThatIsUnderWay) {

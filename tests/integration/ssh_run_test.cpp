@@ -85,6 +85,34 @@ TEST_F(RunsOverSsh, ItsJobGoesOnWhenTheOwnerIsKilled) {
   EXPECT_TRUE(eventually([&] { return processes_with(jobs.string()).empty(); })) << "and goes with its folder";
 }
 
+TEST_F(RunsOverSsh, ItsMachineIsMeasuredThere) {
+  const auto spec = cli_.write("sleep.yaml", "kind: command\ncommand: sleep 0.5\n");
+  int code = -1;
+  const auto result = run(spec, "ssh:alpha", &code).at("result").as_object();
+  EXPECT_EQ(code, 0) << json::serialize(result);
+  EXPECT_THAT(result.at("flags").as_array(), testing::IsEmpty());
+  EXPECT_THAT(cli_.last_series("host.cpu_util"), testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(cli_.last_series("host.memory_used_bytes"), testing::Each(testing::Gt(1e6)));
+  EXPECT_THAT(cli_.last_series("workload.rss_bytes"), testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(json::serialize(result.at("series")), testing::Not(HasSubstr("\"node\"")))
+      << "of one node they are called as those of a run here";
+}
+
+TEST_F(RunsOverSsh, OfSeveralMachinesEachIsMeasured) {
+  hosts_->add("beta");
+  const auto spec = cli_.write("two.yaml", "kind: command\ncommand: sleep 0.5\nscale: [{ranks: 2, nodes: 2}]\n");
+  int code = -1;
+  const auto result = run(spec, "ssh:alpha,beta", &code).at("result").as_object();
+  EXPECT_EQ(code, 0) << json::serialize(result);
+  const auto shown = cli_.run({"show", "@last"}, environment()).out;
+  for (const auto* host : {"alpha", "beta"}) {
+    EXPECT_THAT(shown, HasSubstr(fmt::format("host.cpu_util node={}", host)));
+    EXPECT_THAT(shown, HasSubstr(fmt::format("host.memory_used_bytes node={}", host)));
+  }
+  EXPECT_THAT(shown, HasSubstr("workload.rss_bytes node=beta rank=1"));
+  EXPECT_THAT(cli_.run({"report", "@last", "--format", "md"}, environment()).out, HasSubstr(", beta |"));
+}
+
 TEST_F(RunsOverSsh, TrainingOverTwoHostsIsOneRun) {
   const auto engine = AssayCli::program().parent_path() / "assay-engine";
   if (!fs::exists(engine)) GTEST_SKIP() << "there is no engine beside this assay";

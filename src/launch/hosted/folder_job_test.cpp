@@ -1,6 +1,7 @@
 #include "launch/hosted/folder_job.h"
 
 #include "base/text.h"
+#include "launch/finished_job_fixture.h"
 #include "launch/hosted/folder_launcher_fixture.h"
 #include "launch/launcher_contract.h"
 
@@ -27,36 +28,10 @@ INSTANTIATE_TEST_SUITE_P(Folder, OutlivingLauncherContract, testing::Values(fold
 
 class FolderJob : public testing::Test {
  protected:
-  struct Outcome {
-    PerStream<std::string> text;
-    Result<JobEnding> ending = JobEnding();
-  };
-  static Outcome finish(RunningJob& job) {
-    Outcome outcome;
-    PerStream<bool> closed;
-    bool ended = false;
-    const auto limit = SystemClock().now() + std::chrono::seconds(90);
-    while ((!ended || closed.values != std::array{true, true, true}) && SystemClock().now() < limit) {
-      const auto ready = job.wait(limit, -1);
-      std::array<char, 4096> buffer;
-      for (const auto stream : kJobStreams) {
-        if (!ready.streams[stream]) continue;
-        const auto got = job.read(stream, buffer);
-        closed[stream] = !got;
-        if (got) outcome.text[stream].append(buffer.data(), *got);
-      }
-      if (!ready.ended) continue;
-      auto ending = job.ending();
-      ended = true;
-      outcome.ending = ending ? Result<JobEnding>(**ending) : Result<JobEnding>(ending.error());
-    }
-    EXPECT_TRUE(ended) << "it did not end";
-    return outcome;
-  }
-  Outcome run(const Job& job) {
+  FinishedJob run(const Job& job) {
     auto started = launcher_.start(job);
     if (!started) throw std::runtime_error(started.error().text());
-    return finish(**started);
+    return finish_job(**started);
   }
   static Job shell(const std::string& script) { return {.arguments = {"sh", "-c", script}}; }
 
@@ -131,6 +106,30 @@ TEST_F(FolderJob, MergedOutputGoesOnAtTheRightByteOfEachPart) {
   EXPECT_THAT(next, testing::ElementsAre(testing::Pair("0", 200), testing::Pair("1", 200), testing::Pair("2", 200)));
 }
 
+TEST_F(FolderJob, WhatIsMeasuredOfEveryNodeIsAStreamOfItsOwn) {
+  Job job = shell("sleep 0.5");
+  job.ranks = {.nodes = 2, .per_node = 2};
+  EXPECT_EQ(run(job).text[JobStream::readings], "") << "nobody wants to know";
+  job.reading_period = std::chrono::seconds(1);
+  job.nodes = {"gpu01", "gpu02"};
+  job.token = "measured";
+  const auto whole = run(job).text[JobStream::readings];
+  const auto lines = [](const std::string& text) {
+    std::vector<std::string> sorted;
+    for (const auto line : split(trim(text), '\n')) sorted.emplace_back(line);
+    std::sort(sorted.begin(), sorted.end());
+    return sorted;
+  };
+  EXPECT_THAT(lines(whole),
+              testing::ElementsAre("gpu01 of 2 with 2: 0", "gpu01 of 2 with 2: 1", "gpu01 of 2 with 2: 2",
+                                   "gpu02 of 2 with 2: 0", "gpu02 of 2 with 2: 1", "gpu02 of 2 with 2: 2"));
+  // Whoever comes later gets what is behind that of each node, whichever comes first then.
+  PerStream<std::uint64_t> taken;
+  taken[JobStream::readings] = whole.find('\n') + 1;
+  const auto rest = finish_job(*launcher_.attach("measured", taken).value()).text[JobStream::readings];
+  EXPECT_EQ(lines(rest), lines(whole.substr(taken[JobStream::readings])));
+}
+
 TEST_F(FolderJob, AHostThatIsKilledIsNoticedAndNothingIsLeft) {
   const ProcessMark mark;
   Job job = shell("echo there; exec sleep 1000");
@@ -140,7 +139,7 @@ TEST_F(FolderJob, AHostThatIsKilledIsNoticedAndNothingIsLeft) {
   const auto host = folder_for(root_.path(), "lost").read_host(0).value();
   ASSERT_TRUE(host);
   ::kill(host->pid, SIGKILL);
-  const auto outcome = finish(*running);
+  const auto outcome = finish_job(*running);
   ASSERT_FALSE(outcome.ending.ok());
   EXPECT_EQ(outcome.ending.error().kind, ErrorKind::crash);
   EXPECT_THAT(outcome.ending.error().message, testing::HasSubstr("hosted the job is gone"));
@@ -152,7 +151,7 @@ TEST_F(FolderJob, AHostThatIsKilledIsNoticedAndNothingIsLeft) {
 TEST_F(FolderJob, APartIsNotHostedTwice) {
   Job job = shell("echo once");
   job.token = "once";
-  finish(*launcher_.start(job).value());
+  finish_job(*launcher_.start(job).value());
   const auto local = make_local_launcher();
   const auto again = host_job(folder_for(root_.path(), "once"), {}, *local, SystemClock());
   ASSERT_FALSE(again.ok());

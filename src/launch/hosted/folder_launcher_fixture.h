@@ -1,9 +1,11 @@
 #pragma once
 
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <memory>
 
 #include "launch/hosted/folder_job.h"
 #include "launch/hosted/job_host.h"
@@ -11,6 +13,20 @@
 #include "launch/local/local_launcher.h"
 
 namespace assay {
+
+/// Measures by counting how often it was asked: three lines, of which the last one comes at the end.
+class CountingWatch final : public MachineWatch {
+ public:
+  explicit CountingWatch(const WatchedPart& part)
+      : who_(fmt::format("{} of {} with {}", part.host, part.part.of, part.processes.size())) {}
+  std::string take() override { return taken_ < 2 ? line() : ""; }
+  std::string finish() override { return line(); }
+
+ private:
+  std::string line() { return fmt::format("{}: {}\n", who_, taken_++); }
+  std::string who_;
+  int taken_ = 0;
+};
 
 /// Jobs in folders of this machine, each part hosted by a process that nobody waits for: the mechanism of the launchers
 /// over a shared file system, without any. For tests.
@@ -50,7 +66,8 @@ class FolderLauncher final : public Launcher {
       ::setsid();
       if (::fork() != 0) ::_exit(0);
       const auto local = make_local_launcher(Programs{.self = "/proc/self/exe", .engine = {}});
-      (void)host_job(folder, {.part = part}, *local, SystemClock()).ok();
+      const auto watch = [](const WatchedPart& watched) { return std::make_unique<CountingWatch>(watched); };
+      (void)host_job(folder, {.part = part, .watch = watch}, *local, SystemClock()).ok();
       ::_exit(0);
     }
     ::waitpid(child, nullptr, 0);

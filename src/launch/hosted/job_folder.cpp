@@ -87,7 +87,7 @@ Result<HostRecord> host_record_from_json(const json::value& value) {
 }
 
 fs::path JobFolder::stream(std::int64_t number, JobStream stream) const {
-  constexpr std::array<const char*, kJobStreams.size()> kNames = {"out", "error", "events"};
+  constexpr std::array<const char*, kJobStreams.size()> kNames = {"out", "error", "events", "readings"};
   return part(number) / kNames[static_cast<std::size_t>(stream)];
 }
 

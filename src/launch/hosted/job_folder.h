@@ -25,6 +25,7 @@ namespace assay {
 //     host.json           who hosts it
 //     lock                of the host, as long as it lives
 //     out, error, events  what the job wrote there
+//     readings            what the host measured of its machine meanwhile
 //     ending.json         how it ended; written last
 
 /// What an owner wants of a running job. A later wish has a higher number.

@@ -109,9 +109,7 @@ class HostedRank {
     return anything;
   }
 
-  bool is_done(SteadyTime now) const {
-    return ending_ && (closed_.values == std::array{true, true, true} || now > ended_at_ + kStreamPatience);
-  }
+  bool is_done(SteadyTime now) const { return ending_ && (all_of(closed_) || now > ended_at_ + kStreamPatience); }
 
   Result<void> finish() {
     ASSAY_CHECK(out_.finish());
@@ -163,7 +161,9 @@ class JobHost {
     ASSAY_CHECK(start(rendezvous));
     ASSAY_CHECK(write_file_atomically(folder_.host(options_.part.number),
                                       pretty_json(to_json(describe_host(port, std::move(machine))))));
+    begin_watch();
     ASSAY_CHECK(follow());
+    if (watch_) keep_readings(watch_->finish());
     return together();
   }
 
@@ -211,6 +211,26 @@ class JobHost {
     return {};
   }
 
+  void begin_watch() {
+    if (!options_.watch || job_.reading_period.count() == 0) return;
+    WatchedPart watched{.job = job_, .part = options_.part, .host = machine_name(), .processes = {}};
+    const auto number = static_cast<std::size_t>(options_.part.number);
+    if (number < job_.nodes.size()) watched.host = job_.nodes[number];
+    for (auto& rank : ranks_) {
+      if (const auto process = rank.job().first_process()) watched.processes.push_back(*process);
+    }
+    watch_ = options_.watch(watched);
+  }
+
+  /// What cannot be written is missing in the record of the run; its work is not ended for that.
+  void keep_readings(std::string_view lines) {
+    if (lines.empty() || readings_lost_) return;
+    if (auto written = write_all(files_.streams[JobStream::readings].get(), lines); !written) {
+      readings_lost_ = true;
+      log_warning("readings of the machine are lost: {}", written.error().text());
+    }
+  }
+
   Result<void> follow() {
     while (true) {
       const auto now = clock_.now();
@@ -241,6 +261,7 @@ class JobHost {
       (void)heard;
     }
     if (woken) obey_signal();
+    if (watch_) keep_readings(watch_->take());
     options_.on_look();
     return {};
   }
@@ -315,6 +336,8 @@ class JobHost {
   Job job_;
   PartFiles files_;
   std::vector<HostedRank> ranks_;
+  std::unique_ptr<MachineWatch> watch_;  // after the ranks: it is gone before they are
+  bool readings_lost_ = false;
   SteadyTime started_;
   SteadyTime look_for_wish_at_;
   std::int64_t last_wish_ = 0;

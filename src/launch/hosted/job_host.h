@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "launch/hosted/job_folder.h"
+#include "launch/hosted/machine_watch.h"
 #include "launch/launcher.h"
 
 namespace assay {
@@ -17,6 +18,8 @@ struct HostOptions {
   std::optional<Rendezvous> rendezvous;
   /// The provenance of this machine, for its record. May take a second.
   std::function<json::object()> describe_machine = [] { return json::object(); };
+  /// Who measures it while the part runs, for jobs that want to know. Empty: nobody can.
+  WatchMachine watch = {};
   /// Becomes readable when this process is asked to end: 'i' is Ctrl-C, any other byte stops the job, a second one
   /// kills it. -1: nobody asks.
   int stop_fd = -1;
@@ -29,6 +32,8 @@ struct HostOptions {
 /// Hosts one part of a job on this machine: starts its processes through `local`, appends what they write to the
 /// folder's files, obeys wishes, ends all of them a grace after one has failed, and writes down how the part ended: as
 /// the first process that failed, else as the first process. Blocks until then; one thread.
+///
+/// If the job wants it, its machine is measured meanwhile, into a stream of its own.
 ///
 /// Output of ranks above 0 is marked line by line (`[rank 3] `), their events are dropped: rank 0 speaks for the job.
 ///

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/json.h"
@@ -65,7 +66,8 @@ Result<std::string> write_order(const Job& job) {
                      {"nodes", job.ranks.nodes},
                      {"per_node", job.ranks.per_node},
                      {"grace_ns", job.grace.count()},
-                     {"time_limit_ns", job.time_limit.count()}};
+                     {"time_limit_ns", job.time_limit.count()},
+                     {"reading_period_ns", job.reading_period.count()}};
   if (!job.nodes.empty()) order["on"] = json::value_from(job.nodes);
   if (job.scratch) order["scratch"] = job.scratch->string();
   if (job.folder) order["folder"] = job.folder->string();
@@ -87,12 +89,13 @@ Result<Job> read_order(std::string_view text) {
   job.nodes = fields.texts_or_empty("on");
   job.grace = Nanos(fields.integer_or("grace_ns", job.grace.count()));
   job.time_limit = Nanos(fields.integer_or("time_limit_ns", 0));
+  job.reading_period = Nanos(fields.integer_or("reading_period_ns", 0));
   job.name = fields.text_or("name", "");
   job.token = fields.text_or("token", "");
   for (const auto count : {job.ranks.nodes, job.ranks.per_node}) {
     if (count < 1 || count > kMostRanks) fields.fail("nodes", "is not a number of nodes or processes");
   }
-  if (job.grace < Nanos(0) || job.time_limit < Nanos(0)) fields.fail("grace_ns", "is negative");
+  if (std::min({job.grace, job.time_limit, job.reading_period}) < Nanos(0)) fields.fail("grace_ns", "is negative");
   ASSAY_CHECK(fields.finish());
   return job;
 }

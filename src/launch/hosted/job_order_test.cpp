@@ -20,7 +20,8 @@ TEST(JobOrder, CarriesTheWholeJob) {
                 .grace = std::chrono::seconds(7),
                 .time_limit = std::chrono::hours(1),
                 .name = "a run",
-                .token = "r-81"};
+                .token = "r-81",
+                .reading_period = std::chrono::seconds(3)};
   const auto read = read_order(write_order(job).value());
   ASSERT_TRUE(read.ok()) << read.error().text();
   EXPECT_EQ(read->arguments, job.arguments);
@@ -33,6 +34,7 @@ TEST(JobOrder, CarriesTheWholeJob) {
   EXPECT_EQ(read->nodes, job.nodes);
   EXPECT_EQ(read->grace, job.grace);
   EXPECT_EQ(read->time_limit, job.time_limit);
+  EXPECT_EQ(read->reading_period, job.reading_period);
   EXPECT_EQ(read->name, job.name);
   EXPECT_EQ(read->token, job.token);
   const auto least = read_order(write_order({.arguments = {"true"}}).value());

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -60,8 +61,11 @@ Result<int> host_program(const std::vector<std::string>& words, const HostServic
   ASSAY_TRY(const auto part, parse_part(words[1]));
   ASSAY_TRY(const auto meeting, parse_meeting(words[2]));
   const JobFolder folder(words[0]);
-  HostOptions options{
-      .part = part, .rendezvous = meeting, .describe_machine = services.describe_machine, .stop_fd = services.stop_fd};
+  HostOptions options{.part = part,
+                      .rendezvous = meeting,
+                      .describe_machine = services.describe_machine,
+                      .watch = services.watch,
+                      .stop_fd = services.stop_fd};
   std::optional<PartRelay> relay;
   if (words.size() > 3 && words[3] == "relay") {
     relay.emplace(folder, part.number, PerStream<std::uint64_t>());
@@ -167,7 +171,8 @@ Result<int> follow_program(const std::vector<std::string>& words) {
     const auto text = i < offsets.size() ? offsets[i] : std::string_view();
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), from.values[i]);
     if (problem != std::errc() || end != text.data() + text.size() || offsets.size() != kJobStreams.size()) {
-      return Error{.kind = ErrorKind::usage, .message = fmt::format("'{}' are not three offsets", words[2])};
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("'{}' are not {} offsets", words[2], kJobStreams.size())};
     }
   }
   // It says itself to its owner what went wrong.
@@ -175,6 +180,10 @@ Result<int> follow_program(const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+std::string offsets_text(const PerStream<std::uint64_t>& offsets) {
+  return fmt::format("{}", fmt::join(offsets.values, ","));
+}
 
 fs::path jobs_root() {
   if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/') return fs::path(cache) / "assay/jobs";

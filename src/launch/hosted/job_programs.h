@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "launch/hosted/machine_watch.h"
 #include "launch/launcher.h"
 
 namespace assay {
@@ -17,8 +18,8 @@ namespace assay {
 //   __take-job ID PART MEET               takes a job from standard input (order, files, complete), leaves a host
 //   behind
 //                                         that outlives it, and answers with the host's record or the problem
-//   __follow-job ID PART OUT,ERROR,EVENTS  relays a part from these offsets on to standard output, wishes from
-//                                         standard input (part_relay.h)
+//   __follow-job ID PART OFFSETS          relays a part from these offsets on (one for each stream) to standard
+//                                         output, wishes from standard input (part_relay.h)
 //
 // Jobs that are known by an id are below `jobs_root`.
 
@@ -31,8 +32,12 @@ struct HostServices {
   fs::path self;  ///< this program, to start again
   std::function<std::unique_ptr<Launcher>()> make_launcher;
   std::function<json::object()> describe_machine;
-  int stop_fd = -1;  ///< see HostOptions
+  int stop_fd = -1;         ///< see HostOptions
+  WatchMachine watch = {};  ///< see HostOptions
 };
+
+/// The offsets in the streams as one word: `4096,0,17,512`.
+std::string offsets_text(const PerStream<std::uint64_t>& offsets);
 
 /// `$XDG_CACHE_HOME/assay/jobs`, else `~/.cache/assay/jobs`.
 fs::path jobs_root();

@@ -148,7 +148,7 @@ std::size_t RelayInbox::waiting() const {
 }
 
 Result<void> RelayInbox::take_frame(const RelayFrame& frame) {
-  if (frame.kind <= RelayKind::events) return take_bytes(static_cast<JobStream>(frame.kind), frame);
+  if (frame.kind <= RelayKind::readings) return take_bytes(static_cast<JobStream>(frame.kind), frame);
   if (frame.kind == RelayKind::file) return files().begin(frame.payload);
   if (frame.kind == RelayKind::bytes) return files().add(frame);
   return frame.payload.empty() ? Result<void>() : take_record(frame);

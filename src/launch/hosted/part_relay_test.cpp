@@ -89,8 +89,12 @@ TEST_F(Relay, APipeThatBreaksGoesOnAtTheNextByte) {
 
 TEST_F(Relay, AHostCanRelayWhileItHosts) {
   const JobFolder folder = folder_for(root_.path(), "t");
-  ASSERT_TRUE(
-      folder.create({.arguments = {"sh", "-c", "echo one; sleep 0.3; echo two >&2; exit 5"}, .token = "t"}).ok());
+  ASSERT_TRUE(folder
+                  .create({.arguments = {"sh", "-c", "echo one; sleep 0.3; echo two >&2; exit 5"},
+                           .nodes = {"gpu01"},
+                           .token = "t",
+                           .reading_period = std::chrono::seconds(1)})
+                  .ok());
   PartRelay relay(folder, 0, {});
   RelayInbox inbox({}, here_.path());
   const auto send = [&] {
@@ -102,11 +106,13 @@ TEST_F(Relay, AHostCanRelayWhileItHosts) {
     } while (!lines.empty());
   };
   const auto local = make_local_launcher();
-  EXPECT_EQ(host_job(folder, {.on_look = send}, *local, SystemClock())->exit_code, 5);
+  const auto watch = [](const WatchedPart& part) { return std::make_unique<CountingWatch>(part); };
+  EXPECT_EQ(host_job(folder, {.watch = watch, .on_look = send}, *local, SystemClock())->exit_code, 5);
   ASSERT_TRUE(inbox.ending());
   EXPECT_EQ((**inbox.ending()).exit_code, 5);
   EXPECT_EQ(inbox.bytes(JobStream::out), "one\n");
   EXPECT_EQ(inbox.bytes(JobStream::error), "two\n");
+  EXPECT_EQ(inbox.bytes(JobStream::readings), "gpu01 of 1 with 1: 0\ngpu01 of 1 with 1: 1\ngpu01 of 1 with 1: 2\n");
 }
 
 TEST_F(Relay, FilesStayInTheirFolder) {

@@ -25,7 +25,7 @@ class PartedJob final : public RunningJob {
     while (true) {
       look();
       JobReady ready = what_is_there();
-      const bool anything = ready.ended || ready.streams.values != std::array{false, false, false};
+      const bool anything = ready.ended || any_of(ready.streams);
       pause_ = anything ? kShortestPause : std::min(pause_ * 2, kLongestPause);
       const auto now = clock_.now();
       const auto until = anything ? now : std::min(deadline, can_all_wake() ? deadline : now + pause_);

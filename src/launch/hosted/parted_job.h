@@ -18,9 +18,9 @@ struct PartedJobOptions {
 };
 
 /// A job of one or several parts as one RunningJob. Output of several parts is put together in whole lines, in the
-/// order in which they arrive; events are those of the first part. It ended as the first part that failed, else as the
-/// first part; a grace after one has failed the others are stopped. A part's failure to start is the job's ending, too.
-/// The job goes on when this is destroyed. `first_process` is never one of this machine.
+/// order in which they arrive, so are readings; events are those of the first part. It ended as the first part that
+/// failed, else as the first part; a grace after one has failed the others are stopped. A part's failure to start is
+/// the job's ending, too. The job goes on when this is destroyed. `first_process` is never one of this machine.
 std::unique_ptr<RunningJob> make_parted_job(std::vector<std::unique_ptr<JobPart>> parts, PartedJobOptions options);
 
 }  // namespace assay

@@ -14,8 +14,9 @@ namespace assay {
 namespace {
 
 constexpr std::string_view kRelayMark = "@assay ";
-constexpr std::array<std::string_view, 12> kRelayNames = {"out",   "error",  "events", "order",   "host",  "file",
-                                                          "bytes", "ending", "wish",   "problem", "alive", "complete"};
+constexpr std::array<std::string_view, 13> kRelayNames = {"out",     "error", "events",  "readings", "order",
+                                                          "host",    "file",  "bytes",   "ending",   "wish",
+                                                          "problem", "alive", "complete"};
 // An order with a long environment; beyond it somebody sends nonsense.
 constexpr std::size_t kLongestRecord = std::size_t{16} << 20;
 constexpr std::string_view kHexDigits = "0123456789abcdef";
@@ -65,7 +66,7 @@ std::optional<std::string> unescaped(std::string_view text) {
 }
 
 /// Whether its bytes stand somewhere in a stream, so that each line is whole by itself.
-bool is_stream(RelayKind kind) { return kind <= RelayKind::events || kind == RelayKind::bytes; }
+bool is_stream(RelayKind kind) { return kind <= RelayKind::readings || kind == RelayKind::bytes; }
 
 struct RelayLine {
   RelayFrame frame;

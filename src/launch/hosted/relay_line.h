@@ -25,7 +25,8 @@ inline constexpr std::size_t kMostRelayBytes = 6000;
 enum class RelayKind : std::uint8_t {
   out,
   error,
-  events,    // bytes of a stream; in this order, see `JobStream`
+  events,
+  readings,  // bytes of a stream; in this order, see `JobStream`
   order,     ///< record: order.json
   host,      ///< record: host.json
   file,      ///< record: path and size of a file that follows

@@ -110,7 +110,7 @@ class KubernetesLauncherTest : public testing::Test {
         if (!ending) end.ending = ending.error();
         if (ending && *ending) end.ending = **ending;
       }
-      if (ended && closed.values == std::array{true, true, true}) return end;
+      if (ended && all_of(closed)) return end;
     }
     return end;
   }

@@ -127,6 +127,7 @@ PartEnding host_pod(const PodHostOptions& options, Launcher& local, const Clock&
     HostOptions host{.part = options.part,
                      .rendezvous = options.rendezvous,
                      .describe_machine = options.describe_machine,
+                     .watch = options.watch,
                      .stop_fd = options.stop_fd,
                      .on_look = [&] { relay.look(); }};
     return host_job(folder, host, local, clock);
@@ -150,7 +151,8 @@ int host_pod_main(int argc, char** argv, const HostServices& services) {
                                 .part = *part,
                                 .rendezvous = meeting,
                                 .stop_fd = services.stop_fd,
-                                .describe_machine = services.describe_machine},
+                                .describe_machine = services.describe_machine,
+                                .watch = services.watch},
                                *local, SystemClock());
   if (!ending) std::fprintf(stderr, "assay: %s\n", ending.error().text().c_str());
   return exit_code_for(ending);

@@ -21,6 +21,7 @@ struct PodHostOptions {
   int stop_fd = -1;                      ///< becomes readable when the pod is to end, see launch/hosted/job_host.h
   int out_fd = 1;                        ///< what the container logs
   std::function<json::object()> describe_machine = [] { return json::object(); };
+  WatchMachine watch = {};  ///< see launch/hosted/job_host.h
 };
 
 /// What runs in a pod: hosts its part of the job through `local`, and writes all that it says, what it leaves in its

@@ -42,7 +42,8 @@ Result<void> PodFeed::take(RelayFrame frame) {
   switch (frame.kind) {
     case RelayKind::out:
     case RelayKind::error:
-    case RelayKind::events: return take_bytes(static_cast<JobStream>(frame.kind), frame);
+    case RelayKind::events:
+    case RelayKind::readings: return take_bytes(static_cast<JobStream>(frame.kind), frame);
     case RelayKind::file: take_file(frame.payload); return {};
     case RelayKind::bytes: take_file_bytes(frame); return {};
     case RelayKind::host:
@@ -94,7 +95,8 @@ Result<void> PodFeed::put_gap(JobStream stream, std::uint64_t bytes, std::unique
                                                     "the container's log away",
                                                     bytes)}}))
           : fmt::format("\n[{} bytes are missing here: the node had thrown that part of the log away]\n", bytes);
-  if (note.size() > bytes) note.clear();
+  // Lines of readings can do without one that is missing, and the next introduction says what is needed.
+  if (note.size() > bytes || stream == JobStream::readings) note.clear();
   ASSAY_CHECK(put(stream, note, lock));
   for (std::uint64_t left = bytes - note.size(); left > 0;) {
     const auto piece = std::min<std::uint64_t>(left, kFillPiece);

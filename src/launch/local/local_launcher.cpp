@@ -83,27 +83,39 @@ class LocalJob final : public RunningJob {
     fds_[JobStream::out] = process_.out_fd();
     fds_[JobStream::error] = process_.error_fd();
     fds_[JobStream::events] = process_.events_fd();
+    fds_[JobStream::readings] = -1;
   }
 
   JobReady wait(SteadyTime deadline, int wake_fd) override {
     // poll passes over what is below zero.
-    std::array<pollfd, 5> watched{};
+    constexpr std::size_t kReport = kJobStreams.size();
+    std::array<pollfd, kReport + 2> watched{};
     for (std::size_t i = 0; i < kJobStreams.size(); ++i) watched[i].fd = fds_.values[i];
-    watched[3].fd = ending_told_ ? -1 : process_.report_fd();
-    watched[4].fd = wake_fd;
+    watched[kReport].fd = ending_told_ ? -1 : process_.report_fd();
+    watched[kReport + 1].fd = wake_fd;
     for (auto& source : watched) source.events = POLLIN;
+    // Nobody measures for it: that stream has nothing but its end, and that comes with the job's.
+    const bool only_readings_open = ending_told_ && !readings_end_told_;
+    if (only_readings_open) deadline = SteadyTime();
     const auto patience = std::chrono::ceil<std::chrono::milliseconds>(deadline - SystemClock().now()).count();
     JobReady ready;
+    ready.streams[JobStream::readings] = only_readings_open;
     if (::poll(watched.data(), watched.size(), static_cast<int>(std::clamp<std::int64_t>(patience, 0, 60'000))) <= 0) {
       return ready;
     }
-    for (std::size_t i = 0; i < kJobStreams.size(); ++i) ready.streams.values[i] = watched[i].revents != 0;
-    ready.ended = watched[3].revents != 0;
-    ready.woken = watched[4].revents != 0;
+    for (const auto stream : {JobStream::out, JobStream::error, JobStream::events}) {
+      ready.streams[stream] = watched[static_cast<std::size_t>(stream)].revents != 0;
+    }
+    ready.ended = watched[kReport].revents != 0;
+    ready.woken = watched[kReport + 1].revents != 0;
     return ready;
   }
 
   std::optional<std::size_t> read(JobStream stream, std::span<char> into) override {
+    if (stream == JobStream::readings) {
+      if (!ending_told_) return 0;
+      readings_end_told_ = true;
+    }
     int& fd = fds_[stream];
     while (fd >= 0) {
       const ssize_t got = ::read(fd, into.data(), into.size());
@@ -138,6 +150,7 @@ class LocalJob final : public RunningJob {
   GuardedProcess process_;
   PerStream<int> fds_;  ///< of `process_`; -1: at its end
   bool ending_told_ = false;
+  bool readings_end_told_ = false;
 };
 
 class LocalLauncher final : public Launcher {

@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "base/process_tree.h"
+#include "launch/finished_job_fixture.h"
 #include "launch/launcher_contract.h"
 #include "support/source_tree.h"
 #include "support/ssh_hosts.h"
@@ -79,44 +80,6 @@ class SshLauncherTest : public testing::Test {
     auto started = make_ssh_launcher(options)->start(shell("true"));
     return started ? Error{.kind = ErrorKind::internal, .message = "it was started"} : started.error();
   }
-
-  struct Outcome {
-    PerStream<std::string> text;
-    Result<JobEnding> ending = JobEnding();
-  };
-  static Outcome finish(RunningJob& job) {
-    Outcome outcome;
-    PerStream<bool> closed;
-    bool ended = false;
-    const auto limit = SystemClock().now() + std::chrono::seconds(120);
-    while ((!ended || closed.values != std::array{true, true, true}) && SystemClock().now() < limit) {
-      const auto ready = job.wait(limit, -1);
-      std::array<char, 4096> buffer;
-      for (const auto stream : kJobStreams) {
-        if (!ready.streams[stream]) continue;
-        const auto got = job.read(stream, buffer);
-        closed[stream] = !got;
-        if (got) outcome.text[stream].append(buffer.data(), *got);
-      }
-      if (!ready.ended) continue;
-      auto ending = job.ending();
-      ended = true;
-      outcome.ending = ending ? Result<JobEnding>(**ending) : Result<JobEnding>(ending.error());
-    }
-    EXPECT_TRUE(ended) << "it did not end";
-    return outcome;
-  }
-  /// Reads until that was said.
-  static void await_text(RunningJob& job, std::string_view text) {
-    std::string all;
-    const auto limit = SystemClock().now() + std::chrono::seconds(120);
-    while (all.find(text) == std::string::npos && SystemClock().now() < limit) {
-      std::array<char, 4096> buffer;
-      if (job.wait(limit, -1).streams[JobStream::out]) {
-        all.append(buffer.data(), job.read(JobStream::out, buffer).value_or(0));
-      }
-    }
-  }
 };
 
 TEST_F(SshLauncherTest, AnUnknownOrAChangedHostKeyIsRefusedByName) {
@@ -157,7 +120,7 @@ TEST_F(SshLauncherTest, MoreNodesThanHostsAreRefused) {
 
 TEST_F(SshLauncherTest, ADamagedCopyOfTheProgramIsReplaced) {
   const auto launcher = make_ssh_launcher(options_for({"beta"}));
-  finish(*launcher->start(shell("true")).value());
+  finish_job(*launcher->start(shell("true")).value());
   fs::path copy;
   for (const auto& entry : fs::directory_iterator(hosts().cache("beta"))) {
     if (fs::exists(entry.path() / "assay")) copy = entry.path() / "assay";
@@ -169,7 +132,7 @@ TEST_F(SshLauncherTest, ADamagedCopyOfTheProgramIsReplaced) {
   ASSERT_TRUE(write_file_atomically(copy, half).ok());
   const auto again = launcher->start(shell("exit 4"));
   ASSERT_TRUE(again.ok()) << again.error().text();
-  EXPECT_EQ(finish(**again).ending->exit_code, 4);
+  EXPECT_EQ(finish_job(**again).ending->exit_code, 4);
   EXPECT_EQ(fs::file_size(copy), whole);
 }
 
@@ -182,7 +145,7 @@ TEST_F(SshLauncherTest, FilesTravelThereAndBack) {
   job.scratch = scratch.path();
   const auto launcher = make_ssh_launcher(options_for({"alpha"}));
   const auto running = launcher->start(job).value();
-  EXPECT_EQ(finish(*running).ending->exit_code, 0);
+  EXPECT_EQ(finish_job(*running).ending->exit_code, 0);
   EXPECT_EQ(read_file(scratch.path() / "artifacts/size").value(), "20000\n");
   EXPECT_EQ(running->machine().at("hostname"), "the-place");
 }
@@ -204,12 +167,12 @@ TEST_F(SshLauncherTest, ALostConnectionIsSurvived) {
   const auto job = launcher->start(
       shell(fmt::format("echo before; while [ ! -e '{}' ]; do sleep 0.05; done; echo after; exit 6", go_on)));
   ASSERT_TRUE(job.ok()) << job.error().text();
-  await_text(**job, "before\n");
+  await_text(**job, JobStream::out, "before\n");
   hosts().cut("alpha");
   ASSERT_TRUE(write_file_atomically(go_on, "").ok());
   (void)(*job)->wait(SystemClock().now() + std::chrono::milliseconds(500), -1);
   hosts().restore("alpha");
-  const auto outcome = finish(**job);
+  const auto outcome = finish_job(**job);
   ASSERT_TRUE(outcome.ending.ok()) << outcome.ending.error().text();
   EXPECT_EQ(outcome.ending->exit_code, 6);
   EXPECT_EQ(outcome.text[JobStream::out], "after\n");
@@ -221,9 +184,9 @@ TEST_F(SshLauncherTest, AHostThatStaysAwayIsLostAfterAPatience) {
   const auto launcher = make_ssh_launcher(options);
   const auto job = launcher->start(shell("echo before; exec sleep 30"));
   ASSERT_TRUE(job.ok()) << job.error().text();
-  await_text(**job, "before\n");
+  await_text(**job, JobStream::out, "before\n");
   hosts().cut("alpha");
-  const auto outcome = finish(**job);
+  const auto outcome = finish_job(**job);
   hosts().restore("alpha");
   ASSERT_FALSE(outcome.ending.ok());
   EXPECT_EQ(outcome.ending.error().kind, ErrorKind::lost_peer);
@@ -271,7 +234,7 @@ TEST_F(SshLauncherTest, ANewOwnerTakesAJobOfTwoHostsUpByItsToken) {
   EXPECT_THAT(
       all, testing::AllOf(testing::HasSubstr("0/2 at 127.0.0.1\n"), testing::HasSubstr("[rank 1] 1/2 at 127.0.0.1\n")));
   (*attached)->stop(std::chrono::seconds(60));
-  const auto outcome = finish(**attached);
+  const auto outcome = finish_job(**attached);
   ASSERT_TRUE(outcome.ending.ok()) << outcome.ending.error().text();
   EXPECT_EQ(outcome.ending->signal, SIGTERM);
 }

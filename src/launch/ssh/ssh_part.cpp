@@ -47,11 +47,9 @@ void SshPart::look() {
 }
 
 void SshPart::open_channel(SteadyTime now) {
-  const auto& at = inbox_.position();
   inbox_.begin_again();
-  auto channel = SshChild::start(
-      host_.command({kFollowJobArgument, id_, text_of(part_),
-                     fmt::format("{},{},{}", at[JobStream::out], at[JobStream::error], at[JobStream::events])}));
+  auto channel =
+      SshChild::start(host_.command({kFollowJobArgument, id_, text_of(part_), offsets_text(inbox_.position())}));
   if (!channel) return close_channel(std::move(channel).error(), now);
   channel_.emplace(std::move(*channel));
   to_send_ = last_wish_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "analysis/statistics.h"
@@ -117,6 +118,25 @@ std::optional<double> highest_of_series(const Run& run, std::string_view name) {
     highest = highest ? std::max(*highest, series.max) : series.max;
   }
   return highest;
+}
+
+std::vector<std::string> measured_nodes(const Run& run) {
+  std::set<std::string> nodes;
+  for (const auto& series : run.series) {
+    if (const auto node = series.labels.find("node"); node != series.labels.end()) nodes.insert(node->second);
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
+Run part_of_node(const Run& run, const std::string& node) {
+  Run part;
+  part.id = run.id;
+  part.name = run.name;
+  std::copy_if(run.series.begin(), run.series.end(), std::back_inserter(part.series), [&](const SeriesSummary& series) {
+    const auto label = series.labels.find("node");
+    return label != series.labels.end() && label->second == node;
+  });
+  return part;
 }
 
 bool sampled_throughout(const Run& run, std::string_view name) {

@@ -73,6 +73,10 @@ const SeriesSummary* summary_of(const Run& run, std::string_view name);
 /// The mean over time and devices of a telemetry series; of an imported run, the figure its file states.
 std::optional<double> mean_of_series(const Run& run, std::string_view name);
 std::optional<double> highest_of_series(const Run& run, std::string_view name);
+/// Of a run on several nodes: their names, as its system metrics have them.
+std::vector<std::string> measured_nodes(const Run& run);
+/// The run with the series of that node alone, and nothing else that it has measured.
+Run part_of_node(const Run& run, const std::string& node);
 
 /// Whether the series was read often enough to tell what the run used: single readings tell a moment.
 bool sampled_throughout(const Run& run, std::string_view name);

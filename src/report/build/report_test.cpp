@@ -323,6 +323,24 @@ TEST(Report, PartsOfASuiteAreListedWithCodeDurationAndLastError) {
   EXPECT_THAT(rules, Contains("timed_out"));
 }
 
+TEST(Report, ResourcesOfSeveralNodesAreShownForEach) {
+  ReportInput input{.title = "x"};
+  input.runs.push_back(finished_run("a", {}));
+  auto& series = input.runs.back().run.series;
+  for (const auto& [node, busy] : {std::pair("gpu01", 0.75), {"gpu02", 0.25}}) {
+    series.push_back({.name = "gpu.util",
+                      .labels = {{"gpu", "GPU-1"}, {"node", node}},
+                      .unit = "ratio",
+                      .points = 2,
+                      .max = busy,
+                      .mean = busy});
+  }
+  EXPECT_THAT(column_of(report_on(input), "resources", "name"), ElementsAre("bench", "bench, gpu01", "bench, gpu02"));
+  EXPECT_THAT(column_of(report_on(input), "resources", "gpu.util"), ElementsAre("50% (75%)", "75% (75%)", "25% (25%)"));
+  for (auto& one : series) one.labels.erase("node");
+  EXPECT_THAT(column_of(report_on(input), "resources", "name"), ElementsAre("bench"));
+}
+
 TEST(Report, IssuesOfResourcesHaveTheirRules) {
   struct Case {
     const char* rule;

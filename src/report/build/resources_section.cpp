@@ -9,6 +9,26 @@
 #include "report/build/sections.h"
 
 namespace assay {
+namespace {
+
+std::vector<Figure> resources_row(const Run& run, const std::string& title, const std::vector<std::string>& shown) {
+  std::vector<Figure> row = {run.id, title};
+  for (const auto& name : shown) {
+    const auto average = mean_of_series(run, name);
+    if (!average) {
+      row.emplace_back();
+      continue;
+    }
+    const auto highest = highest_of_series(run, name).value_or(*average);
+    const auto* info = find_metric(name);
+    const std::string_view unit = info ? info->unit : std::string_view{};
+    row.emplace_back(fmt::format("{} ({})", format_value(*average, unit), format_value(highest, unit)), *average);
+    row.back().parts = {{"max", highest}};
+  }
+  return row;
+}
+
+}  // namespace
 
 std::optional<Section> resources_section(const Answers& answers) {
   const auto& runs = answers.input.runs;
@@ -30,20 +50,11 @@ std::optional<Section> resources_section(const Answers& answers) {
   if (shown.empty()) return std::nullopt;
   for (const auto& one : runs) {
     const bool in_study = !one.run.study.empty() && !one.run.variant.empty();
-    std::vector<Figure> row = {one.run.id, in_study ? run_label(one.run.variant, one.run.repeat) : one.run.name};
-    for (const auto& name : shown) {
-      const auto average = mean_of_series(one.run, name);
-      const auto highest = highest_of_series(one.run, name).value_or(average.value_or(0));
-      const auto* info = find_metric(name);
-      const std::string_view unit = info ? info->unit : std::string_view{};
-      if (!average) {
-        row.emplace_back();
-        continue;
-      }
-      row.emplace_back(fmt::format("{} ({})", format_value(*average, unit), format_value(highest, unit)), *average);
-      row.back().parts = {{"max", highest}};
+    const std::string name = in_study ? run_label(one.run.variant, one.run.repeat) : one.run.name;
+    table.rows.push_back(resources_row(one.run, name, shown));
+    for (const auto& node : measured_nodes(one.run)) {
+      table.rows.push_back(resources_row(part_of_node(one.run, node), fmt::format("{}, {}", name, node), shown));
     }
-    table.rows.push_back(std::move(row));
   }
   return Section{.blocks = {std::move(table)}, .in_terminal = false};
 }

@@ -77,8 +77,10 @@ constexpr std::array kSections = {
     ReportSection{"curves", "Curves", "a metric of learning has a course",
                   "loss, validation loss and accuracy, perplexity, time of a step; one line for each configuration",
                   curves_section},
-    ReportSection{"resources", "Resources", "telemetry was recorded",
-                  "mean and highest utilisation, memory, temperature, power and clocks of each run", resources_section},
+    ReportSection{
+        "resources", "Resources", "telemetry was recorded",
+        "mean and highest utilisation, memory, temperature, power and clocks of each run and, of several, each node",
+        resources_section},
     ReportSection{"settings", "Settings", "runs have settings",
                   "every setting with its value, or its values where runs differ", settings_section},
     ReportSection{
