@@ -77,6 +77,7 @@ await play(async (scene) => {
     const row = page.getByRole("row", { name: /learning_rate/ }).first();
     await row.waitFor();
     expect(/0\.0001[^]*0\.01|0\.01[^]*0\.0001/.test(await row.textContent()), await row.textContent());
+    await page.getByText(/(fast|slow): .* (fast|slow) in /).first().waitFor();
     await page.getByRole("heading", { name: /^loss/ }).waitFor();
     await checks.examine(page, "journey-compare");
   });
@@ -84,7 +85,7 @@ await play(async (scene) => {
     const other = await guest(await share(page));
     await open(other);
     await other.getByRole("row", { name: /learning_rate/ }).first().waitFor();
-    const [file] = await Promise.all([other.waitForEvent("download"), other.getByRole("button", { name: "loss as CSV" }).click()]);
+    const [file] = await Promise.all([other.waitForEvent("download"), other.getByRole("button", { name: "loss as CSV", exact: true }).click()]);
     const lines = readFileSync(await file.path(), "utf8").trim().split("\n");
     expect(lines[0].startsWith("step,") && /slow/.test(lines[0]) && /fast/.test(lines[0]), lines[0]);
     expect(lines.length > 10, `${lines.length} lines`);
