@@ -141,6 +141,9 @@ await play(async (scene) => {
     const asked = () => fetch(`${base}/api/v1/nodes`, { headers: { Authorization: `Bearer ${secret}` } });
     expect((await asked()).status === 200, "it does not work");
     await checks.examine(ada, "account");
+    await checks.go(admin, base, "/admin?tab=tokens");
+    await admin.getByRole("row", { name: /ci ada/ }).waitFor();
+    await checks.examine(admin, "admin-tokens");
     expect(!(await ada.content()).includes(secret), "it is still there");
     await ada.getByRole("row", { name: /ci/ }).getByRole("button", { name: "Revoke…" }).click();
     await ada.locator("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
@@ -330,7 +333,7 @@ await play(async (scene) => {
       await checks.fits(page, `accounts-login-${name}`, options);
       await logIn(page, base, "admin");
       await page.getByRole("heading", { name: "Overview" }).waitFor();
-      for (const [one, path] of [["users", "/admin?tab=users"], ["links", "/admin?tab=links"], ["offers", "/admin?tab=offers"], ["audit", "/admin?tab=audit"], ["leader", "/admin"], ["account", "/account"], ["panels", "/panels"]]) {
+      for (const [one, path] of [["users", "/admin?tab=users"], ["tokens", "/admin?tab=tokens"], ["links", "/admin?tab=links"], ["offers", "/admin?tab=offers"], ["audit", "/admin?tab=audit"], ["leader", "/admin"], ["account", "/account"], ["panels", "/panels"]]) {
         await checks.go(page, base, path);
         await checks.fits(page, `admin-${one}-${name}`, options);
       }
