@@ -152,7 +152,7 @@ void add_users(ApiTable& table, Leader& leader) {
   table.add({.method = "DELETE",
              .path = "/api/v1/users/{user}",
              .scope = Scope::admin,
-             .summary = "Remove an account with its sessions, tokens and links; its runs stay",
+             .summary = "Remove an account with its sessions, tokens, links and panels; its runs stay",
              .parameters = {kUser},
              .handle = answering([&leader](const HttpRequest& request, const Principal&) -> Result<Done> {
                ASSAY_CHECK(leader.accounts().remove_user(request.capture("user")));

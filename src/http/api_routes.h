@@ -34,6 +34,8 @@ void add_queue_endpoints(ApiTable& table, Leader& leader);
 void add_session_endpoints(ApiTable& table, Leader& leader);
 /// Accounts, tokens of people, links to share.
 void add_account_endpoints(ApiTable& table, Leader& leader);
+/// Charts that people put together and save.
+void add_panel_endpoints(ApiTable& table, Leader& leader);
 /// What users may start and use, whose runs are, who changed what.
 void add_offer_endpoints(ApiTable& table, Leader& leader);
 

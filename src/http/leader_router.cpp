@@ -52,6 +52,7 @@ ApiTable make_leader_api(Leader& leader, TokenBook& book, LeaderProgram program)
   add_look_endpoints(table, leader);
   add_session_endpoints(table, leader);
   add_account_endpoints(table, leader);
+  add_panel_endpoints(table, leader);
   add_offer_endpoints(table, leader);
   add_price_endpoints(table, leader);
   add_join_endpoints(table, leader, book, std::move(program));

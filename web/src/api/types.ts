@@ -589,6 +589,28 @@ export interface NewJoinToken {
   approval?: boolean;
 }
 
+/** Charts to be saved: which metrics of which runs, drawn how. */
+export interface NewPanel {
+  /** What it is called */
+  name: string;
+  /** true: everybody who may look at runs sees it */
+  shared?: boolean;
+  /** A chart for each */
+  metrics: Array<string>;
+  /** Their ids; none: those that the filter finds */
+  runs?: Array<string>;
+  /** As `assay runs --filter`: tag=night metrics.loss<0.5 */
+  filter?: string;
+  /** At most so many of those that it finds (8) */
+  newest?: number;
+  /** step (the default), relative (time since the start) or wall (of day) */
+  axis?: string;
+  /** Of curves, from 0 to 0.98 (0) */
+  smoothing?: number | null;
+  /** true: the vertical axis is */
+  logarithmic?: boolean;
+}
+
 /** A token to be made. */
 export interface NewPersonalToken {
   /** What it is called */
@@ -784,6 +806,40 @@ export interface OwnedRunRewrite {
 export interface OwnerAnswer {
   /** `user ada`, `token ci`; empty: nobody's, so the administrators' */
   owner: string;
+}
+
+/** Charts that somebody saved. */
+export interface Panel {
+  /** What it is changed and removed by */
+  id: string;
+  /** Whose it is */
+  user: string;
+  /** When it was last saved */
+  changed: string;
+  /** What it is called */
+  name: string;
+  /** true: everybody who may look at runs sees it */
+  shared?: boolean;
+  /** A chart for each */
+  metrics: Array<string>;
+  /** Their ids; none: those that the filter finds */
+  runs?: Array<string>;
+  /** As `assay runs --filter`: tag=night metrics.loss<0.5 */
+  filter?: string;
+  /** At most so many of those that it finds (8) */
+  newest?: number;
+  /** step (the default), relative (time since the start) or wall (of day) */
+  axis?: string;
+  /** Of curves, from 0 to 0.98 (0) */
+  smoothing?: number | null;
+  /** true: the vertical axis is */
+  logarithmic?: boolean;
+}
+
+/** Panels that the caller sees. */
+export interface PanelList {
+  /** Their own and those that are shared, by name */
+  panels: Array<Panel>;
 }
 
 /** A new password of one's own. */
@@ -2206,7 +2262,7 @@ export interface Routes {
     body: UserChange | undefined;
     answer: UserView;
   };
-  /** Remove an account with its sessions, tokens and links; its runs stay */
+  /** Remove an account with its sessions, tokens, links and panels; its runs stay */
   "DELETE /api/v1/users/{user}": {
     path: { user: string };
     query: Record<string, never>;
@@ -2258,6 +2314,34 @@ export interface Routes {
   /** Revoke a link of the caller's; administrators, anybody's */
   "DELETE /api/v1/links/{link}": {
     path: { link: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Charts that people saved: the caller's own, and those that are shared with everybody */
+  "GET /api/v1/panels": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: PanelList;
+  };
+  /** Save a panel for the caller's account; shared with everybody, for who may start runs */
+  "POST /api/v1/panels": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: NewPanel;
+    answer: Panel;
+  };
+  /** Change a panel of the caller's */
+  "PUT /api/v1/panels/{panel}": {
+    path: { panel: string };
+    query: Record<string, never>;
+    body: NewPanel;
+    answer: Panel;
+  };
+  /** Remove a panel of the caller's; administrators, any that is shared */
+  "DELETE /api/v1/panels/{panel}": {
+    path: { panel: string };
     query: Record<string, never>;
     body: undefined;
     answer: Done;
@@ -2476,6 +2560,10 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/links": { method: "GET", path: "/api/v1/links", scope: "run", media: "application/json" },
   "POST /api/v1/links": { method: "POST", path: "/api/v1/links", scope: "run", media: "application/json" },
   "DELETE /api/v1/links/{link}": { method: "DELETE", path: "/api/v1/links/{link}", scope: "run", media: "application/json" },
+  "GET /api/v1/panels": { method: "GET", path: "/api/v1/panels", scope: "read", media: "application/json" },
+  "POST /api/v1/panels": { method: "POST", path: "/api/v1/panels", scope: "read", media: "application/json" },
+  "PUT /api/v1/panels/{panel}": { method: "PUT", path: "/api/v1/panels/{panel}", scope: "read", media: "application/json" },
+  "DELETE /api/v1/panels/{panel}": { method: "DELETE", path: "/api/v1/panels/{panel}", scope: "read", media: "application/json" },
   "GET /api/v1/audit": { method: "GET", path: "/api/v1/audit", scope: "admin", media: "application/json" },
   "GET /api/v1/catalog": { method: "GET", path: "/api/v1/catalog", scope: "read", media: "application/json" },
   "PUT /api/v1/catalog": { method: "PUT", path: "/api/v1/catalog", scope: "admin", media: "application/json" },
