@@ -142,6 +142,7 @@ class KubernetesLauncher final : public Launcher {
                                                   .uid = kube_text(job, {"metadata", "uid"}),
                                                   .title = title_of(job, handle),
                                                   .patience = place_.patience,
+                                                  .refusal_patience = place_.refusal_patience,
                                                   .stop_wished = kube_integer(job, {"spec", "parallelism"}) == 0},
                                       feeds);
     std::vector<std::unique_ptr<JobPart>> pods;

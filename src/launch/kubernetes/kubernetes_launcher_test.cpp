@@ -1,5 +1,6 @@
 #include "launch/kubernetes/kubernetes_launcher.h"
 
+#include "launch/followed_job_fixture.h"
 #include "launch/hosted/job_host.h"
 #include "launch/kubernetes/kube_api.h"
 #include "launch/kubernetes/kube_cluster_fixture.h"
@@ -84,36 +85,6 @@ class KubernetesLauncherTest : public testing::Test {
     return std::move(*started);
   }
 
-  struct End {
-    PerStream<std::string> text;
-    Result<JobEnding> ending = Error{.kind = ErrorKind::timeout, .message = "it did not end"};
-  };
-  /// Reads until it has ended and every stream has; with `until`, until that was said.
-  static End follow(RunningJob& job, std::string_view until = {}) {
-    End end;
-    PerStream<bool> closed;
-    bool ended = false;
-    const auto limit = SystemClock().now() + kPatience;
-    while (SystemClock().now() < limit) {
-      const auto ready = job.wait(limit, -1);
-      for (const auto stream : kJobStreams) {
-        std::array<char, 65536> buffer;
-        if (!ready.streams[stream]) continue;
-        const auto got = job.read(stream, buffer);
-        if (got) end.text[stream].append(buffer.data(), *got);
-        closed[stream] = !got;
-      }
-      if (!until.empty() && end.text[JobStream::out].find(until) != std::string::npos) return end;
-      if (ready.ended) {
-        auto ending = job.ending();
-        ended = !ending || ending->has_value();
-        if (!ending) end.ending = ending.error();
-        if (ending && *ending) end.ending = **ending;
-      }
-      if (ended && closed.values == std::array{true, true, true}) return end;
-    }
-    return end;
-  }
   static bool eventually(const std::function<bool()>& holds) {
     const auto limit = SystemClock().now() + kPatience;
     while (!holds() && SystemClock().now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -206,7 +177,27 @@ TEST_F(KubernetesLauncherTest, AJobWithoutItsSecretIsTakenBack) {
   EXPECT_THAT(cluster_.objects("jobs"), IsEmpty());
 }
 
+TEST_F(KubernetesLauncherTest, AServerThatHasJustBegunRefusesEverybodyForAWhile) {
+  const TemporaryFolder folder;
+  const std::string go = (folder.path() / "go").string();
+  const auto job = start(shell(fmt::format("echo ready; while [ ! -e '{}' ]; do sleep 0.02; done; exit 3", go)));
+  follow(*job, "ready");
+  int refused = 0;
+  cluster_.intercept([&](const HttpRequest&) -> std::optional<HttpResponse> {
+    if (++refused > 4) return std::nullopt;
+    return HttpResponse::json(403, kube_fixture("status_forbidden.json"));
+  });
+  cluster_.end_watches(false);
+  cluster_.cut_logs();
+  ASSERT_TRUE(write_file_atomically(go, "").ok());
+  const auto ending = follow(*job).ending;
+  ASSERT_TRUE(ending.ok()) << ending.error().text();
+  EXPECT_EQ(ending->exit_code, 3);
+  EXPECT_GT(refused, 4);
+}
+
 TEST_F(KubernetesLauncherTest, LogsThatMayNotBeReadEndIt) {
+  place_.refusal_patience = std::chrono::milliseconds(200);
   cluster_.intercept([](const HttpRequest& request) -> std::optional<HttpResponse> {
     if (!request.path.ends_with("/log")) return std::nullopt;
     return HttpResponse::json(403, kube_fixture("status_forbidden.json"));

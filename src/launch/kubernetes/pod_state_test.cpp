@@ -70,6 +70,11 @@ TEST(PodState, FindsTheWarningThatSaysMost) {
 
 TEST(PodState, KnowsWhyAJobFailed) {
   EXPECT_THAT(job_failure(kube_fixture_object("job_deadline.json")).value_or(""), HasSubstr("DeadlineExceeded"));
+  EXPECT_THAT(job_failure(kube_fixture_object("job_deadline_target.json")).value_or(""),
+              HasSubstr("DeadlineExceeded: Job was active longer"))
+      << "said before its pods have ended";
+  EXPECT_EQ(job_failure(kube_fixture_object("job_backoff_limit.json")), std::nullopt)
+      << "that follows from what became of a pod, and is no reason of its own";
   EXPECT_EQ(job_failure({}), std::nullopt);
 }
 
