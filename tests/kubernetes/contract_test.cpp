@@ -8,16 +8,18 @@ namespace {
 
 class RealKubernetesPlace final : public LauncherPlace {
  public:
+  ~RealKubernetesPlace() override { cluster_.clear(name_space_); }
   Launcher& launcher() override { return *launcher_; }
   const Clock& clock() override { return clock_; }
   Job job(const JobScript& script) override { return {.arguments = {"sh", "-c", shell_for(script)}}; }
 
  private:
   RealCluster& cluster_ = *shared_cluster().value();
+  const std::string name_space_ = cluster_.make_namespace();
   SystemClock clock_;
   TemporaryFolder notes_;
-  std::unique_ptr<Launcher> launcher_ = make_kubernetes_launcher(
-      {.image = "assay:test"}, cluster_.access("ada", cluster_.make_namespace()), notes_.path());
+  std::unique_ptr<Launcher> launcher_ =
+      make_kubernetes_launcher({.image = "assay:test"}, cluster_.access("ada", name_space_), notes_.path());
 };
 
 LauncherFactory real_kubernetes() {

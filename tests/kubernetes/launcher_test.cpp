@@ -22,6 +22,8 @@ using testing::SizeIs;
 
 class RealKubernetesTest : public testing::Test {
  protected:
+  void TearDown() override { cluster_.clear(name_space_); }
+
   Launcher& launcher() {
     if (!launcher_) launcher_ = make_kubernetes_launcher(place_, cluster_.access("ada", name_space_), notes_.path());
     return *launcher_;
@@ -129,6 +131,31 @@ TEST_F(RealKubernetesTest, GoesOnWhenTheApiServerWasKilled) {
   EXPECT_TRUE(text == all) << text.size() << " bytes";
 }
 
+TEST_F(RealKubernetesTest, AWishThatIsMadeWhileTheApiServerIsAwayIsCarriedOutLater) {
+  const auto job = start(endless());
+  follow(*job, "ready");
+  cluster_.kill_api_server();
+  job->stop(std::chrono::seconds(5));
+  cluster_.start_api_server();
+  const auto ending = follow(*job).ending;
+  ASSERT_TRUE(ending.ok()) << ending.error().text();
+  EXPECT_TRUE(ending->stopped);
+}
+
+TEST_F(RealKubernetesTest, WhatTheNodeHasThrownAwayIsSaid) {
+  const TemporaryFolder folder;
+  const std::string go = (folder.path() / "go").string();
+  auto job = start(shell(fmt::format("seq 1 2000; while [ ! -e '{}' ]; do sleep 0.02; done; echo end", go)));
+  follow(*job, "2000\n");
+  job.reset();
+  cluster_.kubelet().rotate_logs();
+  ASSERT_TRUE(write_file_atomically(go, "").ok());
+  job = launcher().attach("r-7/1", {}).value();
+  const auto text = follow(*job).text[JobStream::out];
+  EXPECT_EQ(text.size(), 8897U) << "every byte stands where it stood";
+  EXPECT_THAT(text, AllOf(HasSubstr("bytes are missing here"), testing::EndsWith("\nend\n")));
+}
+
 TEST_F(RealKubernetesTest, ALogThatIsCutOffIsReadOnWithoutDoublingOrLosing) {
   const TemporaryFolder folder;
   const std::string go = (folder.path() / "go").string();
@@ -175,6 +202,26 @@ TEST_F(RealKubernetesTest, AQuotaThatAllowsNoJobIsNoMissingRight) {
   EXPECT_EQ(started.error().kind, ErrorKind::denied);
   EXPECT_THAT(started.error().message, HasSubstr("exceeded quota: gpus"));
   EXPECT_THAT(started.error().hint, AllOf(HasSubstr("quota"), Not(HasSubstr("role"))));
+}
+
+TEST_F(RealKubernetesTest, WhatPoliciesOfTheNamespaceSayToItsPods) {
+  // The standard's names for how much pods may do (Pod Security Admission).
+  const auto enforce = [&](const std::string& level) {
+    cluster_.kubectl({"label", "namespace", name_space_, "--overwrite", "pod-security.kubernetes.io/enforce=" + level});
+  };
+  enforce("baseline");
+  auto job = start(shell("exit 4"));
+  EXPECT_EQ(follow(*job).ending->exit_code, 4);
+  job.reset();
+  enforce("restricted");
+  place_.patience = std::chrono::seconds(3);
+  launcher_.reset();
+  Job other = shell("true");
+  other.token = "r-7/2";
+  const auto ending = follow(*start(other)).ending;
+  ASSERT_FALSE(ending.ok());
+  EXPECT_THAT(ending.error().message, HasSubstr("violates PodSecurity \"restricted"));
+  EXPECT_THAT(ending.error().hint, HasSubstr("policy"));
 }
 
 TEST_F(RealKubernetesTest, ARightThatIsMissingIsNamed) {
@@ -328,6 +375,26 @@ TEST_F(RealKubernetesTest, APodForEachNodeWithItsRank) {
   EXPECT_THAT(nodes, SizeIs(2)) << "never two on one";
   const std::string name = kube_text(objects("jobs").at(0), {"metadata", "name"});
   EXPECT_THAT(hosts, testing::Contains(fmt::format("{0}-0.{0}", name))) << "where the ranks meet";
+}
+
+TEST_F(RealKubernetesTest, RoomForOnePodOfTwoIsNoRoom) {
+  place_.gpus = 8;
+  Job other = endless();
+  other.token = "r-7/0";
+  const auto first = start(other);
+  follow(*first, "ready");
+  launcher_.reset();
+  place_.patience = std::chrono::seconds(3);
+  const auto second = make_kubernetes_launcher(place_, cluster_.access("ada", name_space_), notes_.path());
+  Job job = shell("sleep 1000");
+  job.ranks = {.nodes = 2, .per_node = 1};
+  auto running = second->start(job).value();
+  const auto ending = follow(*running).ending;
+  ASSERT_FALSE(ending.ok());
+  EXPECT_THAT(ending.error().text(), AllOf(HasSubstr("did not start within"), HasSubstr("no node can take it")));
+  running.reset();
+  EXPECT_TRUE(eventually([&] { return objects("jobs").size() == 1 && objects("pods").size() == 1; }))
+      << "what did start of it is gone, too";
 }
 
 TEST_F(RealKubernetesTest, ThePodThatFailedFirstIsTheEnding) {

@@ -259,4 +259,15 @@ std::string RealCluster::make_namespace() {
   return name;
 }
 
+void RealCluster::clear(const std::string& name_space) {
+  admin_->remove(fmt::format("/apis/batch/v1/namespaces/{}/jobs", name_space), {{"propagationPolicy", "Background"}});
+  const std::string pods = fmt::format("/api/v1/namespaces/{}/pods", name_space);
+  EXPECT_TRUE(eventually([&] {
+    // Those that nobody has told to hurry take their whole grace.
+    admin_->remove(pods, {{"gracePeriodSeconds", 1}});
+    const auto left = admin_->get(pods);
+    return left.ok() && kube_array(left.body, {"items"}).empty();
+  }));
+}
+
 }  // namespace assay

@@ -28,6 +28,8 @@ class RealCluster {
 
   /// A namespace of its own, in which the user `ada` has the role of packaging/kubernetes and nothing else.
   std::string make_namespace();
+  /// Ends the jobs of a namespace, and waits until their GPUs are free.
+  void clear(const std::string& name_space);
   /// A kubeconfig with a certificate of `user`, who need not be anybody.
   fs::path kubeconfig(const std::string& user, const std::string& name_space);
   /// From such a file.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
+
 #include "bytes/base64.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/manifests.h"
@@ -155,7 +157,9 @@ void StandInKubelet::look_after(const json::object& pod) {
     if (!is_deleted) run(pod, known);
   }
   if (is_deleted) end(pod, known);
-  const auto code = known.process->look();
+  auto code = known.process->look();
+  // Its node was lost, and is there again.
+  if (!code && known.process->ended() && !known.over) code = 128 + SIGKILL;
   if (!code) return;
   const std::string now = now_text();
   tell(pod, *code == 0 ? "Succeeded" : "Failed",

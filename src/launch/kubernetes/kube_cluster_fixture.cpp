@@ -379,7 +379,11 @@ void KubeCluster::look_after(json::object& pod) {
   const std::string name = name_in(pod);
   PodProcess& process = process_of(name);
   if (!process.started()) {
-    if (is_being_deleted(pod)) return forget_pod(name);
+    if (is_being_deleted(pod)) {
+      set_container(pod, "Failed", {{"waiting", {{"reason", "ContainerCreating"}}}});
+      publish("MODIFIED", pod);
+      return forget_pod(name);
+    }
     if (held_.empty()) run_pod(pod);
     return;
   }

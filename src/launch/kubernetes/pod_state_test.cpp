@@ -92,6 +92,17 @@ TEST(PodEnding, IsTheContainersWhereItsHostSaidNothing) {
   EXPECT_FALSE(ending_of_pod(state_of("pod_running.json"), true, false).ok());
 }
 
+TEST(PodEnding, APodThatWasDeletedBeforeItBeganWasStopped) {
+  auto pod = kube_fixture_object("pod_creating.json");
+  pod["metadata"].as_object()["deletionTimestamp"] = "2026-11-18T12:05:40Z";
+  pod["status"].as_object()["phase"] = "Failed";
+  const auto stopped = ending_of_pod(read_pod(pod), false, true);
+  ASSERT_TRUE(stopped.ok()) << stopped.error().text();
+  EXPECT_TRUE(stopped->stopped);
+  EXPECT_EQ(stopped->signal, SIGTERM);
+  EXPECT_FALSE(ending_of_pod(read_pod(pod), false, false).ok()) << "nobody had asked for it";
+}
+
 TEST(PodEnding, ASentenceSaysWhyItDidNotStart) {
   const auto error =
       not_started(state_of("pod_unschedulable.json"), "FailedScheduling: 0/3 nodes are available: 1 node(s)");
