@@ -48,7 +48,7 @@ TEST_F(SlurmApi, ShowsWhereJobsAre) {
   ASSERT_EQ(list.at("jobs").as_array().size(), 1U);
   const auto& job = list.at("jobs").as_array()[0].as_object();
   EXPECT_EQ(job.at("nodes").as_string(), "gpu[01-02]");
-  EXPECT_EQ(job.at("on"), json::value({"gpu01"})) << "the leader does not know the other one";
+  EXPECT_EQ(job.at("on").as_array(), json::array{"gpu01"}) << "the leader does not know the other one";
   EXPECT_EQ(answer("GET", "/api/v1/slurm/jobs?node=gpu02", Role::viewer).at("jobs").as_array().size(), 1U);
   EXPECT_EQ(answer("GET", "/api/v1/slurm/jobs?node=gpu03", Role::viewer).at("jobs").as_array().size(), 0U);
 }

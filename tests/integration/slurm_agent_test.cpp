@@ -29,7 +29,9 @@ class LeaderWithSlurm : public ClusterTest {
 
   /// An agent as on a login node.
   void start_login(const std::vector<std::string>& arguments) {
-    login_.emplace(leader_.start_agent("login1", arguments, "", slurm_->environment()));
+    auto environment = slurm_->environment();
+    environment["LOGIN_SECRET"] = "s3cret";
+    login_.emplace(leader_.start_agent("login1", arguments, "", environment));
     leader_.expect_state("login1", "online");
   }
   void start_login_on_slurm() { start_login({"--allow", "run", "--on", "slurm:partition=normal", "--on-gpus", "2"}); }
@@ -71,13 +73,15 @@ TEST_F(LeaderWithSlurm, AnAgentHasItsRunsDoneInTheQueue) {
   leader_.start();
   start_login_on_slurm();
   const auto run =
-      ask(spec_of("echo loss=0.25 on $SLURMD_NODENAME with $CUDA_VISIBLE_DEVICES as $ASSAY_LEADER."), "login1");
+      ask(spec_of("echo loss=0.25 on $SLURMD_NODENAME with $CUDA_VISIBLE_DEVICES and ${LOGIN_SECRET-none}"), "login1");
   ASSERT_TRUE(ends(run));
   const auto record = run_of(run);
   EXPECT_EQ(record.at("verdict").as_string(), "valid") << json::serialize(record);
   EXPECT_EQ(record.at("metrics").at("loss").to_number<double>(), 0.25);
-  EXPECT_EQ(record.at("placement").at("place").as_string(), "slurm:partition=normal");
-  EXPECT_THAT(logs(run), AllOf(HasSubstr("on node"), HasSubstr("with 0,1 as ."))) << "Slurm says which GPUs";
+  EXPECT_EQ(record.at("placement").at("node").as_string(), "login1");
+  EXPECT_TRUE(record.at("provenance").at("job").as_object().contains("SLURM_JOB_ID"));
+  EXPECT_THAT(logs(run), AllOf(HasSubstr("on node"), HasSubstr("with 0,1 and none")))
+      << "Slurm says which GPUs, and what else is in the agent's environment stays there";
 }
 
 TEST_F(LeaderWithSlurm, RunsOutliveAnAgentThatIsKilledOrStopped) {
@@ -147,7 +151,7 @@ TEST_F(LeaderWithSlurm, JobsOfOthersAreShownAndKeepRunsAway) {
   EXPECT_EQ(theirs.at("name").as_string(), "a|b 9 c");
   EXPECT_EQ(theirs.at("state").as_string(), "RUNNING");
   EXPECT_EQ(theirs.at("gpus").as_int64(), 2);
-  EXPECT_EQ(theirs.at("on"), json::value({"node1"}));
+  EXPECT_EQ(theirs.at("on").as_array(), json::array{"node1"});
   EXPECT_THAT(cli().run({"queue", "--slurm"}).out,
               AllOf(HasSubstr("nobody"), HasSubstr("running"), HasSubstr("1 job of Slurm, as 'login1' said")));
 
