@@ -45,8 +45,8 @@ class JobKeeper {
 
   /// Whether a run is under way. Any thread.
   bool running() const;
-  /// Ends what is under way (which takes up to its grace period), then gives the leader `patience` to take the rest.
-  /// What it does not take stays for the next agent.
+  /// Ends what is under way (which takes up to its grace period) or, where it outlives the agent, lets go of it; then
+  /// gives the leader `patience` to take the rest. What it does not take stays for the next agent.
   void stop(Nanos patience);
 
  private:

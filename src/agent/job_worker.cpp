@@ -53,9 +53,15 @@ void JobWorker::stop_run() {
   [[maybe_unused]] const ssize_t written = ::write(stop_.write_end.get(), &byte, 1);
 }
 
+void JobWorker::leave_run() {
+  if (stop_asked_ || left_.exchange(true)) return;
+  const char byte = FollowOptions::kLeave;
+  [[maybe_unused]] const ssize_t written = ::write(stop_.write_end.get(), &byte, 1);
+}
+
 void JobWorker::wind_up() {
   winding_up_ = true;
-  stop_run();
+  desk_.services.place.empty() ? stop_run() : leave_run();
   if (thread_) thread_->request_stop();
 }
 
@@ -160,8 +166,8 @@ void JobWorker::resume(const std::stop_token& stop) {
     const auto run = resume_run(run_, run_services(nobody));
     const auto now = desk_.services.store->find_run(run_);
     if (run || (now && now->state == RunState::ended)) return shipper_.look_again();
-    log_info("run '{}' cannot be taken up now: {}", run_, run.error().text());
     if (winding_up_) break;
+    log_info("run '{}' cannot be taken up now: {}", run_, run.error().text());
     std::unique_lock lock(mutex);
     stopped.wait_for(lock, stop, pauses.next(), [] { return false; });
   }
@@ -174,6 +180,7 @@ void JobWorker::execute(const TakenJob& job) {
     RunObserver nobody;
     const StudyOptions options{.provenance = services.describe_machine()};
     const auto done = execute_planned(job.planned, job.run, options, run_services(nobody));
+    if (!done && goes_on_without_us()) return shipper_.leave();
     if (!done) return end_unbegun(job.run, Verdict::failed, done.error());
   } catch (const std::exception& problem) {
     log_error("run '{}': {}", run_, problem.what());
@@ -183,6 +190,12 @@ void JobWorker::execute(const TakenJob& job) {
     }
   }
   shipper_.look_again();
+}
+
+/// The next agent takes it up.
+bool JobWorker::goes_on_without_us() const {
+  const auto record = desk_.services.store->find_run(run_);
+  return left_ && record && record->state != RunState::ended;
 }
 
 /// Nothing was started: the leader is told why, and there is nothing to keep here.

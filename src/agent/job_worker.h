@@ -60,7 +60,8 @@ class JobWorker {
   void set_listed(bool listed) { shipper_.set_listed(listed); }
   /// Ends the workload, as SIGTERM would.
   void stop_run();
-  /// Ends the workload, ships what the leader takes without being waited for, and leaves the rest for the next agent.
+  /// Ends the workload, or lets go of one that outlives the agent; ships what the leader takes without being waited
+  /// for, and leaves the rest for the next agent.
   void wind_up();
   /// A workload is under way.
   bool doing() const { return doing_; }
@@ -77,6 +78,8 @@ class JobWorker {
   RunServices run_services(RunObserver& observer) const;
   void take_up();
   void resume(const std::stop_token& stop);
+  void leave_run();
+  bool goes_on_without_us() const;
   void end_unbegun(Run run, Verdict verdict, const Error& error);
   void finish(const Shipment& shipment);
 
@@ -85,6 +88,7 @@ class JobWorker {
   const Pipe stop_;
   RunShipper shipper_;
   std::atomic<bool> stop_asked_ = false;
+  std::atomic<bool> left_ = false;
   std::atomic<bool> winding_up_ = false;
   std::atomic<bool> doing_ = false;
   std::atomic<bool> done_ = false;

@@ -2,12 +2,12 @@
 
 #include "accounts/accounts.h"
 #include "api/account_types.h"
+#include "base/shortened.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"
 #include "leader/leader.h"
-#include "leader/readable.h"
 #include "model/run.h"
 #include "model/study.h"
 #include "store/run_store.h"

@@ -6,11 +6,13 @@
 #include "leader/leader.h"
 #include "leader/node.h"
 #include "leader/run_desk.h"
+#include "leader/slurm_desk.h"
 #include "protocol/batch_receipt.h"
 #include "protocol/hello.h"
 #include "protocol/job_list.h"
 #include "protocol/join.h"
 #include "protocol/paths.h"
+#include "protocol/slurm_report.h"
 
 namespace assay {
 namespace {
@@ -73,6 +75,15 @@ HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequ
   return json_response(json::object{});
 }
 
+HttpResponse answer_slurm(Leader& leader, const Principal& node, const HttpRequest& request) {
+  auto report = parse_slurm_report(request.body);
+  if (!report) return error_response(report.error());
+  if (const auto taken = leader.slurm().take(node.name, std::move(*report)); !taken) {
+    return error_response(taken.error());
+  }
+  return json_response(json::object{});
+}
+
 }  // namespace
 
 void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
@@ -100,6 +111,7 @@ void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
                                    "text/event-stream");
   });
   add("POST", kTakePath, answer_take);
+  add("POST", kSlurmPath, answer_slurm, {.body_bytes = kSlurmBodyBytes});
 }
 
 }  // namespace assay

@@ -30,6 +30,9 @@ void add_run_request_endpoints(ApiTable& table, Leader& leader);
 /// What the cluster has to do: looking at it, what would come of an order, holding, releasing, priorities.
 void add_queue_endpoints(ApiTable& table, Leader& leader);
 
+/// Jobs of a Slurm cluster that gives out the same machines.
+void add_slurm_endpoints(ApiTable& table, Leader& leader);
+
 /// Signing in and out; who is asking; one's own password.
 void add_session_endpoints(ApiTable& table, Leader& leader);
 /// Accounts, tokens of people, links to share.

@@ -49,6 +49,7 @@ ApiTable make_leader_api(Leader& leader, TokenBook& book, LeaderProgram program)
   add_run_endpoints(table, leader.runs(), leader.clock());
   add_run_request_endpoints(table, leader);
   add_queue_endpoints(table, leader);
+  add_slurm_endpoints(table, leader);
   add_look_endpoints(table, leader);
   add_session_endpoints(table, leader);
   add_account_endpoints(table, leader);
@@ -80,7 +81,8 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, LeaderProgram 
   router.on_refusal(
       [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
   const RouteOptions at_once{.run_on = RunOn::io_thread};
-  router.get("/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
+  router.get(
+      "/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
   add_dashboard_routes(router, dashboard, kWelcome);
   router.get("/api/v1/openapi.json", [document = pretty_json(table.document())](const HttpRequest&) {
     return HttpResponse::json(200, document);

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "base/hash.h"
+#include "protocol/hello.h"
 #include "spec/spec.h"
 
 namespace assay {
@@ -37,6 +39,22 @@ GpuWish use_of(const PlannedRun& planned) {
   return kind == "serve" && elsewhere ? GpuWish::none : GpuWish::ranks;
 }
 
+/// Where the runs of an agent are done that are not done on its node.
+struct PlaceOfRuns {
+  std::size_t gpus = 0;  ///< at once
+};
+
+std::optional<PlaceOfRuns> place_of(const NodeRecord& record) {
+  if (!record.facts.contains(kPlaceFact)) return std::nullopt;
+  PlaceOfRuns place;
+  const auto gpus = record.facts.find(kPlaceGpusFact);
+  if (gpus == record.facts.end()) return place;
+  const char* const end = gpus->second.data() + gpus->second.size();
+  const auto read = std::from_chars(gpus->second.data(), end, place.gpus);
+  place.gpus = read.ec == std::errc() && read.ptr == end ? std::min(place.gpus, kMostGpusOfNode) : 0;
+  return place;
+}
+
 void use_cpus(JobNeeds& needs) {
   needs.gpus = 0;
   needs.cpus = true;
@@ -58,11 +76,14 @@ std::string ClusterGpus::common_model() const {
   return models.size() == 1 ? *models.begin() : "";
 }
 
-std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state) {
+std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state, const std::string& used_by) {
   if (std::find(record.allow.begin(), record.allow.end(), "run") == record.allow.end()) return std::nullopt;
   NodeOffer offer{.name = record.name};
+  const auto place = place_of(record);
+  for (std::size_t i = 0; i < (place ? place->gpus : 0); ++i) offer.gpus.push_back({.uuid = fmt::format("any-{}", i)});
   for (const auto& device : record.devices) {
-    if (offer.gpus.size() == kMostGpusOfNode) break;
+    // Those of its own machine are not what it gives out.
+    if (place || offer.gpus.size() == kMostGpusOfNode) break;
     const auto name = device.facts.find("name");
     offer.gpus.push_back({.uuid = device.id, .model = name == device.facts.end() ? "" : name->second});
   }
@@ -70,6 +91,8 @@ std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state) {
     offer.closed = "is draining" + (record.drain_reason.empty() ? "" : ": " + record.drain_reason);
   } else if (state != NodeState::online) {
     offer.closed = "is not heard of";
+  } else if (!place) {
+    offer.closed = used_by;
   }
   return offer;
 }

@@ -34,8 +34,8 @@ struct ClusterGpus {
   bool operator==(const ClusterGpus&) const = default;
 };
 
-/// What a node offers; nothing where its agent takes no runs.
-std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state);
+/// What a node offers; nothing where its agent takes no runs. `used_by`: why somebody else's work keeps ours from it.
+std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state, const std::string& used_by = {});
 
 /// A run uses as many GPUs as it has ranks, or, where it uses none or there are none, the CPUs of a node. A command
 /// gets all GPUs of its node, since nobody knows what it uses.

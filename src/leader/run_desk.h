@@ -62,6 +62,8 @@ class RunDesk {
     Nanos first_wait = std::chrono::minutes(1);
     /// What an owner (`user ada`) may have at once. Any thread.
     std::function<UserRule(const std::string& owner)> rule_of = [](const std::string&) { return UserRule{}; };
+    /// Why somebody else's work keeps ours from a node: "is used by …"; empty: nothing does. Any thread.
+    std::function<std::string(const std::string& node)> used_by = [](const std::string&) { return std::string(); };
   };
   RunDesk(RunStore& runs, ClusterStore& cluster, const NodeRegistry& nodes, const Clock& clock, Options options);
 
@@ -145,6 +147,7 @@ class RunDesk {
   struct KnownNode {
     NodeState state = NodeState::offline;
     std::uint64_t told = 0;
+    std::string used_by;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
   enum class Progress { none, going_on, interrupted, done };
@@ -171,7 +174,7 @@ class RunDesk {
 
   // run_desk_queue.cpp: what the scheduler is told, and what it decides.
   void see_nodes();
-  void see_node(const Node& node, const NodeOutline& outline);
+  void see_node(const Node& node, const KnownNode& known);
   void take_back_from(const std::string& node);
   void see_rules();
   Result<void> read_history();

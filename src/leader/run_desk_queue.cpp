@@ -48,10 +48,11 @@ void RunDesk::see_nodes() {
     const auto outline = node->outline(clock_.now());
     const auto name = node->name();
     seen.insert(name);
+    auto used_by = options_.used_by(name);
     auto& known = known_nodes_[name];
-    if (known.told == outline.told && known.state == outline.state) continue;
-    known = {.state = outline.state, .told = outline.told};
-    see_node(*node, outline);
+    if (known.told == outline.told && known.state == outline.state && known.used_by == used_by) continue;
+    known = {.state = outline.state, .told = outline.told, .used_by = std::move(used_by)};
+    see_node(*node, known);
   }
   std::erase_if(known_nodes_, [&](const auto& known) {
     if (seen.contains(known.first)) return false;
@@ -68,9 +69,9 @@ void RunDesk::see_nodes() {
   }
 }
 
-void RunDesk::see_node(const Node& node, const NodeOutline& outline) {
+void RunDesk::see_node(const Node& node, const KnownNode& known) {
   const auto record = node.record();
-  const auto offer = offer_of(record, outline.state);
+  const auto offer = offer_of(record, known.state, known.used_by);
   if (!offer || !offer->closed.empty()) take_back_from(record.name);
   if (!offer) {
     gpus_.nodes.erase(record.name);

@@ -36,6 +36,9 @@ struct FollowOptions {
   int stop_fd = -1;
   /// The byte that says that it was Ctrl-C, which the workload gets as SIGINT; any other one is SIGTERM.
   static constexpr char kInterrupt = 'i';
+  /// The byte that asks to let go of a job that outlives whoever follows it, as kill -9 would, for somebody to attach
+  /// to it later: `Ending::left`. Nothing once it has ended.
+  static constexpr char kLeave = 'l';
 };
 
 /// Waits until a job runs, where its place has a queue; returns as well when it has ended or the user wants to stop.

@@ -17,6 +17,7 @@ struct Ending {
   EndedBy by = EndedBy::itself;
   JobEnding job;
   bool at_first_look = false;  ///< it had ended before anybody looked: nobody here knows when
+  bool left = false;           ///< it goes on, and nobody here follows it any more
   std::optional<Error> lost;   ///< whoever watched it died, so that nobody knows: `job` is empty
 };
 

@@ -31,9 +31,12 @@ struct AgentConfig {
   std::string run_as;  ///< a user; empty: the agent's own
   std::optional<Bytes> run_memory;
   std::optional<std::size_t> run_processes;
+  std::string on;           ///< where runs are done, as `assay run --on` says it; empty: on this node
+  std::size_t on_gpus = 0;  ///< that they may have there at once
   std::string fingerprint;  ///< empty: the join token's
   fs::path ca_file;
   bool insecure = false;
+  bool slurm_jobs = false;
   bool no_gpu = false;
   fs::path record;  ///< empty: nothing is written down
   fs::path replay;  ///< empty: this machine is read

@@ -82,6 +82,27 @@ await play(async (scene) => {
       await other.context().close();
     }
   });
+  await check("who uses the nodes through Slurm, and what waits there, is told beside it", async () => {
+    const other = await open("viewer");
+    const now = new Date().toISOString();
+    const job = { node_count: 1, partition: "gpu", since: now };
+    const jobs = [
+      { ...job, id: "12", user: "ada", name: "train <b>", state: "RUNNING", nodes: "here", on: ["here"], gpus: 2 },
+      { ...job, id: "13_[4-9]", user: "bob", name: "sweep", state: "PENDING", nodes: "", on: [], reason: "Resources" },
+    ];
+    await other.route("**/api/v1/slurm/jobs", (route) => route.fulfill({ json: { told_by: "login1", as_of: now, keeps_private: false, left_out: 2, problem: "Slurm does not answer", jobs } }));
+    const slurm = other.getByRole("table", { name: "Jobs of Slurm" });
+    await checks.go(other, base, "/queue");
+    await slurm.getByText("train <b>").waitFor();
+    await slurm.getByText("Resources").waitFor();
+    await other.getByText("Slurm does not answer").waitFor();
+    await checks.examine(other, "queue-slurm");
+    await checks.go(other, base, "/nodes");
+    await slurm.getByRole("link", { name: "here" }).waitFor();
+    expect((await slurm.getByText("bob").count()) === 0, "what waits is on no node");
+    await checks.examine(other, "nodes-slurm");
+    await other.context().close();
+  });
   for (const [name, options] of kScreens) {
     await check(`${name}: the queue fits and is readable`, async () => {
       const other = await scene.enter("admin", options);

@@ -483,6 +483,34 @@ export interface LeaseTerms {
   length_ns?: number;
 }
 
+/** A job of Slurm and where it is. */
+export interface ListedSlurmJob {
+  /** 12; of arrays 13_2, and 13_[4-9] for those that wait */
+  id: string;
+  /** Whose it is; empty: Slurm keeps that to itself */
+  user: string;
+  /** What it is called; empty: Slurm keeps that to itself */
+  name: string;
+  /** As Slurm says it: RUNNING, PENDING, COMPLETING, … */
+  state: string;
+  /** Several, with commas, of one that waits */
+  partition: string;
+  /** Those that it has, as Slurm writes them: node[1-2]; empty: none yet */
+  nodes: string;
+  /** How many it has, or asks for */
+  node_count: number;
+  /** In all; absent: Slurm does not say */
+  gpus?: number;
+  /** When it began, or was asked for if it waits */
+  since?: string;
+  /** Why it waits, in Slurm's words */
+  reason?: string;
+  /** Whether it says that it is the job of a run of assay */
+  of_assay?: boolean;
+  /** Those of its nodes that this leader knows */
+  on: Array<string>;
+}
+
 /** The data of an event of the live stream: `snapshot` or `delta`. */
 export interface LiveEvent {
   /** The leader's clock, in milliseconds since 1970 */
@@ -1553,6 +1581,22 @@ export interface SilenceRequest {
   reason?: string;
 }
 
+/** What Slurm does and has to do on machines that it shares with this leader. */
+export interface SlurmJobList {
+  /** The node whose agent tells of it; empty: none does */
+  told_by: string;
+  /** When Slurm said so; absent: it was not heard of yet */
+  as_of?: string;
+  /** Why nothing newer is known */
+  problem?: string;
+  /** Whether users and names are left out, since Slurm shows jobs to their owners alone */
+  keeps_private: boolean;
+  /** Further jobs that wait and are not listed */
+  left_out: number;
+  /** Those that have nodes, then those that wait */
+  jobs: Array<ListedSlurmJob>;
+}
+
 /** A specification that somebody is writing. */
 export interface SpecDraft {
   /** YAML text */
@@ -2171,6 +2215,13 @@ export interface Routes {
     body: NewPriority;
     answer: QueuedRun;
   };
+  /** Jobs of the Slurm cluster that gives out the same machines, whoever's they are: those that have nodes, then those that wait. What Slurm keeps private stays out */
+  "GET /api/v1/slurm/jobs": {
+    path: Record<string, never>;
+    query: { node?: string };
+    body: undefined;
+    answer: SlurmJobList;
+  };
   /** The metrics that assay knows by name: unit, meaning, which way is better */
   "GET /api/v1/metrics/known": {
     path: Record<string, never>;
@@ -2539,6 +2590,7 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "POST /api/v1/runs/{run}/hold": { method: "POST", path: "/api/v1/runs/{run}/hold", scope: "run", media: "application/json" },
   "POST /api/v1/runs/{run}/release": { method: "POST", path: "/api/v1/runs/{run}/release", scope: "run", media: "application/json" },
   "POST /api/v1/runs/{run}/priority": { method: "POST", path: "/api/v1/runs/{run}/priority", scope: "run", media: "application/json" },
+  "GET /api/v1/slurm/jobs": { method: "GET", path: "/api/v1/slurm/jobs", scope: "read", media: "application/json" },
   "GET /api/v1/metrics/known": { method: "GET", path: "/api/v1/metrics/known", scope: "read", media: "application/json" },
   "GET /api/v1/spec/schema": { method: "GET", path: "/api/v1/spec/schema", scope: "read", media: "application/json" },
   "POST /api/v1/spec/validate": { method: "POST", path: "/api/v1/spec/validate", scope: "read", media: "application/json" },
