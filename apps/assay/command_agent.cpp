@@ -15,6 +15,7 @@
 #include "config_flags.h"
 #include "gpu_source.h"
 #include "launch/local/local_launcher.h"
+#include "protocol/paths.h"
 #include "program_pages.h"
 #include "run_services.h"
 #include "service/agent_config.h"
@@ -83,6 +84,13 @@ Result<std::vector<std::unique_ptr<MetricSource>>> make_sources(const AgentConfi
   return sources;
 }
 
+/// Where other nodes of a run over several reach this one.
+std::string own_address(const AgentConfig& config, const Url& leader) {
+  if (!config.address.empty()) return config.address;
+  auto address = leader.socket_path.empty() ? address_towards(leader.host, leader.port) : std::string("127.0.0.1");
+  return address.empty() ? short_host_name() : address;
+}
+
 Result<ReportingOptions> make_reporting(const Context& context, const AgentConfig& config, const fs::path& state) {
   ReportingOptions reporting;
   ASSAY_TRY(reporting.url, parse_url(config.leader));
@@ -107,11 +115,13 @@ Result<ReportingOptions> make_reporting(const Context& context, const AgentConfi
   reporting.trust.ca_file = config.ca_file;
   reporting.allow.clear();
   if (config.allow.doctor) reporting.allow.insert(Command::Kind::doctor);
+  reporting.facts = node_facts(MachineView::real());
   if (config.allow.runs) {
     ASSAY_TRY(reporting.jobs, make_job_services(context, config, state));
+    reporting.jobs->address = own_address(config, reporting.url);
+    reporting.facts[kAddressFact] = reporting.jobs->address;
   }
   reporting.spool_limit = config.spool_limit;
-  reporting.facts = node_facts(MachineView::real());
   reporting.self = {self_path().string()};
   return reporting;
 }

@@ -113,6 +113,12 @@ class Follower {
     const ssize_t got = ::read(stop_fd_, &byte, 1);
     if (got == 0) stop_fd_ = -1;  // nobody is left who could ask
     if (got != 1) return;
+    if (byte == FollowOptions::kLostPeer) {
+      if (ending_.by != EndedBy::itself) return;
+      job_.stop(options_.grace);
+      ending_.by = EndedBy::lost_peer;
+      return;
+    }
     if (ending_.by == EndedBy::user) {
       job_.kill();
     } else if (byte == FollowOptions::kInterrupt) {

@@ -36,6 +36,8 @@ struct FollowOptions {
   int stop_fd = -1;
   /// The byte that says that it was Ctrl-C, which the workload gets as SIGINT; any other one is SIGTERM.
   static constexpr char kInterrupt = 'i';
+  /// As any other one, but it is not the user who wants that: a node that it needs is gone.
+  static constexpr char kLostPeer = 'p';
 };
 
 /// Waits until a job runs, where its place has a queue; returns as well when it has ended or the user wants to stop.
