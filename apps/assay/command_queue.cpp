@@ -36,7 +36,8 @@ std::string place_shown(const QueuedRun& run) {
     return printable(with_further(run.node, run.further)) +
            (run.gpus.empty() ? "" : fmt::format(" ({} GPU{})", run.gpus.size(), run.gpus.size() == 1 ? "" : "s"));
   }
-  return run.expected_node.empty() ? "anywhere" : "→ " + printable(with_further(run.expected_node, run.expected_further));
+  return run.expected_node.empty() ? "anywhere"
+                                   : "→ " + printable(with_further(run.expected_node, run.expected_further));
 }
 
 std::string name_of_run(const QueuedRun& run) {

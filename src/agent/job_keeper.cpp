@@ -107,10 +107,9 @@ void JobKeeper::reconcile() {
 
 Result<std::uint64_t> JobKeeper::send_part(const std::string& run, std::uint64_t epoch, std::uint64_t offset,
                                            std::string_view frames) {
-  ClientRequest request{
-      .method = "POST",
-      .target = fmt::format("{}?epoch={}&offset={}", path_of(kPartFramesPath, run), epoch, offset),
-      .body = std::string(frames)};
+  ClientRequest request{.method = "POST",
+                        .target = fmt::format("{}?epoch={}&offset={}", path_of(kPartFramesPath, run), epoch, offset),
+                        .body = std::string(frames)};
   request.headers.add("Content-Type", "application/octet-stream");
   ASSAY_TRY(const auto response, options_.connection->send(std::move(request)));
   ASSAY_TRY(const auto answer, parse_json(response.body));

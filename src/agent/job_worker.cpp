@@ -52,16 +52,18 @@ std::unique_ptr<Shipper> JobWorker::make_shipper() {
     return job.part.epoch;
   };
   return std::make_unique<PartShipper>(
-      store, PartShipperOptions{
-                 .run = run_,
-                 .take = take_epoch,
-                 .send = [this](std::uint64_t epoch, std::uint64_t offset,
-                                std::string_view frames) { return desk_.send_part(run_, epoch, offset, frames); },
-                 .report = [this](const PartReport& report) { return desk_.report_part(run_, report); },
-                 .period = desk_.part_period,
-                 .look = desk_.look,
-                 .first_pause = desk_.first_pause,
-                 .longest_pause = desk_.longest_pause});
+      store, desk_.leader,
+      PartShipperOptions{
+          .run = run_,
+          .part = part_,
+          .take = take_epoch,
+          .send = [this](std::uint64_t epoch, std::uint64_t offset,
+                         std::string_view frames) { return desk_.send_part(run_, epoch, offset, frames); },
+          .report = [this](const PartReport& report) { return desk_.report_part(run_, report); },
+          .period = desk_.part_period,
+          .look = desk_.look,
+          .first_pause = desk_.first_pause,
+          .longest_pause = desk_.longest_pause});
 }
 
 Result<std::unique_ptr<JobWorker>> JobWorker::start(const JobDesk& desk, JobToDo job, bool stop) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/byte_stream.h"
 #include "base/crash_point.h"
 #include "base/hash.h"
 #include "base/ids.h"
@@ -9,8 +10,9 @@
 
 namespace assay {
 
-PartShipper::PartShipper(RunStore& local, PartShipperOptions options)
+PartShipper::PartShipper(RunStore& local, RunStore& leader, PartShipperOptions options)
     : local_(local),
+      leader_(leader),
       options_(std::move(options)),
       pauses_(options_.first_pause, options_.longest_pause, stable_hash(new_id())) {}
 
@@ -66,6 +68,7 @@ Result<void> PartShipper::go_on() {
   if (!epoch_ || is_unlisted_now()) ASSAY_CHECK(take());
   if (run && is_recorded) ASSAY_CHECK(ship_frames());
   const bool has_ended = run && run->state == RunState::ended;
+  if (has_ended && is_recorded && !told_end_) ASSAY_CHECK(ship_artifacts());
   return tell(has_ended ? run : std::nullopt);
 }
 
@@ -96,6 +99,21 @@ Result<void> PartShipper::ship_frames() {
       return Error{.kind = ErrorKind::io, .message = fmt::format("the leader took nothing at offset {}", size)};
     }
   }
+}
+
+Result<void> PartShipper::ship_artifacts() {
+  auto ours = local_.artifacts(options_.run);
+  if (!ours) return of_this_node(std::move(ours).error());
+  for (const auto& artifact : *ours) {
+    auto content = local_.open_artifact(options_.run, artifact.name);
+    if (!content) return of_this_node(std::move(content).error());
+    const auto name = fmt::format("part-{}-{}", options_.part, artifact.name);
+    auto attached = leader_.attach(options_.run, name, **content);
+    if (attached) continue;
+    if (attached.error().kind != ErrorKind::usage) return std::move(attached).error();
+    log_warning("run '{}': the leader does not take '{}': {}", options_.run, name, attached.error().text());
+  }
+  return {};
 }
 
 Result<void> PartShipper::tell(const std::optional<Run>& ended) {

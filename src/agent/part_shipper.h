@@ -18,6 +18,7 @@ namespace assay {
 
 struct PartShipperOptions {
   std::string run;
+  int part = 1;
   /// Asks the leader for this node's part, again or for the first time; the epoch of its owner. Refusals mean as much
   /// as for a RunShipper.
   std::function<Result<std::uint64_t>()> take;
@@ -31,12 +32,13 @@ struct PartShipperOptions {
   Nanos longest_pause = std::chrono::seconds(10);
 };
 
-/// Ships a further node's part of a run over several: its journal, which becomes one of a further rank of the run, and
-/// how it ended. Says every second that it is there. Goes on until the run is over: only the leader knows when.
+/// Ships a further node's part of a run over several: its journal, which becomes one of a further rank of the run, its
+/// artifacts, as `part-1-NAME`, and how it ended. Says every second that it is there. Goes on until the run is over:
+/// only the leader knows when.
 class PartShipper final : public Shipper {
  public:
-  /// The store must outlive it.
-  PartShipper(RunStore& local, PartShipperOptions options);
+  /// The stores must outlive it.
+  PartShipper(RunStore& local, RunStore& leader, PartShipperOptions options);
 
   Shipment ship(const std::stop_token& stop) override;
 
@@ -44,10 +46,12 @@ class PartShipper final : public Shipper {
   Result<void> go_on();
   Result<void> take();
   Result<void> ship_frames();
+  Result<void> ship_artifacts();
   Result<void> tell(const std::optional<Run>& ended);
   std::optional<Shipment> handle(Error error);
 
   RunStore& local_;
+  RunStore& leader_;
   const PartShipperOptions options_;
   const SystemClock clock_;
 

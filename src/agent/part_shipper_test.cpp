@@ -72,15 +72,16 @@ class PartShipperTest : public testing::Test {
   }
   std::unique_ptr<PartShipper> make() {
     return std::make_unique<PartShipper>(
-        *local_, PartShipperOptions{.run = "r1",
-                                    .take = [this] { return take(); },
-                                    .send = [this](std::uint64_t epoch, std::uint64_t offset,
-                                                   std::string_view frames) { return send(epoch, offset, frames); },
-                                    .report = [this](const PartReport& said) { return report(said); },
-                                    .period = 2ms,
-                                    .look = 2ms,
-                                    .first_pause = 2ms,
-                                    .longest_pause = 10ms});
+        *local_, *leader_,
+        PartShipperOptions{.run = "r1",
+                           .take = [this] { return take(); },
+                           .send = [this](std::uint64_t epoch, std::uint64_t offset,
+                                          std::string_view frames) { return send(epoch, offset, frames); },
+                           .report = [this](const PartReport& said) { return report(said); },
+                           .period = 2ms,
+                           .look = 2ms,
+                           .first_pause = 2ms,
+                           .longest_pause = 10ms});
   }
   template <typename F>
   bool comes_to(F f) {
@@ -96,6 +97,7 @@ class PartShipperTest : public testing::Test {
 
   SystemClock clock_;
   std::unique_ptr<RunStore> local_ = open_run_memory(make_run_memory(), clock_);
+  std::unique_ptr<RunStore> leader_ = open_run_memory(make_run_memory(), clock_);
   std::unique_ptr<RunWriter> writer_;
   std::mutex mutex_;
   std::string theirs_, at_end_;
@@ -124,11 +126,26 @@ TEST_F(PartShipperTest, SaysThatItIsThereAndBringsWhatItRecordsUntilTheRunIsOver
     const std::lock_guard lock(mutex_);
     return reports_.size();
   }();
-  EXPECT_TRUE(comes_to([&] { return reports_.size() >= said + 2; })) << "a leader that was started again has to hear it";
+  EXPECT_TRUE(comes_to([&] { return reports_.size() >= said + 2; }))
+      << "a leader that was started again has to hear it";
   over();
   shipper->set_listed(false);
   thread.join();
   EXPECT_EQ(takes_, 2) << "asked whether it is still ours";
+}
+
+TEST_F(PartShipperTest, WhatItLeftArrivesUnderANameOfItsOwn) {
+  Run theirs = a_run();
+  ASSERT_TRUE(leader_->add_run(theirs).ok());
+  begin();
+  ASSERT_TRUE(attach_text(*local_, "r1", "trace.json", "{}").ok());
+  end();
+  auto shipper = make();
+  std::jthread thread([&] { shipper->ship({}); });
+  EXPECT_TRUE(comes_to([&] { return !reports_.empty() && reports_.back().ended; }));
+  EXPECT_EQ(*read_artifact(*leader_, "r1", "part-1-trace.json"), "{}");
+  over();
+  shipper->set_listed(false);
 }
 
 TEST_F(PartShipperTest, AFailureIsTold) {

@@ -58,11 +58,11 @@ class PeerWatch {
   bool ended_ = false;
   bool well_ = true;
   bool given_up_ = false;
-  bool refused_ = false;                         ///< the run is not ours any more
-  std::optional<int> open_;                      ///< of the others, as said after our own end
-  std::optional<SteadyTime> answered_end_at_;    ///< when the leader first answered after it
+  bool refused_ = false;                       ///< the run is not ours any more
+  std::optional<int> open_;                    ///< of the others, as said after our own end
+  std::optional<SteadyTime> answered_end_at_;  ///< when the leader first answered after it
   std::optional<Error> lost_;
-  std::optional<SteadyTime> end_at_;             ///< when the workload is ended, since a node is lost
+  std::optional<SteadyTime> end_at_;  ///< when the workload is ended, since a node is lost
   bool said_lost_ = false;
 
   std::optional<SupervisedThread> thread_;  ///< the last: it uses all of the above

@@ -30,8 +30,8 @@ struct ShipperOptions {
   Nanos ranks_patience = std::chrono::seconds(30);  ///< for further ranks that still record when the run has ended
 };
 
-/// Ships a run of which this node is the owner: the frames of all its journals, that it runs, then its artifacts and how
-/// it ended.
+/// Ships a run of which this node is the owner: the frames of all its journals, that it runs, then its artifacts and
+/// how it ended.
 class RunShipper final : public Shipper {
  public:
   /// The stores must outlive it.

@@ -46,7 +46,8 @@ class Shipper {
   void set_listed(bool listed);
 
  protected:
-  /// Until `pause` is over or something happens. With `stop` requested, a look at what was recorded still takes a while.
+  /// Until `pause` is over or something happens. With `stop` requested, a look at what was recorded still takes a
+  /// while.
   void rest(const std::stop_token& stop, Nanos pause, Nanos look);
   bool is_listed();
   bool is_left();

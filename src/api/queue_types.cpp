@@ -46,7 +46,8 @@ const ApiType<QueuedRun>& api_type() {
           .optional("why", &QueuedRun::why, "The same for people")
           .optional("ahead", &QueuedRun::ahead, "Runs that come before it for the same nodes")
           .optional("expected_node", &QueuedRun::expected_node, "Where it will probably be done")
-          .optional("expected_further", &QueuedRun::expected_further, "The same for the other nodes of a run over several")
+          .optional("expected_further", &QueuedRun::expected_further,
+                    "The same for the other nodes of a run over several")
           .optional("expected_start", &QueuedRun::expected_start, "When it will probably start")
           .optional("late_start", &QueuedRun::late_start, "When, if the runs before it take as long as they well may");
   return type;

@@ -22,8 +22,8 @@ constexpr std::size_t kMostPending = std::size_t{1} << 20;
 /// One process of the part.
 struct PartRank {
   std::unique_ptr<RunningJob> job;
-  std::string mark;           ///< before each line of its output
-  bool speaks = false;        ///< its events are those of the part
+  std::string mark;             ///< before each line of its output
+  bool speaks = false;          ///< its events are those of the part
   PerStream<std::string> line;  ///< that has not ended yet
   PerStream<bool> closed;
   std::optional<Result<JobEnding>> ending;
@@ -34,8 +34,7 @@ struct PartRank {
 /// The processes of one part as one job.
 class PartRanksJob final : public RunningJob {
  public:
-  PartRanksJob(std::vector<PartRank> ranks, Nanos grace)
-      : ranks_(std::move(ranks)), grace_(grace), buffer_(kPiece) {}
+  PartRanksJob(std::vector<PartRank> ranks, Nanos grace) : ranks_(std::move(ranks)), grace_(grace), buffer_(kPiece) {}
 
   JobReady wait(SteadyTime deadline, int wake_fd) override {
     for (;;) {
@@ -197,9 +196,8 @@ class PartLauncher final : public Launcher {
       ASSAY_TRY(auto running, local_.start(one));
       if (job.ranks.per_node == 1) return running;
       const std::int64_t number = part_.number * job.ranks.per_node + i;
-      ranks.push_back({.job = std::move(running),
-                       .mark = number == 0 ? "" : fmt::format("[rank {}] ", number),
-                       .speaks = i == 0});
+      ranks.push_back(
+          {.job = std::move(running), .mark = number == 0 ? "" : fmt::format("[rank {}] ", number), .speaks = i == 0});
     }
     return std::unique_ptr<RunningJob>(std::make_unique<PartRanksJob>(std::move(ranks), job.grace));
   }

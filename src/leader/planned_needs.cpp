@@ -88,8 +88,8 @@ int processes_per_node(const PlannedRun& planned) {
   int processes = planned.ranks;
   if (setting_text(planned.spec, "kind") == "serve") {
     const auto* clients = find_setting(planned.spec, "clients");
-    processes = clients && clients->is_int64() ? static_cast<int>(std::min<std::int64_t>(*clients->if_int64(), 65'536))
-                                               : nodes;
+    processes =
+        clients && clients->is_int64() ? static_cast<int>(std::min<std::int64_t>(*clients->if_int64(), 65'536)) : nodes;
   }
   return std::max(processes / nodes, 1);
 }
@@ -143,6 +143,12 @@ JobNeeds needs_of(const JobRecord& job, const PlannedRun& planned, const Cluster
     needs.gpus = static_cast<int>(there == 0 ? ranks : std::min(there, ranks));
   }
   return needs;
+}
+
+void put_in_order(std::vector<std::string>& nodes, const JobNeeds& needs) {
+  const auto place_of = [&](const std::string& node) { return std::find(needs.on.begin(), needs.on.end(), node); };
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [&](const std::string& a, const std::string& b) { return place_of(a) < place_of(b); });
 }
 
 std::string needs_in_words(const JobNeeds& needs) {

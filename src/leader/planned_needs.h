@@ -23,7 +23,7 @@ namespace assay {
 struct ClusterGpus {
   struct OfNode {
     std::size_t count = 0;
-    std::string model;  ///< of the first; empty: not known, or none
+    std::string model;   ///< of the first; empty: not known, or none
     bool joins = false;  ///< its agent does parts of runs over several nodes
     bool operator==(const OfNode&) const = default;
   };
@@ -48,6 +48,8 @@ std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state);
 /// A run uses as many GPUs as it has ranks, or, where it uses none or there are none, the CPUs of a node. A command
 /// gets all GPUs of its node, since nobody knows what it uses. A run over several nodes needs the same of each.
 JobNeeds needs_of(const JobRecord& job, const PlannedRun& planned, const ClusterGpus& gpus);
+/// Nodes that it was given or will be, with those first that its needs name first: there are the first ranks.
+void put_in_order(std::vector<std::string>& nodes, const JobNeeds& needs);
 /// For people: "2 GPUs", "the CPUs of gpu03".
 std::string needs_in_words(const JobNeeds& needs);
 

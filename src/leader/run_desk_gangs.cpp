@@ -20,7 +20,8 @@ bool is_own_address(std::string_view address) {
 }  // namespace
 
 std::optional<int> RunDesk::Entry::part_of(std::string_view node) const {
-  const auto found = std::find_if(place.begin(), place.end(), [&](const NodeShare& share) { return share.node == node; });
+  const auto found =
+      std::find_if(place.begin(), place.end(), [&](const NodeShare& share) { return share.node == node; });
   if (found == place.end()) return std::nullopt;
   return static_cast<int>(found - place.begin());
 }
@@ -28,9 +29,10 @@ std::optional<int> RunDesk::Entry::part_of(std::string_view node) const {
 Result<void> RunDesk::check_gang(const PlannedRun& planned, const RunRequest& request) const {
   const auto named = pinned_nodes(planned);
   if (!request.node.empty() || request.gpus) {
-    return Error{.kind = ErrorKind::usage,
-                 .message = fmt::format("one node or its GPUs are asked for, and this run is for {} nodes", planned.nodes),
-                 .hint = "Name the nodes in the specification: 'nodes: [gpu01, gpu02]'. Or name none."};
+    return Error{
+        .kind = ErrorKind::usage,
+        .message = fmt::format("one node or its GPUs are asked for, and this run is for {} nodes", planned.nodes),
+        .hint = "Name the nodes in the specification: 'nodes: [gpu01, gpu02]'. Or name none."};
   }
   for (const auto& name : named) ASSAY_CHECK(check_node(name, request));
   int able = 0;
@@ -49,8 +51,9 @@ Result<void> RunDesk::check_gang(const PlannedRun& planned, const RunRequest& re
   return Error{.kind = ErrorKind::unsupported,
                .message = fmt::format("this run is for {} nodes, and the agents of {} take parts of such runs",
                                       planned.nodes, able),
-               .hint = "They do with --allow run, from this version on. `assay run --on ssh:…` and `--on slurm:…` need "
-                       "no agents."};
+               .hint =
+                   "They do with --allow run, from this version on. `assay run --on ssh:…` and `--on slurm:…` need "
+                   "no agents."};
 }
 
 /// From now on its nodes are expected to say how they do.
@@ -74,9 +77,9 @@ Result<TakenJob> RunDesk::take_part(Entry& entry, int part, TakenJob taken) {
   const auto& run = entry.job.row.current;
   if (entry.state == RunState::queued) return no_such_job(run);
   if (!entry.gang.meeting) {
-    return Error{.kind = ErrorKind::busy,
-                 .message = fmt::format("'{}', the first node of the run, has not said where it is",
-                                        entry.place.front().node)};
+    return Error{
+        .kind = ErrorKind::busy,
+        .message = fmt::format("'{}', the first node of the run, has not said where it is", entry.place.front().node)};
   }
   ASSAY_TRY(taken.run, runs_.find_run(run));
   ASSAY_TRY(const auto lease, runs_.find_lease(run));
@@ -86,10 +89,8 @@ Result<TakenJob> RunDesk::take_part(Entry& entry, int part, TakenJob taken) {
   taken.run.placement.node = share.node;
   taken.run.placement.gpus = share.gpus;
   taken.run.placement.part = part;
-  taken.part = {.number = part,
-                .of = static_cast<int>(entry.place.size()),
-                .epoch = lease->epoch,
-                .meeting = entry.gang.meeting};
+  taken.part = {
+      .number = part, .of = static_cast<int>(entry.place.size()), .epoch = lease->epoch, .meeting = entry.gang.meeting};
   auto& said = entry.gang.parts[static_cast<std::size_t>(part)];
   said.joined = true;
   said.heard = clock_.now();
@@ -157,7 +158,8 @@ Result<std::uint64_t> RunDesk::take_part_frames(std::string_view node, std::stri
     said.heard = clock_.now();
     said.joined = true;
   }
-  // Without the lock, which heartbeats of others need: the store knows by the epoch whether the run is still that one's.
+  // Without the lock, which heartbeats of others need: the store knows by the epoch whether the run is still that
+  // one's.
   return runs_.append_frames(lease, offset, frames);
 }
 
@@ -175,13 +177,13 @@ void RunDesk::look_after(Entry& entry) {
     const auto& node = entry.place[i].node;
     const Nanos patience = part.joined ? options_.part_patience : options_.part_delay;
     if (now < part.heard + patience) continue;
-    entry.gang.lost =
-        Error{.kind = ErrorKind::lost_peer,
-              .message = part.joined ? fmt::format("the node {} has not been heard of for {:.0f} s", node,
-                                                   seconds_of(now - part.heard))
-                                     : fmt::format("the node {} did not begin its part within {:.0f} s", node,
-                                                   seconds_of(patience)),
-              .hint = "`assay nodes` says how it is; `journalctl -u assay-agent` there says what its agent has seen."};
+    entry.gang.lost = Error{
+        .kind = ErrorKind::lost_peer,
+        .message =
+            part.joined
+                ? fmt::format("the node {} has not been heard of for {:.0f} s", node, seconds_of(now - part.heard))
+                : fmt::format("the node {} did not begin its part within {:.0f} s", node, seconds_of(patience)),
+        .hint = "`assay nodes` says how it is; `journalctl -u assay-agent` there says what its agent has seen."};
     log_warning("Run {} is given up: {}", entry.job.row.current, entry.gang.lost->message);
   }
 }

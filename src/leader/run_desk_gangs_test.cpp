@@ -304,6 +304,7 @@ TEST_F(RunDeskGangs, OneThatLostAPeerIsTriedAgain) {
     return {};
   });
   ASSERT_TRUE(closed.ok());
+  tick();
   pass(std::chrono::minutes(2));
   const auto jobs = cluster_.jobs().list().value();
   ASSERT_EQ(jobs.size(), 1U);

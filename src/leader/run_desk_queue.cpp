@@ -143,8 +143,8 @@ void RunDesk::remember_length(const Run& run) {
 /// Use from before this leader was started sets a user back as well.
 Result<void> RunDesk::charge_for(const Run& run) {
   const auto gpus = run.placement.gpu_count().value_or(0);
-  const bool counts = gpus > 0 && run.started != WallTime{} && run.ended > run.started &&
-                      run.ended > clock_.wall() - kUseFades;
+  const bool counts =
+      gpus > 0 && run.started != WallTime{} && run.ended > run.started && run.ended > clock_.wall() - kUseFades;
   if (!counts) return {};
   using Kind = OwnerTable::Owned::Kind;
   auto& owners = cluster_.accounts().owners();
@@ -265,17 +265,23 @@ Result<void> RunDesk::place_all() {
 
 Result<void> RunDesk::place(const JobPlacement& placement) {
   auto& entry = entries_.at(placement.job);
+  auto shares = placement.shares;
+  std::vector<std::string> order;
+  for (const auto& share : shares) order.push_back(share.node);
+  put_in_order(order, entry.needs);
+  std::sort(shares.begin(), shares.end(), [&](const NodeShare& a, const NodeShare& b) {
+    return std::find(order.begin(), order.end(), a.node) < std::find(order.begin(), order.end(), b.node);
+  });
   const auto placed = runs_.change_run(entry.job.row.current, [&](Run& run) -> Result<void> {
-    const auto& first = placement.shares.front();
-    run.placement = {.node = first.node, .gpus = first.gpus};
-    for (std::size_t i = 1; i < placement.shares.size(); ++i) {
-      run.placement.further.push_back({.node = placement.shares[i].node, .gpus = placement.shares[i].gpus});
+    run.placement = {.node = shares.front().node, .gpus = shares.front().gpus};
+    for (std::size_t i = 1; i < shares.size(); ++i) {
+      run.placement.further.push_back({.node = shares[i].node, .gpus = shares[i].gpus});
     }
     return {};
   });
   if (!placed) return placed.error();
   crash_point("placed");
-  entry.place = placement.shares;
+  entry.place = std::move(shares);
   entry.gang = {};
   return {};
 }

@@ -57,8 +57,10 @@ QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
   run.why = report->sentence;
   run.ahead = report->ahead;
   if (!report->nodes.empty()) {
-    run.expected_node = report->nodes.front();
-    run.expected_further.assign(report->nodes.begin() + 1, report->nodes.end());
+    auto nodes = report->nodes;
+    put_in_order(nodes, entry.needs);
+    run.expected_node = nodes.front();
+    run.expected_further.assign(nodes.begin() + 1, nodes.end());
   }
   run.expected_start = report->expected_start;
   run.late_start = report->late_start;
@@ -120,8 +122,10 @@ Result<std::vector<PreviewedRun>> RunDesk::preview(const RunRequest& request) {
     if (is_first || run.nodes > 1) {
       ASSAY_TRY(const auto outcome, scheduler_.preview(job, clock_.wall()));
       if (outcome.forecast) {
-        run.node = outcome.forecast->nodes.front();
-        run.further.assign(outcome.forecast->nodes.begin() + 1, outcome.forecast->nodes.end());
+        auto nodes = outcome.forecast->nodes;
+        put_in_order(nodes, entry.needs);
+        run.node = nodes.front();
+        run.further.assign(nodes.begin() + 1, nodes.end());
         run.expected_start = outcome.forecast->expected_start;
         run.late_start = outcome.forecast->late_start;
       } else {

@@ -38,7 +38,8 @@ TEST(PartReport, NonsenseIsRefused) {
 }
 
 TEST(PartReport, PartsAndAnswersSurviveTheWire) {
-  const PartOfRun part{.number = 1, .of = 2, .epoch = 3, .meeting = MeetingPlace{.address = "a", .port = 1, .secret = "s"}};
+  const PartOfRun part{
+      .number = 1, .of = 2, .epoch = 3, .meeting = MeetingPlace{.address = "a", .port = 1, .secret = "s"}};
   EXPECT_EQ(part_of_run_from_json(to_json(part)).value(), part);
   EXPECT_FALSE(part_of_run_from_json(*parse_json(R"({"number": 2, "of": 2, "epoch": 1})")).ok());
   EXPECT_FALSE(part_of_run_from_json(*parse_json(R"({"number": 0, "of": 1, "epoch": -1})")).ok());

@@ -146,7 +146,8 @@ Result<void> describe_serving(const Ingredients& from, Workload& workload) {
   if (clients == 1) return {};
   // A secret of this run alone: whoever else is on the network does not get in.
   constexpr std::string_view kKeyName = "clients.key";
-  ASSAY_CHECK(write_load_key(from.scratch / kKeyName, from.secret.empty() ? make_load_key() : load_key_from(from.secret)));
+  ASSAY_CHECK(
+      write_load_key(from.scratch / kKeyName, from.secret.empty() ? make_load_key() : load_key_from(from.secret)));
   workload.job.arguments.push_back(fmt::format("{}/{}", kScratchOfPlace, kKeyName));
   if (from.planned.nodes > 1) {
     // The place starts every client; on one node the first starts the others.

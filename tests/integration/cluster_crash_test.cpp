@@ -184,8 +184,8 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
   /// On the second node of two it says and leaves other things.
   std::string part_of_peer() {
     if (GetParam().life != Life::gang) return "";
-    return "[ $RANK = 1 ] && { echo $ASSAY_RUN_ID >> " + peer_file().string() +
-           "; for i in $(seq " + std::to_string(kStepsOfRun) + "); do echo part=$i; sleep 0.1; done; exit 0; }; ";
+    return "[ $RANK = 1 ] && { echo $ASSAY_RUN_ID >> " + peer_file().string() + "; for i in $(seq " +
+           std::to_string(kStepsOfRun) + "); do echo part=$i; sleep 0.1; done; exit 0; }; ";
   }
   /// Counts, leaves a line for each time that it is begun, an artifact, and a mark among the processes.
   std::string spec() {
@@ -196,12 +196,13 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
       steps = "$([ $(wc -l < " + begun_file().string() + ") -gt 1 ] && echo " + steps + " || echo 100000)";
     }
     return cli().write("counting.yaml",
-                       "kind: command\ncommand: \"" + part_of_peer() + "echo $ASSAY_RUN_ID >> " + begun_file().string() +
-                           "; for i in $(seq " + steps +
+                       "kind: command\ncommand: \"" + part_of_peer() + "echo $ASSAY_RUN_ID >> " +
+                           begun_file().string() + "; for i in $(seq " + steps +
                            "); do echo step=$i loss=0.$i; sleep 0.1; done; echo all > $ASSAY_ARTIFACTS/kept.txt # " +
-                           mark_ + "\"\n" + (GetParam().life == Life::study  ? "repeat: 3\n"
-                                             : GetParam().life == Life::gang ? "nodes: [n1, n2]\n"
-                                                                             : ""));
+                           mark_ + "\"\n" +
+                           (GetParam().life == Life::study  ? "repeat: 3\n"
+                            : GetParam().life == Life::gang ? "nodes: [n1, n2]\n"
+                                                            : ""));
   }
   /// As it happens, until somebody dies.
   void live() {

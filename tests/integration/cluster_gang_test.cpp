@@ -35,7 +35,9 @@ class ClusterGang : public ClusterTest {
     return std::string(answer.at("result").at("submitted").as_array().at(0).at("run").as_string());
   }
   json::object run_of(const std::string& id) { return leader_.get("/api/v1/runs/" + id); }
-  std::string text_of(const std::string& id, std::string_view key) { return std::string(run_of(id).at(key).as_string()); }
+  std::string text_of(const std::string& id, std::string_view key) {
+    return std::string(run_of(id).at(key).as_string());
+  }
   /// Asked for, and waited for; its id.
   std::string done(const std::string& spec) {
     const auto id = asked(spec);
@@ -177,7 +179,8 @@ TEST_F(ClusterGang, WithoutItsFirstNodeItIsClosedAndTheOthersEnd) {
 TEST_F(ClusterGang, GoesOnWhileTheLeaderIsAway) {
   start();
   const auto go = leader_.folder_for_runs() / "go";
-  const auto id = asked(spec("echo begun $RANK; until [ -e " + go.string() + " ]; do sleep 0.1; done; echo ended $RANK"));
+  const auto id =
+      asked(spec("echo begun $RANK; until [ -e " + go.string() + " ]; do sleep 0.1; done; echo ended $RANK"));
   ASSERT_TRUE(both_run());
   leader_.process().kill_now();
   leader_.start();
