@@ -70,7 +70,9 @@ class ClusterGang : public ClusterTest {
 
 TEST_F(ClusterGang, IsOneRunWithTheOutputOfAll) {
   start();
-  const auto id = done(spec("echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR; [ $RANK = 1 ] || echo loss=0.5"));
+  const auto id =
+      done(spec("echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR; [ $RANK = 1 ] || echo loss=0.5; "
+                "echo $RANK > $ASSAY_ARTIFACTS/rank.txt"));
   const auto run = run_of(id);
   EXPECT_EQ(run.at("verdict").as_string(), "valid") << json::serialize(run);
   EXPECT_EQ(run.at("nodes").to_number<int>(), 2);
@@ -78,6 +80,8 @@ TEST_F(ClusterGang, IsOneRunWithTheOutputOfAll) {
   EXPECT_EQ(run.at("placement").at("further").at(0).at("node").as_string(), "n2");
   EXPECT_EQ(run.at("metrics").at("loss").to_number<double>(), 0.5);
   EXPECT_THAT(logs(id), AllOf(HasSubstr("rank 0 of 2 at 127.0.0.1"), HasSubstr("rank 1 of 2 at 127.0.0.1")));
+  const auto files = json::serialize(leader_.get("/api/v1/runs/" + id + "/artifacts"));
+  EXPECT_THAT(files, AllOf(HasSubstr("\"rank.txt\""), HasSubstr("\"part-1-rank.txt\"")));
   EXPECT_EQ(leader_.get("/api/v1/runs").at("runs").as_array().size(), 1U) << "one run is recorded, not one per node";
   expect_released(id);
   EXPECT_EQ(cli().run({"reindex"}).exit_code, 0) << "what arrived is damaged";
