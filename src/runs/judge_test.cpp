@@ -89,7 +89,7 @@ TEST(Judge, TheWorkloadsOwnErrorIsTheCause) {
 TEST(Judge, WhatWentWrongOnAnotherNodeIsTheRunsOwnError) {
   const Error gone{.kind = ErrorKind::lost_peer, .message = "gpu02 is gone"};
   const Error full{.kind = ErrorKind::oom, .message = "on gpu02: out of memory"};
-  const auto kind_and_words = [](const Run& run) {
+  const auto kind_and_words = [](const assay::Run& run) {
     return std::pair(run.error.value_or(RunError()).kind, run.error.value_or(RunError()).message);
   };
   // It ended well here, and not there.
