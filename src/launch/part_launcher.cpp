@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -108,7 +107,8 @@ class PartRanksJob final : public RunningJob {
     return ready;
   }
   static bool has_news(const JobReady& ready) {
-    return ready.ended || ready.streams.values != std::array{false, false, false};
+    const auto& streams = ready.streams.values;
+    return ready.ended || std::find(streams.begin(), streams.end(), true) != streams.end();
   }
 
   /// Takes what one of them has to say.
@@ -150,12 +150,10 @@ class PartRanksJob final : public RunningJob {
   }
 
   void hand_on(const PartRank& rank, JobStream stream, std::string_view line) {
-    if (stream != JobStream::events) {
-      pending_[stream] += rank.mark;
-      pending_[stream] += line;
-    } else if (rank.speaks) {
-      pending_[stream] += line;
-    }
+    const bool is_output = stream == JobStream::out || stream == JobStream::error;
+    if (!is_output && !rank.speaks) return;
+    if (is_output) pending_[stream] += rank.mark;
+    pending_[stream] += line;
   }
 
   void stop_others(SteadyTime now) {

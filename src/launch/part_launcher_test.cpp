@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 #include "launch/local/local_launcher.h"
@@ -40,7 +41,10 @@ class PartLauncherTest : public testing::Test {
     PerStream<bool> closed;
     bool ended = false;
     const auto limit = SystemClock().now() + std::chrono::seconds(90);
-    while ((!ended || closed.values != std::array{true, true, true}) && SystemClock().now() < limit) {
+    const auto all_closed = [&] {
+      return std::find(closed.values.begin(), closed.values.end(), false) == closed.values.end();
+    };
+    while ((!ended || !all_closed()) && SystemClock().now() < limit) {
       const auto ready = running.wait(limit, -1);
       for (const auto stream : kJobStreams) {
         std::array<char, 1000> buffer;

@@ -92,7 +92,8 @@ TEST_F(ClusterGang, TrainingIsDoneByAllTogether) {
   const auto spec = cli().write("training.yaml",
                                 "kind: train\nmodel: mlp\ndataset: {name: spiral, samples: 2000}\nepochs: 3\n"
                                 "device: cpu\nnodes: [n1, n2]\nscale: [1, {ranks: 2, nodes: 2}]\n");
-  const auto followed = cli().run({"run", spec, "--leader", leader_.url()});
+  const auto followed =
+      cli().run({"run", spec, "--leader", leader_.url(), "--token-file", leader_.token_file("admin").string()});
   EXPECT_EQ(followed.exit_code, 0) << followed.out << followed.error;
   const auto runs = leader_.get("/api/v1/runs").at("runs").as_array();
   ASSERT_EQ(runs.size(), 2U);
