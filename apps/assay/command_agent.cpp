@@ -20,6 +20,7 @@
 #include "launch_places.h"
 #include "program_pages.h"
 #include "protocol/hello.h"
+#include "protocol/paths.h"
 #include "run_services.h"
 #include "service/agent_config.h"
 #include "stop_signals.h"
@@ -106,6 +107,13 @@ Result<std::vector<std::unique_ptr<MetricSource>>> make_sources(const AgentConfi
   return sources;
 }
 
+/// Where other nodes of a run over several reach this one.
+std::string own_address(const AgentConfig& config, const Url& leader) {
+  if (!config.address.empty()) return config.address;
+  auto address = leader.socket_path.empty() ? address_towards(leader.host, leader.port) : std::string("127.0.0.1");
+  return address.empty() ? short_host_name() : address;
+}
+
 Result<ReportingOptions> make_reporting(const Context& context, const AgentConfig& config, const fs::path& state) {
   ReportingOptions reporting;
   ASSAY_TRY(reporting.url, parse_url(config.leader));
@@ -130,15 +138,20 @@ Result<ReportingOptions> make_reporting(const Context& context, const AgentConfi
   reporting.trust.ca_file = config.ca_file;
   reporting.allow.clear();
   if (config.allow.doctor) reporting.allow.insert(Command::Kind::doctor);
+  reporting.facts = node_facts(MachineView::real());
   if (config.allow.runs) {
     ASSAY_TRY(reporting.jobs, config.on.empty() ? make_job_services(context, config, state)
                                                 : make_job_services_elsewhere(context, config, state));
+  }
+  // Which nodes a run is done on elsewhere, that place decides: it does no parts.
+  if (reporting.jobs && config.on.empty()) {
+    reporting.jobs->address = own_address(config, reporting.url);
+    reporting.facts[kAddressFact] = reporting.jobs->address;
   }
   if (config.slurm_jobs) {
     reporting.slurm_jobs = [commands = SlurmCommands()] { return read_slurm_jobs(commands); };
   }
   reporting.spool_limit = config.spool_limit;
-  reporting.facts = node_facts(MachineView::real());
   if (!config.on.empty()) {
     reporting.facts[kPlaceFact] = config.on;
     reporting.facts[kPlaceGpusFact] = std::to_string(config.on_gpus);

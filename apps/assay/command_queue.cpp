@@ -35,10 +35,11 @@ std::pair<std::string, Colour> state_shown(const QueuedRun& run) {
 
 std::string place_shown(const QueuedRun& run) {
   if (!run.node.empty()) {
-    return printable(run.node) +
+    return printable(with_further(run.node, run.further)) +
            (run.gpus.empty() ? "" : fmt::format(" ({} GPU{})", run.gpus.size(), run.gpus.size() == 1 ? "" : "s"));
   }
-  return run.expected_node.empty() ? "anywhere" : "→ " + printable(run.expected_node);
+  return run.expected_node.empty() ? "anywhere"
+                                   : "→ " + printable(with_further(run.expected_node, run.expected_further));
 }
 
 std::string name_of_run(const QueuedRun& run) {

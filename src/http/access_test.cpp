@@ -304,7 +304,9 @@ TEST_F(Access, AgentRoutesAreForKeysOfNodesAlone) {
                                    {"POST", "/agent/v1/commands/x", {}, report},
                                    {"GET", "/agent/v1/commands", {}, ""},
                                    {"GET", "/agent/v1/jobs", {}, ""},
-                                   {"POST", "/agent/v1/jobs/r/take", {}, ""}};
+                                   {"POST", "/agent/v1/jobs/r/take", {}, ""},
+                                   {"POST", "/agent/v1/jobs/r/part", {}, "{}"},
+                                   {"POST", "/agent/v1/jobs/r/frames?epoch=1&offset=0", {}, ""}};
   for (const auto& one : calls) {
     EXPECT_EQ(call(one, {}).status, 401) << one.target;
     for (const auto& [role, secret] : secrets_) {

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "bytes/frame.h"
 #include "leader/command_desk.h"
 #include "leader/leader.h"
 #include "leader/node.h"
@@ -11,6 +12,7 @@
 #include "protocol/hello.h"
 #include "protocol/job_list.h"
 #include "protocol/join.h"
+#include "protocol/part_report.h"
 #include "protocol/paths.h"
 #include "protocol/slurm_report.h"
 
@@ -69,6 +71,27 @@ HttpResponse answer_take(Leader& leader, const Principal& node, const HttpReques
   return json_response(to_json(*taken));
 }
 
+HttpResponse answer_part(Leader& leader, const Principal& node, const HttpRequest& request) {
+  const auto report = parse_part_report(request.body);
+  if (!report) return error_response(report.error());
+  const auto answer = leader.run_desk().report_part(node.name, request.capture("run"), *report);
+  if (!answer) return error_response(answer.error());
+  return json_response(to_json(*answer));
+}
+
+HttpResponse answer_part_frames(Leader& leader, const Principal& node, const HttpRequest& request) {
+  const auto epoch = number_in<std::uint64_t>(request.query_value("epoch"));
+  const auto offset = number_in<std::uint64_t>(request.query_value("offset"));
+  if (!epoch || !offset) {
+    return error_response(
+        {.kind = ErrorKind::usage, .message = "'epoch' and 'offset' must be given, as whole numbers not below 0"});
+  }
+  const auto size =
+      leader.run_desk().take_part_frames(node.name, request.capture("run"), *epoch, *offset, request.body);
+  if (!size) return error_response(size.error());
+  return json_response(json::object{{"size", *size}});
+}
+
 HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequest& request) {
   const auto reported = leader.commands().report(node.name, request.capture("id"), request.body);
   if (!reported) return error_response(reported.error());
@@ -112,6 +135,8 @@ void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
   });
   add("POST", kTakePath, answer_take);
   add("POST", kSlurmPath, answer_slurm, {.body_bytes = kSlurmBodyBytes});
+  add("POST", kPartPath, answer_part);
+  add("POST", kPartFramesPath, answer_part_frames, {.body_bytes = kMaxPayload + (std::size_t{1} << 20)});
 }
 
 }  // namespace assay

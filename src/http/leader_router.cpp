@@ -94,6 +94,8 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, LeaderProgram 
   });
   // Nodes are not to go offline because somebody asks for much.
   router.change_below(kAgentPaths, [](RouteOptions& options) { options.run_on = RunOn::urgent_worker; });
+  // Nor because a run records much.
+  router.change_below(kPartFramesPath, [](RouteOptions& options) { options.run_on = RunOn::worker; });
   router.change_below(kJoinPath, [](RouteOptions& options) {
     options.body_bytes = kJoinBytes;
     options.many_callers = true;  // all nodes of a cluster that starts have the same token

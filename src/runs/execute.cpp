@@ -182,6 +182,8 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   Outcome outcome = follow_job(*running, recorder, workload, services, Nanos(0));
   take_machine(run, *running);
   run.duration = outcome.ending.job.ran_for.value_or(services.clock.now() - started);
+  // The verdict is on all of it.
+  if (services.await_peers) outcome.ending.peer = services.await_peers(outcome.ending);
   run.ended = run.started + run.duration;
   return outcome;
 }

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct RunServices {
   /// How to make the launcher again, as `--on` says it: "ssh:gpu01"; kept with the run. Empty: its jobs end with this
   /// process, so that nobody need.
   std::string place = {};
+  /// Of the first node of a run over several: asked once its own workload has ended. Blocks until the others have as
+  /// well or are given up; what went wrong there. Absent: there are none.
+  std::function<std::optional<Error>(const Ending&)> await_peers = {};
 };
 
 /// Does one run from start to verdict: stores it, starts the workload, follows it, judges it, stores the result. `run`

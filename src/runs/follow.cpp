@@ -121,6 +121,12 @@ class Follower {
       ending_.left = !ended_at_ && ending_.by == EndedBy::itself;
       return;
     }
+    if (byte == FollowOptions::kLostPeer) {
+      if (ending_.by != EndedBy::itself) return;
+      job_.stop(options_.grace);
+      ending_.by = EndedBy::lost_peer;
+      return;
+    }
     if (ending_.by == EndedBy::user) {
       job_.kill();
     } else if (byte == FollowOptions::kInterrupt) {

@@ -13,6 +13,12 @@ namespace {
 constexpr Range kPathLength{1, 4096};
 const Range kPeriod{seconds_of(kShortestPeriod), seconds_of(kLongestPeriod)};
 
+std::optional<std::string> wrong_address(const std::string& text) {
+  constexpr std::string_view kFits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
+  if (text.find_first_not_of(kFits) == std::string::npos) return std::nullopt;
+  return "an address is the name of a host or an IP address, without a port.";
+}
+
 void add_connection(ConfigTable<AgentConfig>& table) {
   table.add({.key = "leader",
              .type = SettingType::text,
@@ -101,6 +107,12 @@ void add_node(ConfigTable<AgentConfig>& table) {
              .example = "gpu03",
              .rule = {.range = Range{1, 200}, .otherwise = "the host name up to the first dot"}},
             &AgentConfig::name, {.value_name = "NAME", .check = wrong_node_name});
+  table.add({.key = "address",
+             .type = SettingType::text,
+             .description = "Where other nodes reach this one in a run over several: a name or an IP address.",
+             .example = "10.0.0.13",
+             .rule = {.range = Range{1, 253}, .otherwise = "the address from which it reaches the leader"}},
+            &AgentConfig::address, {.value_name = "HOST", .check = wrong_address});
   table.add({.key = "state",
              .type = SettingType::path,
              .description = "Folder for key, spool and runs; one agent at a time.",

@@ -23,6 +23,7 @@ struct AgentConfig {
   std::string leader;   ///< URL; empty: it only records
   fs::path token_file;  ///< empty: the node has joined before
   std::string name;     ///< empty: the host's
+  std::string address;  ///< where other nodes reach it; empty: by the one from which it reaches the leader
   fs::path state;       ///< empty: below the user's data folder
   Bytes spool_limit;
   Nanos period{};

@@ -159,7 +159,9 @@ class LocalLauncher final : public Launcher {
       return Error{
           .kind = ErrorKind::unsupported,
           .message = fmt::format("this run needs {} nodes, and `assay run` has this machine alone", job.ranks.nodes),
-          .hint = "Name more of them, for example with '--on ssh:gpu01,gpu02'."};
+          .hint =
+              "Name more of them, for example with '--on ssh:gpu01,gpu02', or ask a leader whose agents take it: "
+              "'--leader URL'."};
     }
     if (!job.nodes.empty() && job.nodes.front() != own_name()) {
       return Error{.kind = ErrorKind::unsupported,

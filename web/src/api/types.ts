@@ -274,6 +274,14 @@ export interface Flag {
   message: string;
 }
 
+/** A node of a run over several, behind the first. */
+export interface FurtherNode {
+  /** Its name */
+  node: string;
+  /** UUIDs of the GPUs that it gives to the run */
+  gpus: Array<string>;
+}
+
 /** A GPU as found at the start of a run. */
 export interface GpuInfo {
   /** What it is known by */
@@ -914,6 +922,10 @@ export interface Placement {
   gpus?: Array<string>;
   /** Where its job goes on whatever becomes of its owner: `ssh:gpu01` */
   place?: string;
+  /** Of a run over several nodes: those behind the first */
+  further?: Array<FurtherNode>;
+  /** In an agent's own store: which of these nodes it is */
+  part?: number;
 }
 
 /** One run that a study plans to do. */
@@ -966,12 +978,14 @@ export interface PricedRun {
   repeat: number;
   /** For people: 2 GPUs; the CPUs of a node */
   needs: string;
-  /** GPUs that it would have */
+  /** GPUs that it would have, on all of its nodes */
   gpus: number;
   /** Nodes that it would have */
   nodes: number;
   /** Where it would probably be done; empty: nowhere now */
   node: string;
+  /** The other nodes of a run over several */
+  further?: Array<string>;
   /** How long it would probably take */
   length: ExpectedLength;
   /** Why it could not be done now */
@@ -1069,7 +1083,9 @@ export interface QueuedRun {
   needs: string;
   /** Where it is or must be done; empty: not decided yet */
   node: string;
-  /** UUIDs of the GPUs it has been given */
+  /** The other nodes of a run over several */
+  further?: Array<string>;
+  /** UUIDs of the GPUs it has been given, on all of its nodes */
   gpus: Array<string>;
   /** Runs that must have succeeded first */
   after: Array<string>;
@@ -1093,6 +1109,8 @@ export interface QueuedRun {
   ahead?: number;
   /** Where it will probably be done */
   expected_node?: string;
+  /** The same for the other nodes of a run over several */
+  expected_further?: Array<string>;
   /** When it will probably start */
   expected_start?: string;
   /** When, if the runs before it take as long as they well may */
