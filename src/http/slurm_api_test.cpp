@@ -27,7 +27,7 @@ TEST_F(SlurmApi, WithoutAWordFromTheAdministratorNobodyIsBelieved) {
   EXPECT_EQ(refused.status, 403);
   EXPECT_THAT(refused.body, HasSubstr("slurm_from"));
   EXPECT_EQ(report("gpu01", "no json").status, 400);
-  EXPECT_EQ(send("POST", "/agent/v1/slurm", bearer(Role::admin), one_job()).status, 403) << "it is for nodes";
+  EXPECT_EQ(send("POST", "/agent/v1/slurm", bearer(Role::admin), one_job()).status, 401) << "it is for nodes";
   const auto list = answer("GET", "/api/v1/slurm/jobs", Role::viewer);
   EXPECT_EQ(list.at("told_by").as_string(), "");
   EXPECT_TRUE(list.at("jobs").as_array().empty());

@@ -128,7 +128,8 @@ TEST_F(RunsBesideSlurm, AnAgentWhoseRunsAreElsewhereOffersWhatTheyMayHaveThere) 
   const auto second = asked({training(2)}, "login1");
   tick();
   EXPECT_THAT(queued(first).gpus, testing::ElementsAre("any-0", "any-1"));
-  EXPECT_THAT(queued(second).why, HasSubstr("GPU")) << "one is left";
+  EXPECT_THAT(queued(second).gpus, testing::IsEmpty()) << "one is left";
+  EXPECT_EQ(queued(second).reason, "set_aside") << "as on any node that has not enough";
   for (const auto* const nonsense : {"-1", "many", "", "99999999999999999999"}) {
     said.facts[kPlaceGpusFact] = nonsense;
     ASSERT_TRUE(leader_->hello("login1", said).ok());

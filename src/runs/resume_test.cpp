@@ -251,9 +251,9 @@ TEST_F(Resume, WhoIsToldToLeaveLetsTheRunGoOn) {
   EXPECT_TRUE(*is_without_owner(*store_, *store_->find_run(id)));
   // Whoever takes it up may be told the same.
   LeavingObserver next;
-  own = services(*store_, next);
-  own.stop_fd = next.fd();
-  const auto again = resume_run(id, own);
+  auto theirs = services(*store_, next);
+  theirs.stop_fd = next.fd();
+  const auto again = resume_run(id, theirs);
   ASSERT_FALSE(again.ok());
   EXPECT_EQ(again.error().kind, ErrorKind::interrupted);
   const auto run = resume(id);
