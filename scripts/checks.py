@@ -33,11 +33,12 @@ class Suite:
     targets: list
     labels: str
     options: list = field(default_factory=list)
+    opt_in: str = ""  # labels of tests that are run only when they are asked for
 
 
 SUITES = [
     Suite("release", "programs, engine, integration and e2e tests", ["assay", "assay-engine", "assay_release_tests", "assay_benches"],
-          "integration|e2e|engine|numeric", ["-DASSAY_WERROR=ON"]),
+          "integration|e2e|engine|numeric", ["-DASSAY_WERROR=ON"], opt_in="kubernetes"),
     Suite("asan-ubsan", "unit tests under ASan and UBSan", ["assay_unit_tests", "assay_fuzzers"], "unit"),
     Suite("tsan", "threaded unit tests under TSan", ["assay_threaded_tests"], "threaded"),
 ]
@@ -89,15 +90,20 @@ def shortened(text):
     return "\n".join(lines[:20] + [f"… {len(lines) - LONGEST_OUTPUT} lines …"] + lines[-(LONGEST_OUTPUT - 20) :])
 
 
-def skips_in(output):
-    """Names and reasons of the skipped tests in GoogleTest's output; a reason stands behind the place in the source."""
-    reason = "no reason given"
+def skips_in(output, program="all of it"):
+    """Names and reasons of the skipped tests in GoogleTest's output; a reason stands behind the place in the source.
+    Where there is a reason and no test, the whole program was skipped."""
+    reason = None
+    named = False
     lines = [line.strip() for line in output.splitlines()]
     for at, line in enumerate(lines):
         if line.endswith(": Skipped") and at + 1 < len(lines):
             reason = lines[at + 1]
         elif line.startswith("[  SKIPPED ]") and line.endswith(")"):
-            yield line.split()[3], reason
+            named = True
+            yield line.split()[3], reason or "no reason given"
+    if reason and not named:
+        yield program, reason
 
 
 def run_tests(display, results, suite, selection):
@@ -119,7 +125,7 @@ def run_tests(display, results, suite, selection):
             failed += 1
             results.fails(f"{suite.preset}: {case.get('name')}", shortened(output))
             continue
-        skips = list(skips_in(output))
+        skips = list(skips_in(output, case.get("name")))
         for name, reason in skips:
             results.skips_one(f"{suite.preset}: {name}", reason)
         if not skips and (case.find("skipped") is not None or case.get("status") in ("notrun", "disabled")):
@@ -207,7 +213,7 @@ class Checks:
 
     def _is_chosen(self, suite):
         label = self._options.label
-        return not label or label in suite.labels.split("|") or (label == "unit" and suite.preset == "asan-ubsan")
+        return not label or label in [*suite.labels.split("|"), suite.opt_in] or (label == "unit" and suite.preset == "asan-ubsan")
 
     def _run_what_comes(self):
         while (job := self._work.get()) is not None:
@@ -285,7 +291,7 @@ STARTED = time.monotonic()
 
 def main():
     parser = argparse.ArgumentParser(prog="./test.sh", description="Installs what is missing, builds, and runs every check.")
-    parser.add_argument("--label", choices=["unit", "threaded", "numeric", "engine", "integration", "e2e"],
+    parser.add_argument("--label", choices=["unit", "threaded", "numeric", "engine", "integration", "e2e", "kubernetes"],
                         help="only the tests with this label")
     parser.add_argument("-R", dest="regex", metavar="REGEX", help="only the tests whose name matches")
     parser.add_argument("--since", metavar="REF", help="only what the changes since this commit touch")

@@ -63,6 +63,11 @@ class OutputTest(unittest.TestCase):
         output = "/x_test.cpp:7: Skipped\nneeds a GPU\n\n[  SKIPPED ] Kernels.Norm (0 ms)\n[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] Kernels.Norm\n"
         self.assertEqual(list(skips_in(output)), [("Kernels.Norm", "needs a GPU")])
 
+    def test_a_program_that_was_skipped_as_a_whole_says_why(self):
+        output = "[---] Global test environment set-up.\ncluster.cpp:38: Skipped\nno cluster here\n[  PASSED  ] 51 tests.\n"
+        self.assertEqual(list(skips_in(output, "cluster_test")), [("cluster_test", "no cluster here")])
+        self.assertEqual(list(skips_in("[  PASSED  ] 51 tests.\n", "cluster_test")), [])
+
     def test_long_output_keeps_its_end(self):
         text = shortened("\n".join(str(number) for number in range(1000)))
         self.assertLessEqual(len(text.splitlines()), 201)

@@ -7,7 +7,7 @@ build=(build-essential cmake ninja-build ccache git ca-certificates python3
   libssl-dev libsodium-dev zlib1g-dev libsqlite3-dev libzstd-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev
   libgtest-dev libgmock-dev
   libtorch-dev libgloo-dev libopenblas0-pthread)
-test_only=(procps slurm-wlm munge openmpi-bin mmdebstrap systemd-container slapd openssh-client openssh-server)
+test_only=(procps slurm-wlm slurmrestd munge openmpi-bin mmdebstrap systemd-container slapd openssh-client openssh-server)
 
 # shellcheck disable=SC1091
 . /etc/os-release

@@ -15,7 +15,12 @@
 #include "config_flags.h"
 #include "gpu_source.h"
 #include "launch/local/local_launcher.h"
+#include "launch/slurm/slurm_commands.h"
+#include "launch/slurm/slurm_jobs.h"
+#include "launch_places.h"
 #include "program_pages.h"
+#include "protocol/hello.h"
+#include "protocol/paths.h"
 #include "run_services.h"
 #include "service/agent_config.h"
 #include "stop_signals.h"
@@ -39,6 +44,25 @@ Result<std::optional<ControlGroups>> make_groups(const AgentConfig& config) {
   if (!limits.any()) return std::optional<ControlGroups>();
   ASSAY_TRY(auto groups, ControlGroups::divide(limits).within("limiting runs"));
   return std::optional(std::move(groups));
+}
+
+/// Runs for the leader are done like those of `assay run --on` here, and kept beside the agent's state until it has
+/// them.
+Result<JobServices> make_job_services_elsewhere(const Context& context, const AgentConfig& config,
+                                                const fs::path& state) {
+  ASSAY_CHECK(check_runs_elsewhere(config.run_as));
+  ASSAY_TRY(auto place, open_place(config.on, context, RunsFor::others));
+  if (!place.launcher) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("'on: {}' is a node of the leader's, which does its own runs", config.on)};
+  }
+  ASSAY_TRY(auto store,
+            open_local_store(state / "runs", {.tidy = true}).within("opening the store of this agent's runs"));
+  return JobServices{.store = std::move(store),
+                     .launcher = std::move(place.launcher),
+                     .describe_machine = describe_owner,
+                     .make_sources = [](std::optional<pid_t>) { return std::vector<std::unique_ptr<MetricSource>>(); },
+                     .place = std::move(place.text)};
 }
 
 /// Runs for the leader are done like those of `assay run` here, and kept beside the agent's state until it has them.
@@ -83,6 +107,13 @@ Result<std::vector<std::unique_ptr<MetricSource>>> make_sources(const AgentConfi
   return sources;
 }
 
+/// Where other nodes of a run over several reach this one.
+std::string own_address(const AgentConfig& config, const Url& leader) {
+  if (!config.address.empty()) return config.address;
+  auto address = leader.socket_path.empty() ? address_towards(leader.host, leader.port) : std::string("127.0.0.1");
+  return address.empty() ? short_host_name() : address;
+}
+
 Result<ReportingOptions> make_reporting(const Context& context, const AgentConfig& config, const fs::path& state) {
   ReportingOptions reporting;
   ASSAY_TRY(reporting.url, parse_url(config.leader));
@@ -107,11 +138,24 @@ Result<ReportingOptions> make_reporting(const Context& context, const AgentConfi
   reporting.trust.ca_file = config.ca_file;
   reporting.allow.clear();
   if (config.allow.doctor) reporting.allow.insert(Command::Kind::doctor);
+  reporting.facts = node_facts(MachineView::real());
   if (config.allow.runs) {
-    ASSAY_TRY(reporting.jobs, make_job_services(context, config, state));
+    ASSAY_TRY(reporting.jobs, config.on.empty() ? make_job_services(context, config, state)
+                                                : make_job_services_elsewhere(context, config, state));
+  }
+  // Which nodes a run is done on elsewhere, that place decides: it does no parts.
+  if (reporting.jobs && config.on.empty()) {
+    reporting.jobs->address = own_address(config, reporting.url);
+    reporting.facts[kAddressFact] = reporting.jobs->address;
+  }
+  if (config.slurm_jobs) {
+    reporting.slurm_jobs = [commands = SlurmCommands()] { return read_slurm_jobs(commands); };
   }
   reporting.spool_limit = config.spool_limit;
-  reporting.facts = node_facts(MachineView::real());
+  if (!config.on.empty()) {
+    reporting.facts[kPlaceFact] = config.on;
+    reporting.facts[kPlaceGpusFact] = std::to_string(config.on_gpus);
+  }
   reporting.self = {self_path().string()};
   return reporting;
 }
@@ -194,6 +238,7 @@ the disk. --leader URL (or ASSAY_LEADER) says where it is. Runs until SIGINT or 
 Examples:
   assay agent --leader https://leader:8470 --token-file join.token
   assay agent --leader https://leader:8470 --allow doctor,run
+  assay agent --leader https://leader:8470 --allow run --on slurm:partition=gpu --on-gpus 8
   assay agent --config /etc/assay/agent.yaml
   assay agent --record node.rec --period 100ms)");
   return [&context, flags] {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "api/queue_types.h"
+#include "api/slurm_types.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "client/ask.h"
@@ -19,6 +20,7 @@ namespace {
 
 struct QueueOptions {
   bool mine = false;
+  bool slurm = false;
   std::vector<std::string> runs;
   int priority = 0;
 };
@@ -33,10 +35,11 @@ std::pair<std::string, Colour> state_shown(const QueuedRun& run) {
 
 std::string place_shown(const QueuedRun& run) {
   if (!run.node.empty()) {
-    return printable(run.node) +
+    return printable(with_further(run.node, run.further)) +
            (run.gpus.empty() ? "" : fmt::format(" ({} GPU{})", run.gpus.size(), run.gpus.size() == 1 ? "" : "s"));
   }
-  return run.expected_node.empty() ? "anywhere" : "→ " + printable(run.expected_node);
+  return run.expected_node.empty() ? "anywhere"
+                                   : "→ " + printable(with_further(run.expected_node, run.expected_further));
 }
 
 std::string name_of_run(const QueuedRun& run) {
@@ -93,6 +96,56 @@ int show_queue(const Context& context, Connection& leader, const QueueOptions& o
   return 0;
 }
 
+std::string gpus_shown(const SlurmQueueEntry& job) { return job.gpus ? std::to_string(*job.gpus) : "?"; }
+
+Table slurm_table(const SlurmJobList& list, WallTime now) {
+  Table table({{"Job"},
+               {"Name", Align::left, true, 1},
+               {"User", Align::left, true},
+               {"State"},
+               {"Partition", Align::left, true, 2},
+               {"Nodes", Align::left, true},
+               {"GPUs", Align::right},
+               {"Since", Align::right, false, 3},
+               {"Why", Align::left, true}});
+  for (const auto& listed : list.jobs) {
+    const SlurmQueueEntry& job = listed.job;
+    const bool waits = job.nodes.empty();
+    const auto hidden = [&](const std::string& text) { return list.keeps_private ? "private" : printable(text); };
+    table.add({Cell(printable(job.id), Colour::bold), hidden(job.name), hidden(job.user),
+               Cell(lower_case(printable(job.state)), waits ? Colour::plain : Colour::green), printable(job.partition),
+               waits ? fmt::format("{} wanted", job.node_count) : printable(job.nodes), gpus_shown(job),
+               job.since ? rough_time(now - *job.since) : "-",
+               Cell(job.of_assay ? "a run of assay" : printable(job.reason), Colour::dim)});
+  }
+  return table;
+}
+
+int show_slurm(const Context& context, Connection& leader) {
+  const auto value = leader.get("/api/v1/slurm/jobs");
+  if (!value) return context.fail(value.error());
+  if (context.json) return context.succeed(value->as_object());
+  const auto list = read_api<SlurmJobList>(*value);
+  if (!list) return context.fail(list.error());
+  const auto now = context.clock.wall();
+  if (list->told_by.empty()) {
+    print(
+        "Nobody tells this leader of Slurm's jobs. An agent with 'slurm_jobs: true' does, once the leader's\n"
+        "'slurm_from' names its node (docs/guides/slurm.md).\n");
+    return 0;
+  }
+  if (!list->jobs.empty()) print(slurm_table(*list, now).render(context.out_style(), 0));
+  std::string summary = list->as_of ? fmt::format("{} job{} of Slurm, as '{}' said {} ago", list->jobs.size(),
+                                                  list->jobs.size() == 1 ? "" : "s", printable(list->told_by),
+                                                  rough_time(now - *list->as_of))
+                                    : fmt::format("'{}' has not told of Slurm's jobs", printable(list->told_by));
+  if (list->left_out > 0) summary += fmt::format("; {} more wait", list->left_out);
+  if (list->keeps_private) summary += "; Slurm keeps users and names private";
+  print(context.out_style().paint(Colour::dim, summary + "\n"));
+  if (!list->problem.empty()) print(context.out_style().paint(Colour::yellow, printable(list->problem) + "\n"));
+  return 0;
+}
+
 /// The same change for every run that the references name; `rest` follows the id in the path.
 int change_runs(const Context& context, const std::vector<std::string>& references, std::string_view rest,
                 const json::object& body, std::string_view done) {
@@ -125,7 +178,9 @@ Action add_queue(CLI::App& app, Context& context) {
   auto* command =
       app.add_subcommand("queue", "What a cluster does and has to do, and why something waits")->group("Cluster");
   command->require_subcommand(0, 1);
-  command->add_flag("--mine", options->mine, "Only what is yours");
+  auto* mine = command->add_flag("--mine", options->mine, "Only what is yours");
+  command->add_flag("--slurm", options->slurm, "The jobs of the Slurm cluster beside it, whoever's they are")
+      ->excludes(mine);
   auto* set = command->add_subcommand("set", "Make runs that wait more or less urgent");
   add_runs_option(*set, *options);
   set->add_option("--priority", options->priority, "A step counts as an hour of waiting; above 0 for administrators")
@@ -135,6 +190,7 @@ Action add_queue(CLI::App& app, Context& context) {
 Examples:
   assay queue                          what runs, what waits, where, why and until when probably
   assay queue --mine
+  assay queue --slurm                  who uses the same nodes through Slurm, and what waits there
   assay queue set @last --priority 2   as if it had been asked for two hours earlier
   assay hold @last; assay release @last)");
   return [&context, options, set]() -> int {
@@ -143,7 +199,8 @@ Examples:
                          fmt::format("has priority {}.", options->priority));
     }
     auto leader = connect_to_leader(context);
-    return leader ? show_queue(context, **leader, *options) : context.fail(leader.error());
+    if (!leader) return context.fail(leader.error());
+    return options->slurm ? show_slurm(context, **leader) : show_queue(context, **leader, *options);
   };
 }
 

@@ -62,7 +62,7 @@ Table make_table(const RunPage& page, const std::set<std::string>& without_owner
                                  {"Name", Align::left, true},
                                  {"Variant", Align::left, true},
                                  {"Verdict"},
-                                 {"Started"},
+                                 {"Created"},
                                  {"Time", Align::right},
                                  {"Host"},
                                  {"Tags", Align::left, true}};

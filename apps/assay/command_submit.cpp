@@ -66,7 +66,7 @@ void print_preview(const Context& context, const OrderPreview& preview) {
     const auto& run = priced.run;
     const std::string repeat = run.repeat > 0 ? fmt::format(" #{}", run.repeat + 1) : "";
     table.add({Cell(printable(run.variant) + repeat, Colour::bold), printable(run.needs),
-               run.node.empty() ? "nowhere now" : printable(run.node),
+               run.node.empty() ? "nowhere now" : printable(with_further(run.node, run.further)),
                start_text(run.expected_start, run.late_start, now), length_text(run.length),
                cost_text(priced.cost, preview.currency)});
     if (!run.why.empty() && reasons.empty()) reasons = fmt::format("It would wait: {}\n", printable(run.why));

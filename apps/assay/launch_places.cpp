@@ -12,12 +12,13 @@
 #include "launch/place_text.h"
 #include "launch/slurm/slurm_launcher.h"
 #include "launch/ssh/ssh_launcher.h"
+#include "redact/redact.h"
 #include "run_services.h"
 
 namespace assay {
 namespace {
 
-Result<LaunchPlace> open_ssh(const PlaceText& text, const Context& context) {
+Result<LaunchPlace> open_ssh(const PlaceText& text, const Context& context, RunsFor /*whom*/) {
   constexpr std::array<std::string_view, 4> kOptions = {"engine", "address", "patience", "config"};
   ASSAY_CHECK(check_options(text, kOptions));
   if (text.words.empty()) {
@@ -37,15 +38,18 @@ Result<LaunchPlace> open_ssh(const PlaceText& text, const Context& context) {
   return LaunchPlace{.launcher = make_ssh_launcher(std::move(options)), .text = {}, .node = {}};
 }
 
-Result<LaunchPlace> open_slurm(const PlaceText& text, const Context& context) {
+Result<LaunchPlace> open_slurm(const PlaceText& text, const Context& context, RunsFor whom) {
   ASSAY_TRY(auto place, slurm_place_from(text));
+  if (whom == RunsFor::others) {
+    for (const auto& [name, value] : workload_environment(context.environment)) place.environment.push_back(name);
+  }
   ASSAY_TRY(auto launcher, make_slurm_launcher({.place = std::move(place),
                                                 .folder = context.data_folder() / "launch" / "slurm",
                                                 .assay = find_programs().self}));
   return LaunchPlace{.launcher = std::move(launcher), .text = {}, .node = {}};
 }
 
-Result<LaunchPlace> open_kubernetes(const PlaceText& text, const Context& context) {
+Result<LaunchPlace> open_kubernetes(const PlaceText& text, const Context& context, RunsFor /*whom*/) {
   if (!text.words.empty()) {
     return Error{.kind = ErrorKind::usage,
                  .message = fmt::format("'--on k8s': '{}' is no option", printable(text.words.front())),
@@ -59,7 +63,7 @@ Result<LaunchPlace> open_kubernetes(const PlaceText& text, const Context& contex
                      .node = {}};
 }
 
-Result<LaunchPlace> open_node(const PlaceText& text, const Context&) {
+Result<LaunchPlace> open_node(const PlaceText& text, const Context& /*context*/, RunsFor /*whom*/) {
   ASSAY_CHECK(check_options(text, {}));
   if (text.words.size() == 1) return LaunchPlace{.launcher = nullptr, .text = {}, .node = text.words.front()};
   return Error{.kind = ErrorKind::usage,
@@ -72,7 +76,7 @@ struct PlaceKind {
   std::string_view name;
   std::string_view form;
   std::string_view about;
-  Result<LaunchPlace> (*open)(const PlaceText& text, const Context& context);
+  Result<LaunchPlace> (*open)(const PlaceText& text, const Context& context, RunsFor whom);
 };
 constexpr std::array kPlaceKinds = {
     PlaceKind{.name = "ssh",
@@ -93,7 +97,7 @@ constexpr std::array kPlaceKinds = {
 
 }  // namespace
 
-Result<LaunchPlace> open_place(const std::string& text, const Context& context) {
+Result<LaunchPlace> open_place(const std::string& text, const Context& context, RunsFor whom) {
   if (text.empty()) {
     return LaunchPlace{.launcher = make_local_launcher(find_programs()), .text = {}, .node = {}};
   }
@@ -101,7 +105,7 @@ Result<LaunchPlace> open_place(const std::string& text, const Context& context) 
   const auto* const kind = std::find_if(kPlaceKinds.begin(), kPlaceKinds.end(),
                                         [&](const PlaceKind& known) { return known.name == place.kind; });
   if (kind != kPlaceKinds.end()) {
-    ASSAY_TRY(auto opened, kind->open(place, context));
+    ASSAY_TRY(auto opened, kind->open(place, context, whom));
     opened.text = text;
     return opened;
   }

@@ -18,9 +18,12 @@ struct LaunchPlace {
   bool is_this_machine() const { return text.empty(); }
 };
 
+/// Whose runs they are: those of others get no more of this program's environment than a workload needs.
+enum class RunsFor { us, others };
+
 /// This machine, for a text that is empty. Errors: `usage`, also for a kind of place that there is not, with those that
 /// there are.
-Result<LaunchPlace> open_place(const std::string& text, const Context& context);
+Result<LaunchPlace> open_place(const std::string& text, const Context& context, RunsFor whom = RunsFor::us);
 
 /// One line for each kind of place, for help texts.
 std::string describe_places();

@@ -36,14 +36,18 @@ std::string length_text(const ExpectedLength& length) {
   return fmt::format("{} ×/÷ {:.1f}", rough_time(expected), length.factor);
 }
 
+std::string with_further(const std::string& node, const std::vector<std::string>& further) {
+  return further.empty() ? node : node + ", " + join(further, ", ");
+}
+
 std::string sentence_of(const QueuedRun& run, WallTime now) {
   if (run.stopping) return "is told to end";
   if (run.state != RunState::queued) {
-    if (!run.expected_end) return "begins on " + printable(run.node);
+    if (!run.expected_end) return "begins on " + printable(with_further(run.node, run.further));
     const Nanos left = *run.expected_end - now;
     return left > Nanos(0) ? fmt::format("about {} left", rough_time(left)) : "takes longer than expected";
   }
-  if (run.reason.empty()) return "is given to " + printable(run.node);
+  if (run.reason.empty()) return "is given to " + printable(with_further(run.node, run.further));
   std::string text = printable(run.why);
   if (run.expected_start) text += "; starts " + waiting_start_text(run, now);
   return text;

@@ -1,6 +1,7 @@
 """The engine's throughput beside the same models in Python, both measured here and now. README.md says what counts.
 
-    python3 bench/engine/compare.py [--engine PATH] [--only NAME]... [--part speed|learning] [--quick] [--json FILE]
+    python3 bench/engine/compare.py [--engine PATH] [--only NAME]... [--part speed|learning] [--check NAME]... [--quick]
+                                    [--json FILE]
 
 Exit codes: 0 ahead of eager Python everywhere and learning alike, 1 behind somewhere, learning otherwise, or something
 failed, 2 wrong arguments, 3 no GPU or no PyTorch here.
@@ -160,6 +161,8 @@ class Comparison:
         self.quick = options.quick
         self.steps = options.steps
         self.parts = {options.part} if options.part else {"speed"} if options.quick else {"speed", "learning"}
+        self.checks = options.check
+        self.engine_changes = options.engine_changes
         self.runs = []
         self.curves = []
 
@@ -226,14 +229,16 @@ class Comparison:
         """Findings of all checks, or in words why there are none."""
         findings = []
         for check in workload.learning:
-            print(f"  {workload.name}, losses of {len(check.seeds)} seeds{', ' if check.text else ''}"
-                  f"{check.text or ''} …", file=sys.stderr, flush=True)
+            if self.checks and check.name not in self.checks:
+                continue
+            print(f"  {workload.name}, losses of {len(check.seeds)} seeds{', ' if check.name else ''}"
+                  f"{check.name} …", file=sys.stderr, flush=True)
             try:
                 peers, ours = self.curves_of(workload, check)
             except (Failed, ValueError, KeyError, TypeError) as failure:
                 print(f"    failed: {failure}", file=sys.stderr)
                 return str(failure)
-            self.curves.append({"workload": workload.name, "text": check.text, "python": peers, "ours": ours})
+            self.curves.append({"workload": workload.name, "check": check.name, "python": peers, "ours": ours})
             found = learning.compare_curves(check, peers, ours)
             for one in found:
                 print(f"    {one}", file=sys.stderr, flush=True)
@@ -277,7 +282,8 @@ class Comparison:
                 raise Failed("Python wrote no start: " + last_line((starts / "errors").read_text())[:300])
             time.sleep(0.1)
         text = self.text_file(workload, check.text)
-        spec = workload.changed(check.changes).engine_spec(check.steps, text, start, seed)
+        changed = workload.changed(check.changes).changed(self.engine_changes)
+        spec = changed.engine_spec(check.steps, text, start, seed)
         own = starts / f"{seed}"
         own.mkdir()
         losses = run_engine(self.engine, spec, own)["losses"]
@@ -359,11 +365,17 @@ def parse_arguments():
     parser.add_argument("--steps", type=int, help="of each run that is timed, instead of as many as the workload has")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"of what is timed; by default {ROUNDS}")
     parser.add_argument("--part", choices=["speed", "learning"], help="only this; figures count with both")
+    checks = sorted({check.name for workload in WORKLOADS for check in workload.learning if check.name})
+    parser.add_argument("--check", action="append", choices=checks, help="with --part learning: only these")
+    parser.add_argument("--engine-changes", type=json.loads, default={}, metavar="JSON",
+                        help="with --part learning: settings of our side alone, to see what the checks notice")
     parser.add_argument("--quick", action="store_true", help="one short round, speed alone, no torch.compile")
     parser.add_argument("--json", metavar="FILE", help="write every figure to this file")
     options = parser.parse_args()
     if options.steps is not None and options.steps < 4:
         parser.error("--steps must be at least 4")
+    if (options.check or options.engine_changes) and options.part != "learning":
+        parser.error("--check and --engine-changes go with --part learning: no speed counts by them")
     return options
 
 

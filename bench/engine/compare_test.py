@@ -21,6 +21,11 @@ LATER = [*ALIKE, learning.Finding("steps to 3.6", 0.5, 0.3, 0.7, 0.25, "differs"
 UNSURE = [*ALIKE, learning.Finding("loss at 300", 0.0, -0.02, 0.02, 0.01, "cannot tell")]
 
 
+def options(**given):
+    return SimpleNamespace(**{"quick": False, "steps": None, "part": None, "rounds": 2, "check": None, "engine_changes": {},
+                              **given})
+
+
 def measured(figure, parameters=10):
     return {"figure": figure, "parameters": parameters, "trainable_parameters": parameters}
 
@@ -106,7 +111,7 @@ class Engine(unittest.TestCase):
 class Rounds(unittest.TestCase):
     def test_contestants_take_turns_and_a_failure_stops_nobody_else(self):
         turns = []
-        comparison = compare.Comparison("engine", Path("."), SimpleNamespace(quick=False, steps=None, part=None, rounds=2))
+        comparison = compare.Comparison("engine", Path("."), options())
         comparison.train_engine = lambda workload, name: turns.append(name) or {"tokens_per_second": 9, **measured(9)}
 
         def peer(workload, name):
@@ -127,13 +132,12 @@ class Rounds(unittest.TestCase):
 class Starts(unittest.TestCase):
     """The engine follows Python seed by seed; both are scripts here."""
 
-    def curves(self, peer_script):
+    def curves(self, peer_script, **given):
         with tempfile.TemporaryDirectory() as folder:
             peer = Path(folder) / "peer.py"
             peer.write_text("import json, sys\nfrom pathlib import Path\n"
                             "folder = Path(sys.argv[sys.argv.index('--starts') + 1])\n" + peer_script)
-            comparison = compare.Comparison("engine", Path(folder),
-                                            SimpleNamespace(quick=False, steps=None, part="learning", rounds=2))
+            comparison = compare.Comparison("engine", Path(folder), options(part="learning", **given))
             specs = []
             with mock.patch.object(compare, "FOLDER", Path(folder)), \
                     mock.patch.object(compare, "run_engine", lambda _, spec, __: specs.append(spec) or
@@ -150,6 +154,15 @@ class Starts(unittest.TestCase):
         self.assertEqual(peers, {seed: [seed + 0.5] for seed in range(1, 6)})
         self.assertEqual([Path(spec["model"]["weights"]).name for spec in specs],
                          [f"resnet50-{seed}.index.json" for seed in range(1, 6)])
+
+    def test_a_change_of_our_side_alone_is_not_the_peers(self):
+        _, specs = self.curves(
+            "assert 'fp32' not in ' '.join(sys.argv)\n"
+            "for seed in range(1, 6):\n"
+            "    (folder / f'resnet50-{seed}.safetensors').touch()\n"
+            "    (folder / f'resnet50-{seed}.index.json').touch()\n"
+            "print(json.dumps({'curves': {}}))\n", engine_changes={"precision": "fp32"})
+        self.assertEqual({spec["precision"] for spec in specs}, {"fp32"})
 
     def test_a_peer_that_fails_is_told_at_once(self):
         with self.assertRaisesRegex(compare.Failed, "no such model"):
@@ -191,7 +204,7 @@ class Settings(unittest.TestCase):
             self.assertNotIn("weights", workload.spec["model"])
 
     def test_wrong_arguments_are_refused(self):
-        for arguments in (["--only", "gpt3"], ["--steps", "2"]):
+        for arguments in (["--only", "gpt3"], ["--steps", "2"], ["--check", "none", "--part", "learning"], ["--check", "small"]):
             done = subprocess.run([sys.executable, str(compare.FOLDER / "compare.py"), *arguments], capture_output=True)
             self.assertEqual(done.returncode, 2)
 

@@ -65,7 +65,7 @@ def finding(about, differences, tolerance):
 def compare_curves(check, peers, ours):
     """`peers`, `ours`: for each seed the losses of all steps. Returns findings, one for each thing compared."""
     pairs = [(peers[seed], ours[seed]) for seed in sorted(peers) if seed in ours]
-    name = f"{check.text}, " if check.text else ""
+    name = f"{check.name}, " if check.name else ""
     found = []
     for step in check.fixed:
         differences = [loss_at(our, step, check.window) / loss_at(peer, step, check.window) - 1 for peer, our in pairs]

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import learning
 
-CHECK = SimpleNamespace(fixed=(50, 100), text="triples", level=3.6, window=20)
+CHECK = SimpleNamespace(fixed=(50, 100), name="triples", level=3.6, window=20)
 
 
 def curve(leaves_plateau_at, noise=0.0, steps=100):

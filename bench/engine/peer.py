@@ -31,6 +31,9 @@ def import_torch():
     # Nothing here comes from the network; say so before anything tries.
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    # This cache of torch.compile hands out code by the model alone: with autocast in bf16 one got that of an earlier run
+    # in fp16, whose gradients vanish without a loss scale.
+    os.environ["TORCHINDUCTOR_AUTOGRAD_CACHE"] = "0"
     try:
         import torch
     except ImportError as error:

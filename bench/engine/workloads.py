@@ -17,6 +17,7 @@ class Learning:
     steps: int
     fixed: tuple  # after so many steps the losses are compared
     text: str | None = None  # which text of data.py; None: the workload reads none
+    name: str = ""  # tells the checks of a workload apart
     level: float | None = None  # a loss: the steps that it takes to get there are compared as well
     window: int = 20  # losses are means of so many steps
     seeds: tuple = (1, 2, 3, 4, 5)
@@ -73,9 +74,9 @@ WARMED_UP = {"warmup_steps": 100}
 # smaller model, whose loss stays at 3.27 until then. It cannot tell `bf16` from `bf16_all`.
 SMALL_GPT2 = {"model": {"layers": 4, "width": 256, "heads": 4, "vocabulary": 256}, "batch_size": 32,
               "seq_length": 256, "learning_rate": 5e-4}
-GPT2_LEARNING = (Learning(100, (50, 100), "pairs"),
-                 Learning(200, (100, 200), "triples", level=3.6, changes=WARMED_UP),
-                 Learning(700, (200, 700), "triples", level=3.1, seeds=tuple(range(1, 11)), changes=SMALL_GPT2,
+GPT2_LEARNING = (Learning(100, (50, 100), "pairs", "pairs"),
+                 Learning(200, (100, 200), "triples", "warmed-up", level=3.6, changes=WARMED_UP),
+                 Learning(700, (200, 700), "triples", "small", level=3.1, seeds=tuple(range(1, 11)), changes=SMALL_GPT2,
                           at_a_time=5))
 
 # Of every seed the first 20 steps: loading 14 GB takes longer.

@@ -14,6 +14,7 @@ Accounts::Accounts(AccountTables& tables, const Clock& clock, AccountOptions opt
       people_(tables, clock, options_.people),
       tokens_(tables, clock),
       links_(tables, clock),
+      panels_(tables, clock),
       catalog_(tables.catalog(), &CatalogRecord::name),
       quotas_(tables.quotas(), &QuotaRecord::user),
       prices_(tables.prices(), &GpuPrice::gpu),
@@ -24,6 +25,7 @@ Result<std::unique_ptr<Accounts>> Accounts::load(AccountTables& tables, const Cl
   ASSAY_CHECK(made->people_.load());
   ASSAY_CHECK(made->tokens_.load());
   ASSAY_CHECK(made->links_.load());
+  ASSAY_CHECK(made->panels_.load());
   ASSAY_CHECK(made->catalog_.load());
   ASSAY_CHECK(made->quotas_.load());
   ASSAY_CHECK(made->prices_.load());
@@ -42,6 +44,7 @@ Result<void> Accounts::remove_user(std::string_view user) {
   ASSAY_CHECK(people_.remove(user));
   ASSAY_CHECK(tokens_.revoke_all_of(user));
   ASSAY_CHECK(links_.revoke_all_of(user));
+  ASSAY_CHECK(panels_.remove_all_of(user));
   ASSAY_CHECK(quotas_.take(user));
   return {};
 }

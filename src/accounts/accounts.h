@@ -8,6 +8,7 @@
 #include "accounts/kept.h"
 #include "accounts/people.h"
 #include "accounts/personal_tokens.h"
+#include "accounts/saved_panels.h"
 #include "accounts/share_links.h"
 #include "base/clock.h"
 #include "base/result.h"
@@ -30,6 +31,7 @@ class Accounts {
   People& people() { return people_; }
   PersonalTokens& tokens() { return tokens_; }
   ShareLinks& links() { return links_; }
+  SavedPanels& panels() { return panels_; }
   Kept<CatalogRecord>& catalog() { return catalog_; }
   Kept<QuotaRecord>& quotas() { return quotas_; }
   Kept<GpuPrice>& prices() { return prices_; }
@@ -41,7 +43,7 @@ class Accounts {
   /// The user's own, or what holds for everybody.
   QuotaRecord quota_of(std::string_view user) const;
   PriceBook price_book() const;
-  /// With their tokens and links.
+  /// With their tokens, links and panels.
   Result<void> remove_user(std::string_view user);
 
   /// Forgets a slice of what is over. Every ten minutes is enough.
@@ -56,6 +58,7 @@ class Accounts {
   People people_;
   PersonalTokens tokens_;
   ShareLinks links_;
+  SavedPanels panels_;
   Kept<CatalogRecord> catalog_;
   Kept<QuotaRecord> quotas_;
   Kept<GpuPrice> prices_;

@@ -103,11 +103,16 @@ Result<void> Agent::start_reporting(std::vector<std::string> source_names) {
   };
   ASSAY_TRY(uplink_, Uplink::start(std::move(uplink), *outbox_));
   if (reporting.jobs) ASSAY_CHECK(start_jobs(access));
+  if (reporting.slurm_jobs) {
+    ASSAY_TRY(slurm_, SlurmReporter::start({.access = access, .read = reporting.slurm_jobs, .arrivals = [this] {
+                                              return uplink_->state().arrivals;
+                                            }}));
+  }
   if (reporting.allow.empty()) return {};
   ExecutorOptions executor{.access = access,
                            .self = reporting.self,
                            .allow = reporting.allow,
-                           .measuring = [this] { return jobs_ && jobs_->running(); },
+                           .measuring = [this] { return does_runs_here(); },
                            .first_pause = reporting.first_pause};
   ASSAY_TRY(commands_, CommandTaker::start({.executor = std::move(executor),
                                             .arrivals = [this] { return uplink_->state().arrivals; }}));
@@ -131,6 +136,7 @@ Agent::~Agent() {
   stopping_ = true;
   if (sampler_) sampler_->stop();
   if (thread_) thread_->stop();
+  slurm_.reset();
   commands_.reset();
   jobs_.reset();
   uplink_.reset();
@@ -142,6 +148,7 @@ void Agent::stop() {
   stopping_ = true;
   if (sampler_) sampler_->stop();
   if (thread_) thread_->stop();
+  slurm_.reset();
   if (commands_) commands_->stop();
   if (uplink_) uplink_->stop(kLastWords);
   if (outbox_) outbox_->spill();
@@ -224,9 +231,12 @@ void Agent::beat() {
   last_batch_ = clock_.now();
 }
 
+/// Those that are done elsewhere are not disturbed by what is done here, nor measured by what is read here.
+bool Agent::does_runs_here() const { return jobs_ && options_.reporting->jobs->place.empty() && jobs_->running(); }
+
 void Agent::look_for_runs() {
   next_look_ = clock_.now() + kNoticePeriod;
-  const bool under_way = (jobs_ && jobs_->running()) || !runs_on_this_machine(options_.notices).empty();
+  const bool under_way = does_runs_here() || !runs_on_this_machine(options_.notices).empty();
   if (under_way == run_under_way_) return;
   run_under_way_ = under_way;
   // What changes slowly is read at both ends of a run, whose difference is of interest.

@@ -15,6 +15,7 @@
 #include "agent/leader_access.h"
 #include "agent/outbox.h"
 #include "agent/run_notice.h"
+#include "agent/slurm_reporter.h"
 #include "agent/uplink.h"
 #include "base/clock.h"
 #include "base/file_lock.h"
@@ -38,6 +39,7 @@ struct ReportingOptions {
   std::map<std::string, std::string> facts;                 ///< see node_facts.h
   std::set<Command::Kind> allow = {Command::Kind::doctor};  ///< none: no commands are listened for
   std::optional<JobServices> jobs;                          ///< absent: no runs are done for the leader
+  ReadSlurmJobs slurm_jobs = {};                            ///< empty: the leader is told nothing of Slurm
   std::vector<std::string> self;                            ///< the program that carries commands out
   Bytes spool_limit{std::int64_t{256} << 20};
   Nanos first_pause = std::chrono::milliseconds(500);
@@ -72,8 +74,8 @@ class Agent {
   /// As `stop`, but leaves at once what is in memory: as if it was killed.
   ~Agent();
 
-  /// Ends runs, sends what it can, keeps the rest on the disk, and ends all threads: within seconds, unless a run takes
-  /// its time to end.
+  /// Ends runs (those elsewhere go on, for the next agent), sends what it can, keeps the rest on the disk, and ends all
+  /// threads: within seconds, unless a run takes its time to end.
   void stop();
 
   /// Readable once the agent cannot go on; see `failure`.
@@ -94,6 +96,7 @@ class Agent {
   void close_batch();
   void beat();
   void look_for_runs();
+  bool does_runs_here() const;
   void apply_period();
   void fail(Error error);
   SteadyTime next_deadline() const;
@@ -116,6 +119,7 @@ class Agent {
   std::unique_ptr<Uplink> uplink_;
   std::unique_ptr<JobKeeper> jobs_;
   std::unique_ptr<CommandTaker> commands_;
+  std::unique_ptr<SlurmReporter> slurm_;
   std::unique_ptr<Sampler> sampler_;
   std::atomic<std::int64_t> leader_period_ns_;  ///< the usual one, as the leader wishes it
   std::int64_t period_ns_ = 0;                  ///< the sampler's now

@@ -39,6 +39,7 @@ class FakeLeader {
     std::vector<Batch> batches;                                        ///< accepted ones, in the order of arrival
     std::vector<std::size_t> parcels;                                  ///< how many batches each accepted request had
     std::map<std::string, std::vector<std::string>> reports;           ///< bodies by command
+    std::vector<std::string> slurm;                                    ///< bodies
     std::vector<std::string> takes;                                    ///< runs that were asked for
     std::map<std::string, std::map<std::uint32_t, SeriesName>> names;  ///< by stream
     int batch_requests = 0;
@@ -135,6 +136,7 @@ class FakeLeader {
   std::string key = new_secret();   ///< that the node has; another one is refused until it joins
   std::deque<int> report_troubles;  ///< how the next reports are answered instead of being taken
   std::string batch_extra;          ///< further fields of answers to batches: `, "pause_ms": 5`
+  int slurm_status = 200;           ///< how reports of Slurm's jobs are answered
   /// Answers whoever takes a run.
   std::function<HttpResponse(const std::string& run)> on_take = [](const std::string&) { return refuse(404); };
 
@@ -151,6 +153,7 @@ class FakeLeader {
     router.get("/agent/v1/jobs", [this](const HttpRequest& request) { return on_jobs(request); });
     router.post("/agent/v1/jobs/{run}/take", [this](const HttpRequest& request) { return on_taking(request); },
                 {.run_on = RunOn::worker});
+    router.post("/agent/v1/slurm", [this](const HttpRequest& request) { return on_slurm(request); });
     ServerOptions options;
     options.listen.push_back({.host = "127.0.0.1", .port = port_, .socket_path = {}});
     options.tls = tls_;
@@ -240,6 +243,12 @@ class FakeLeader {
       job_streams_.back().send({.event = "jobs", .data = job_list_, .id = {}, .retry = {}});
     }
     return HttpResponse::streaming(job_streams_.back().stream(), "text/event-stream");
+  }
+  HttpResponse on_slurm(const HttpRequest& request) {
+    const std::lock_guard lock(mutex);
+    if (!knows(request)) return refuse(401);
+    seen.slurm.push_back(request.body);
+    return slurm_status == 200 ? HttpResponse::json(200, "{}") : refuse(slurm_status);
   }
   HttpResponse on_taking(const HttpRequest& request) {
     const std::lock_guard lock(mutex);

@@ -1,5 +1,7 @@
 #include "agent/job_keeper.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/log.h"
@@ -17,6 +19,15 @@ JobKeeper::JobKeeper(JobKeeperOptions options)
                 [this](const std::string& run) {
                   return options_.connection->send_json("POST", path_of(kTakePath, run), {});
                 },
+            .report_part = [this](const std::string& run, const PartReport& report) -> Result<PartAnswer> {
+              ASSAY_TRY(const auto answer,
+                        options_.connection->send_json("POST", path_of(kPartPath, run), to_json(report)));
+              return part_answer_from_json(answer);
+            },
+            .send_part = [this](const std::string& run, std::uint64_t epoch, std::uint64_t offset,
+                                std::string_view frames) -> Result<std::uint64_t> {
+              return send_part(run, epoch, offset, frames);
+            },
             .on_change =
                 [this] {
                   const std::lock_guard lock(mutex_);
@@ -25,7 +36,8 @@ JobKeeper::JobKeeper(JobKeeperOptions options)
             .look = options_.ship_look,
             .lease_length = options_.lease_length,
             .first_pause = options_.first_pause,
-            .longest_pause = options_.longest_pause} {}
+            .longest_pause = options_.longest_pause,
+            .part_period = options_.part_period} {}
 
 Result<std::unique_ptr<JobKeeper>> JobKeeper::start(JobKeeperOptions options) {
   std::unique_ptr<JobKeeper> keeper(new JobKeeper(std::move(options)));
@@ -51,7 +63,8 @@ Result<void> JobKeeper::find_leftovers() {
   const std::lock_guard lock(mutex_);
   for (const auto& row : page.rows) {
     log_info("run '{}' of an earlier agent is brought to the leader", row.id);
-    begin(row.id, false);
+    const auto run = options_.services.store->find_run(row.id);
+    begin({.run = row.id, .part = run ? run->placement.part : 0}, false);
   }
   return {};
 }
@@ -79,25 +92,40 @@ void JobKeeper::take_list(const ServerEvent& event) {
 void JobKeeper::reconcile() {
   reap();
   if (!list_is_known_) return;
-  std::map<std::string_view, bool> stop_by_run;
-  for (const auto& job : listed_) stop_by_run[job.run] = job.stop;
+  std::map<std::string_view, const ListedJob*> jobs;
+  for (const auto& job : listed_) jobs[job.run] = &job;
   const std::lock_guard lock(mutex_);
   for (const auto& [run, worker] : workers_) {
-    const auto found = stop_by_run.find(run);
-    worker->set_listed(found != stop_by_run.end());
-    if (found != stop_by_run.end() && found->second) worker->stop_run();
+    const auto found = jobs.find(run);
+    worker->set_listed(found != jobs.end());
+    if (found != jobs.end() && found->second->stop) worker->stop_run();
   }
-  for (const auto& [run, stop] : stop_by_run) {
-    if (workers_.size() < options_.most) begin(std::string(run), stop);
+  for (const auto& [run, job] : jobs) {
+    if (workers_.size() < options_.most) begin({.run = job->run, .part = job->part}, job->stop);
   }
 }
 
+Result<std::uint64_t> JobKeeper::send_part(const std::string& run, std::uint64_t epoch, std::uint64_t offset,
+                                           std::string_view frames) {
+  ClientRequest request{.method = "POST",
+                        .target = fmt::format("{}?epoch={}&offset={}", path_of(kPartFramesPath, run), epoch, offset),
+                        .body = std::string(frames)};
+  request.headers.add("Content-Type", "application/octet-stream");
+  ASSAY_TRY(const auto response, options_.connection->send(std::move(request)));
+  ASSAY_TRY(const auto answer, parse_json(response.body));
+  JsonFields fields(answer, "the answer to frames");
+  const auto size = fields.integer("size");
+  ASSAY_CHECK(fields.finish());
+  return static_cast<std::uint64_t>(size);
+}
+
 /// Unless somebody is at it. Needs the lock.
-void JobKeeper::begin(const std::string& run, bool stop) {
+void JobKeeper::begin(const JobToDo& job, bool stop) {
+  const std::string& run = job.run;
   if (workers_.contains(run)) return;
   const auto settled = settled_.find(run);
   if (settled != settled_.end() && options_.clock.now() < settled->second + options_.ask_again) return;
-  auto worker = JobWorker::start(desk_, run, stop);
+  auto worker = JobWorker::start(desk_, job, stop);
   if (worker) {
     workers_.emplace(run, std::move(*worker));
   } else {

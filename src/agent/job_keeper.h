@@ -27,6 +27,7 @@ struct JobKeeperOptions {
   Nanos ask_again = std::chrono::seconds(30);  ///< for a run that was refused and is still listed
   Nanos ship_look = std::chrono::milliseconds(100);
   Nanos lease_length = std::chrono::minutes(2);  ///< of runs; who has lost one hears of it when half of that is over
+  Nanos part_period = std::chrono::seconds(1);   ///< see JobDesk
   Nanos first_pause = std::chrono::milliseconds(500);
   Nanos longest_pause = std::chrono::seconds(10);
 };
@@ -45,8 +46,8 @@ class JobKeeper {
 
   /// Whether a run is under way. Any thread.
   bool running() const;
-  /// Ends what is under way (which takes up to its grace period), then gives the leader `patience` to take the rest.
-  /// What it does not take stays for the next agent.
+  /// Ends what is under way (which takes up to its grace period) or, where it outlives the agent, lets go of it; then
+  /// gives the leader `patience` to take the rest. What it does not take stays for the next agent.
   void stop(Nanos patience);
 
  private:
@@ -54,7 +55,9 @@ class JobKeeper {
   Result<void> find_leftovers();
   void take_list(const ServerEvent& event);
   void reconcile();
-  void begin(const std::string& run, bool stop);
+  void begin(const JobToDo& job, bool stop);
+  Result<std::uint64_t> send_part(const std::string& run, std::uint64_t epoch, std::uint64_t offset,
+                                  std::string_view frames);
   void reap();
 
   const JobKeeperOptions options_;

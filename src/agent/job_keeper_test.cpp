@@ -307,6 +307,29 @@ TEST_F(JobKeeperTest, WhatHasOutlivedAnEarlierAgentIsTakenUp) {
   EXPECT_EQ(outliving->started.size(), 1U);
 }
 
+TEST_F(JobKeeperTest, AnAgentThatIsStoppedLetsGoOfWhatIsDoneElsewhere) {
+  plan("r1", "train.py");
+  ManualClock time;
+  time.advance(clock_.now() - time.now());
+  const auto outliving = std::make_shared<FakeLauncher>(time);
+  outliving->script = {.steps = {JobScript::Say{"before\n"}}, .forever = true};
+  services_.launcher = outliving;
+  services_.place = "fake";
+  list({"r1"});
+  start();
+  EXPECT_TRUE(comes_true([&] { return output("r1") == "before\n"; }));
+  keeper_->stop(0s);
+  EXPECT_FALSE(ended("r1"));
+  EXPECT_TRUE(*is_without_owner(*local_, *local_->find_run("r1")));
+
+  start();
+  EXPECT_TRUE(comes_true([&] { return keeper_->running(); })) << "taken up";
+  list({"r1"}, true);
+  EXPECT_TRUE(comes_true([&] { return ended("r1"); }));
+  EXPECT_EQ(theirs("r1").verdict, Verdict::interrupted);
+  EXPECT_EQ(outliving->started.size(), 1U);
+}
+
 TEST_F(JobKeeperTest, WhatCannotBeReachedWaitsForTheNextAgent) {
   plan("r1", "train.py");
   Run run = theirs("r1");

@@ -3,34 +3,72 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <system_error>
 
+#include "access/secrets.h"
+#include "agent/part_shipper.h"
 #include "agent/pauses.h"
 #include "base/crash_point.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "launch/part_launcher.h"
+#include "launch/rank_variables.h"
 #include "runs/study.h"
 
 namespace assay {
+namespace {
 
-JobWorker::JobWorker(const JobDesk& desk, std::string run, Pipe stop)
-    : desk_(desk),
-      run_(std::move(run)),
-      stop_(std::move(stop)),
-      shipper_(*desk.services.store, desk.leader,
-               {.run = run_,
-                .take = [this] { return take(); },
-                .lease = {},
-                .look = desk.look,
-                .lease_length = desk.lease_length,
-                .first_pause = desk.first_pause,
-                .longest_pause = desk.longest_pause}) {}
+/// Of the owner of a run over several nodes.
+constexpr Nanos kGangLease = std::chrono::seconds(30);
 
-Result<std::unique_ptr<JobWorker>> JobWorker::start(const JobDesk& desk, std::string run, bool stop) {
+}  // namespace
+
+JobWorker::JobWorker(const JobDesk& desk, JobToDo job, Pipe stop)
+    : desk_(desk), run_(std::move(job.run)), part_(job.part), stop_(std::move(stop)), shipper_(make_shipper()) {}
+
+std::unique_ptr<Shipper> JobWorker::make_shipper() {
+  auto& store = *desk_.services.store;
+  if (part_ == 0) {
+    const auto take_lease = [this]() -> Result<Lease> {
+      ASSAY_TRY(auto job, take());
+      return std::move(job.lease);
+    };
+    auto made = std::make_unique<RunShipper>(store, desk_.leader,
+                                             ShipperOptions{.run = run_,
+                                                            .take = take_lease,
+                                                            .lease = {},
+                                                            .look = desk_.look,
+                                                            .lease_length = desk_.lease_length,
+                                                            .first_pause = desk_.first_pause,
+                                                            .longest_pause = desk_.longest_pause});
+    run_shipper_ = made.get();
+    return made;
+  }
+  const auto take_epoch = [this]() -> Result<std::uint64_t> {
+    ASSAY_TRY(const auto job, take());
+    return job.part.epoch;
+  };
+  return std::make_unique<PartShipper>(
+      store, desk_.leader,
+      PartShipperOptions{
+          .run = run_,
+          .part = part_,
+          .take = take_epoch,
+          .send = [this](std::uint64_t epoch, std::uint64_t offset,
+                         std::string_view frames) { return desk_.send_part(run_, epoch, offset, frames); },
+          .report = [this](const PartReport& report) { return desk_.report_part(run_, report); },
+          .period = desk_.part_period,
+          .look = desk_.look,
+          .first_pause = desk_.first_pause,
+          .longest_pause = desk_.longest_pause});
+}
+
+Result<std::unique_ptr<JobWorker>> JobWorker::start(const JobDesk& desk, JobToDo job, bool stop) {
   ASSAY_TRY(auto pipe, make_pipe());
-  std::unique_ptr<JobWorker> worker(new JobWorker(desk, std::move(run), std::move(pipe)));
+  std::unique_ptr<JobWorker> worker(new JobWorker(desk, std::move(job), std::move(pipe)));
   if (stop) worker->stop_run();
   try {
     worker->thread_.emplace(
@@ -53,9 +91,19 @@ void JobWorker::stop_run() {
   [[maybe_unused]] const ssize_t written = ::write(stop_.write_end.get(), &byte, 1);
 }
 
+void JobWorker::leave_run() {
+  if (stop_asked_ || left_.exchange(true)) return;
+  const char byte = FollowOptions::kLeave;
+  [[maybe_unused]] const ssize_t written = ::write(stop_.write_end.get(), &byte, 1);
+}
+
 void JobWorker::wind_up() {
   winding_up_ = true;
-  stop_run();
+  desk_.services.place.empty() ? stop_run() : leave_run();
+  {
+    const std::lock_guard lock(peers_mutex_);
+    if (peers_) peers_->give_up();
+  }
   if (thread_) thread_->request_stop();
 }
 
@@ -63,7 +111,7 @@ void JobWorker::work(const std::stop_token& stop) {
   try {
     look_for_record();
     if (without_owner_) take_up();
-    finish(shipper_.ship(stop));
+    finish(shipper_->ship(stop));
   } catch (const std::exception& problem) {
     log_error("run '{}': {}", run_, problem.what());
     stop_run();
@@ -81,14 +129,18 @@ void JobWorker::look_for_record() {
   if (!record && record.error().kind != ErrorKind::not_found) unreadable_ = record.error();
 }
 
-Result<Lease> JobWorker::take() {
+Result<TakenJob> JobWorker::take() {
   if (!begun_ && winding_up_) return Error{.kind = ErrorKind::interrupted, .message = "the agent ends"};
   ASSAY_TRY(const auto answer, desk_.take(run_));
   ASSAY_TRY(auto job, taken_job_from_json(answer));
   crash_point("job-taken");
-  Lease lease = job.lease;
-  if (!begun_) begin(std::move(job));
-  return lease;
+  if (part_ != job.part.number) {
+    return Error{.kind = ErrorKind::not_found, .message = fmt::format("this node has another part of '{}'", run_)};
+  }
+  // The others wait for whoever owns a run over several nodes: that it is gone is to be known soon.
+  if (job.part.of > 1 && run_shipper_) run_shipper_->set_lease_length(std::min(desk_.lease_length, kGangLease));
+  if (!begun_) begin(job);
+  return job;
 }
 
 void JobWorker::begin(TakenJob job) {
@@ -120,10 +172,10 @@ void JobWorker::begin(TakenJob job) {
   }
 }
 
-RunServices JobWorker::run_services(RunObserver& observer) const {
+RunServices JobWorker::run_services(RunObserver& observer, Launcher& launcher) const {
   const JobServices& services = desk_.services;
   return {.store = *services.store,
-          .launcher = *services.launcher,
+          .launcher = launcher,
           .clock = desk_.clock,
           .observer = observer,
           .make_sources = services.make_sources,
@@ -146,7 +198,7 @@ void JobWorker::take_up() {
   } catch (const std::system_error& problem) {
     doing_ = false;
     log_warning("run '{}' waits for the next agent: {}", run_, problem.what());
-    shipper_.leave();
+    shipper_->leave();
   }
 }
 
@@ -157,23 +209,26 @@ void JobWorker::resume(const std::stop_token& stop) {
   std::condition_variable_any stopped;
   while (!stop.stop_requested()) {
     RunObserver nobody;
-    const auto run = resume_run(run_, run_services(nobody));
+    const auto run = resume_run(run_, run_services(nobody, *desk_.services.launcher));
     const auto now = desk_.services.store->find_run(run_);
-    if (run || (now && now->state == RunState::ended)) return shipper_.look_again();
-    log_info("run '{}' cannot be taken up now: {}", run_, run.error().text());
+    if (run || (now && now->state == RunState::ended)) return shipper_->look_again();
     if (winding_up_) break;
+    log_info("run '{}' cannot be taken up now: {}", run_, run.error().text());
     std::unique_lock lock(mutex);
     stopped.wait_for(lock, stop, pauses.next(), [] { return false; });
   }
-  shipper_.leave();
+  shipper_->leave();
 }
 
 void JobWorker::execute(const TakenJob& job) {
   const JobServices& services = desk_.services;
   try {
     RunObserver nobody;
-    const StudyOptions options{.provenance = services.describe_machine()};
-    const auto done = execute_planned(job.planned, job.run, options, run_services(nobody));
+    StudyOptions options{.provenance = services.describe_machine()};
+    const auto done = job.part.of > 1
+                          ? execute_part(job, std::move(options), nobody)
+                          : execute_planned(job.planned, job.run, options, run_services(nobody, *services.launcher));
+    if (!done && goes_on_without_us()) return shipper_->leave();
     if (!done) return end_unbegun(job.run, Verdict::failed, done.error());
   } catch (const std::exception& problem) {
     log_error("run '{}': {}", run_, problem.what());
@@ -182,7 +237,51 @@ void JobWorker::execute(const TakenJob& job) {
       return end_unbegun(job.run, Verdict::failed, {.kind = ErrorKind::internal, .message = problem.what()});
     }
   }
-  shipper_.look_again();
+  shipper_->look_again();
+}
+
+/// Where the processes of a run over several nodes find each other.
+Result<MeetingPlace> JobWorker::meet(const PartOfRun& part) {
+  if (part.meeting) return *part.meeting;
+  const int port = unused_port();
+  if (port == 0) return Error{.kind = ErrorKind::io, .message = "no port is free for the nodes of the run to meet at"};
+  return MeetingPlace{.address = desk_.services.address, .port = port, .secret = new_secret()};
+}
+
+Result<Run> JobWorker::execute_part(const TakenJob& job, StudyOptions options, RunObserver& observer) {
+  ASSAY_TRY(const auto meeting, meet(job.part));
+  options.secret = meeting.secret;
+  const auto launcher = make_part_launcher(*desk_.services.launcher, {.number = job.part.number, .of = job.part.of},
+                                           {.address = meeting.address, .port = meeting.port});
+  auto services = run_services(observer, *launcher);
+  if (part_ > 0) return execute_planned(job.planned, job.run, options, services);
+  ASSAY_TRY(const std::shared_ptr<PeerWatch> peers,
+            PeerWatch::start({.run = run_,
+                              .meeting = meeting,
+                              .report = [this](const PartReport& report) { return desk_.report_part(run_, report); },
+                              .on_lost = [this] { lose_peer(); },
+                              .period = desk_.part_period}));
+  {
+    const std::lock_guard lock(peers_mutex_);
+    peers_ = peers;
+  }
+  if (winding_up_) peers->give_up();
+  services.await_peers = [peers](const Ending& ending) {
+    return peers->await_end(ending.by == EndedBy::itself && !ending.lost && ending.job.exit_code == 0);
+  };
+  return execute_planned(job.planned, job.run, options, services);
+}
+
+/// Ends the workload, and not because somebody wants that.
+void JobWorker::lose_peer() {
+  const char byte = FollowOptions::kLostPeer;
+  [[maybe_unused]] const ssize_t written = ::write(stop_.write_end.get(), &byte, 1);
+}
+
+/// The next agent takes it up.
+bool JobWorker::goes_on_without_us() const {
+  const auto record = desk_.services.store->find_run(run_);
+  return left_ && record && record->state != RunState::ended;
 }
 
 /// Nothing was started: the leader is told why, and there is nothing to keep here.
@@ -191,7 +290,7 @@ void JobWorker::end_unbegun(Run run, Verdict verdict, const Error& error) {
   run.state = RunState::ended;
   run.verdict = verdict;
   run.error = RunError{.kind = error.kind, .message = error.text(), .hint = error.hint};
-  shipper_.end_with(std::move(run));
+  shipper_->end_with(std::move(run));
 }
 
 void JobWorker::finish(const Shipment& shipment) {
@@ -204,6 +303,8 @@ void JobWorker::finish(const Shipment& shipment) {
       log_info("run '{}' is not for this node: {}", run_, why);
     }
     stop_run();
+    const std::lock_guard lock(peers_mutex_);
+    if (peers_) peers_->give_up();
   }
   execution_.reset();
   const auto removed = desk_.services.store->remove_run(run_);

@@ -1,10 +1,26 @@
 #include "agent/run_confinement.h"
 
+#include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
+
+#include <vector>
 
 #include "redact/redact.h"
 
 namespace assay {
+namespace {
+
+/// Empty: the system does not know.
+std::string own_user_name() {
+  std::vector<char> buffer(std::size_t{64} << 10);
+  passwd entry{};
+  passwd* found = nullptr;
+  ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
+  return found ? found->pw_name : "";
+}
+
+}  // namespace
 
 Result<Confinement> confinement_of_runs(const OwnThings& own) {
   if (own.run_as.empty() && ::geteuid() == 0) {
@@ -27,6 +43,22 @@ Result<Confinement> confinement_of_runs(const OwnThings& own) {
   }
   ASSAY_CHECK(check_confinement(confinement));
   return confinement;
+}
+
+Result<void> check_runs_elsewhere(const std::string& run_as) {
+  if (run_as.empty() && ::geteuid() == 0) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = "an agent of root's would do the leader's runs as root at that place, too",
+                 .hint =
+                     "Start it as the user that they are to be done as. With --run-as root, whoever may ask the leader "
+                     "for runs is root wherever that place reaches."};
+  }
+  if (run_as.empty()) return {};
+  ASSAY_CHECK(environment_of_user(run_as));  // that there is such a user
+  if (run_as == own_user_name()) return {};
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("runs at another place are done as the agent's own user, not as '{}'", run_as),
+               .hint = "Start the agent as that user, and leave --run-as out."};
 }
 
 }  // namespace assay

@@ -20,4 +20,8 @@ struct OwnThings {
 /// other errors are those of `check_confinement`.
 Result<Confinement> confinement_of_runs(const OwnThings& own);
 
+/// The same for runs that are done at another place: they are done as the agent itself there, which `run_as` can only
+/// say again, and root has to. `usage`.
+Result<void> check_runs_elsewhere(const std::string& run_as);
+
 }  // namespace assay

@@ -48,6 +48,19 @@ TEST(RunConfinement, RootHasToSayAsWhom) {
   EXPECT_TRUE(confinement_of_runs(things).ok());
 }
 
+TEST(RunConfinement, RunsElsewhereAreTheAgentsOwn) {
+  const auto other = check_runs_elsewhere(::geteuid() == 0 ? "nobody" : "root");
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().kind, ErrorKind::usage);
+  EXPECT_THAT(other.error().message, HasSubstr("as the agent's own user"));
+  EXPECT_THAT(check_runs_elsewhere("no-such-user").error().text(), HasSubstr("no-such-user"));
+  const auto silent = check_runs_elsewhere("");
+  EXPECT_EQ(silent.ok(), ::geteuid() != 0) << "root has to say so";
+  if (::geteuid() != 0) return;
+  EXPECT_THAT(silent.error().hint, HasSubstr("--run-as root"));
+  EXPECT_TRUE(check_runs_elsewhere("root").ok());
+}
+
 TEST(RunConfinement, AnUnknownUserIsNamed) {
   auto things = some_things();
   things.run_as = "no-such-user";

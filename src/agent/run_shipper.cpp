@@ -10,23 +10,10 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/log.h"
-#include "bytes/frame.h"
 #include "model/run.h"
-#include "store/journal/journal_reader.h"
 
 namespace assay {
 namespace {
-
-/// The leader's answer to whoever asks for what is not theirs, in contrast to its troubles.
-bool is_refusal(ErrorKind kind) {
-  return kind == ErrorKind::usage || kind == ErrorKind::not_found || kind == ErrorKind::denied;
-}
-
-/// What goes wrong with our own store must not be taken for an answer of the leader.
-Error of_this_node(Error error) {
-  if (is_refusal(error.kind)) error.kind = ErrorKind::io;
-  return std::move(error).within("reading what this node has recorded");
-}
 
 /// What was found out by doing the run. The rest (name, tags, study, place …) is as the leader has it.
 void take_results(const Run& from, Run& into) {
@@ -68,6 +55,7 @@ RunShipper::RunShipper(RunStore& local, RunStore& leader, ShipperOptions options
       leader_(leader),
       options_(std::move(options)),
       lease_(options_.lease),
+      lease_length_(options_.lease_length),
       pauses_(options_.first_pause, options_.longest_pause, stable_hash(new_id())) {}
 
 Shipment RunShipper::ship(const std::stop_token& stop) {
@@ -78,14 +66,14 @@ Shipment RunShipper::ship(const std::stop_token& stop) {
       if (is_left()) return {.end = Shipment::End::kept, .error = {}};
       refused_before_ = false;
       pauses_.reset();
-      rest(stop, options_.look);
+      rest(stop, options_.look, options_.look);
       continue;
     }
     const bool ask_at_once = is_refusal(done.error().kind) && !refused_before_;
     if (auto end = handle(std::move(done).error())) return std::move(*end);
     if (ask_at_once) continue;
     if (stop.stop_requested()) return {.end = Shipment::End::kept, .error = {}};
-    rest(stop, pauses_.next());
+    rest(stop, pauses_.next(), options_.look);
   }
 }
 
@@ -111,54 +99,6 @@ std::optional<Shipment> RunShipper::handle(Error error) {
   refused_before_ = true;
   lease_.reset();
   return std::nullopt;
-}
-
-/// Until `pause` is over or something happens. With `stop` requested, a look at what was recorded still takes a while.
-void RunShipper::rest(const std::stop_token& stop, Nanos pause) {
-  std::unique_lock lock(mutex_);
-  const auto woken = [this] { return look_now_; };
-  if (stop.stop_requested()) {
-    changed_.wait_for(lock, std::min(pause, options_.look), woken);
-  } else {
-    changed_.wait_for(lock, stop, pause, woken);
-  }
-  look_now_ = false;
-}
-
-void RunShipper::look_again() {
-  const std::lock_guard lock(mutex_);
-  look_now_ = true;
-  changed_.notify_all();
-}
-
-void RunShipper::leave() {
-  const std::lock_guard lock(mutex_);
-  left_ = look_now_ = true;
-  changed_.notify_all();
-}
-
-bool RunShipper::is_left() {
-  const std::lock_guard lock(mutex_);
-  return left_;
-}
-
-void RunShipper::end_with(Run run) {
-  const std::lock_guard lock(mutex_);
-  never_began_ = std::move(run);
-  look_now_ = true;
-  changed_.notify_all();
-}
-
-void RunShipper::set_listed(bool listed) {
-  const std::lock_guard lock(mutex_);
-  if (listed_ && !listed) ask_ = look_now_ = true;
-  listed_ = listed;
-  changed_.notify_all();
-}
-
-bool RunShipper::is_listed() {
-  const std::lock_guard lock(mutex_);
-  return listed_;
 }
 
 /// Ships what is there. True when that was the last of it.
@@ -188,11 +128,9 @@ Result<bool> RunShipper::go_on() {
 
 /// The run as it is recorded here; nothing while there is none.
 Result<std::optional<Run>> RunShipper::look_here() {
-  {
-    const std::lock_guard lock(mutex_);
-    recorded_ = !never_began_;
-    if (never_began_) return never_began_;
-  }
+  auto unbegun = never_began();
+  recorded_ = !unbegun;
+  if (unbegun) return unbegun;
   auto run = local_.find_run(options_.run);
   if (run) return std::optional(std::move(*run));
   if (run.error().kind == ErrorKind::not_found) return std::optional<Run>();
@@ -201,16 +139,12 @@ Result<std::optional<Run>> RunShipper::look_here() {
 
 /// Makes sure that the run is ours, for a while to come.
 Result<void> RunShipper::hold() {
-  bool ask = false;
-  {
-    const std::lock_guard lock(mutex_);
-    // How it ended is told in any case.
-    ask = std::exchange(ask_, false) && !ending_;
-  }
+  // How it ended is told in any case.
+  const bool ask = is_unlisted_now() && !ending_;
   if (!lease_ || ask) ASSAY_CHECK(take());
   if (clock_.now() < renew_at_) return {};
-  ASSAY_TRY(lease_, leader_.renew_lease(*lease_, options_.lease_length));
-  renew_at_ = clock_.now() + options_.lease_length / 2;
+  ASSAY_TRY(lease_, leader_.renew_lease(*lease_, lease_length_));
+  renew_at_ = clock_.now() + lease_length_ / 2;
   return {};
 }
 
@@ -277,22 +211,12 @@ Result<void> RunShipper::ship_journal(const std::string& name) {
 
 /// Whole frames of our journal from there on; nothing where it ends.
 Result<std::string> RunShipper::next_frames(const std::string& journal, std::uint64_t offset) {
-  for (const std::size_t length : {options_.piece, kFrameHeader + kMaxPayload}) {
-    auto read = local_.read_frames(options_.run, journal, offset, length);
-    if (!read) return of_this_node(std::move(read).error());
-    std::string piece = std::move(*read);
-    const bool more = piece.size() == length;
-    const std::size_t whole = whole_frames(piece, offset);
-    if (whole > 0 || !more) {
-      if (whole == 0 && !piece.empty() && ending_ && !std::exchange(damage_said_, true)) {
-        log_warning("run '{}': '{}' is damaged at offset {}; the leader gets what is before that", options_.run,
-                    journal, offset);
-      }
-      piece.resize(whole);
-      return piece;
-    }
+  ASSAY_TRY(auto piece, next_piece(local_, options_.run, journal, offset, options_.piece));
+  if (piece.damaged && ending_ && !std::exchange(damage_said_, true)) {
+    log_warning("run '{}': '{}' is damaged at offset {}; the leader gets what is before that", options_.run, journal,
+                offset);
   }
-  return std::string();
+  return std::move(piece.frames);
 }
 
 Result<void> RunShipper::ship_artifacts() {

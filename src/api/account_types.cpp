@@ -223,6 +223,39 @@ const ApiType<MadeLink>& api_type() {
 }
 
 template <>
+const ApiType<PanelContent>& api_type() {
+  static const auto type =
+      ApiType<PanelContent>("NewPanel", "Charts to be saved: which metrics of which runs, drawn how.")
+          .field("name", &PanelContent::name, "What it is called")
+          .optional("shared", &PanelContent::shared, "true: everybody who may look at runs sees it")
+          .field("metrics", &PanelContent::metrics, "A chart for each")
+          .optional("runs", &PanelContent::runs, "Their ids; none: those that the filter finds")
+          .optional("filter", &PanelContent::filter, "As `assay runs --filter`: tag=night metrics.loss<0.5")
+          .optional("newest", &PanelContent::newest, "At most so many of those that it finds (8)")
+          .optional("axis", &PanelContent::axis, "step (the default), relative (time since the start) or wall (of day)")
+          .optional("smoothing", &PanelContent::smoothing, "Of curves, from 0 to 0.98 (0)")
+          .optional("logarithmic", &PanelContent::logarithmic, "true: the vertical axis is");
+  return type;
+}
+
+template <>
+const ApiType<PanelRecord>& api_type() {
+  static const auto type = ApiType<PanelRecord>("Panel", "Charts that somebody saved.")
+                               .field("id", &PanelRecord::id, "What it is changed and removed by")
+                               .field("user", &PanelRecord::user, "Whose it is")
+                               .field("changed", &PanelRecord::changed, "When it was last saved")
+                               .all_of(&PanelRecord::content);
+  return type;
+}
+
+template <>
+const ApiType<PanelList>& api_type() {
+  static const auto type = ApiType<PanelList>("PanelList", "Panels that the caller sees.")
+                               .field("panels", &PanelList::panels, "Their own and those that are shared, by name");
+  return type;
+}
+
+template <>
 const ApiType<AuditList>& api_type() {
   static const auto type = ApiType<AuditList>("AuditList", "Who changed what.")
                                .field("entries", &AuditList::entries, "Newest first")

@@ -111,6 +111,9 @@ struct MadeLink {
   ShareLink link;
   std::string secret;
 };
+struct PanelList {
+  std::vector<PanelRecord> panels;
+};
 struct AuditList {
   std::vector<AuditRecord> entries;
   std::int64_t next = 0;
@@ -172,6 +175,12 @@ template <>
 const ApiType<NewShareLink>& api_type();
 template <>
 const ApiType<MadeLink>& api_type();
+template <>
+const ApiType<PanelContent>& api_type();
+template <>
+const ApiType<PanelRecord>& api_type();
+template <>
+const ApiType<PanelList>& api_type();
 template <>
 const ApiType<AuditList>& api_type();
 template <>

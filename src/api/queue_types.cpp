@@ -31,7 +31,8 @@ const ApiType<QueuedRun>& api_type() {
           .field("priority", &QueuedRun::priority, "A step counts as an hour of waiting; 0 is usual")
           .field("needs", &QueuedRun::needs, "For people: 2 GPUs; the CPUs of a node")
           .field("node", &QueuedRun::node, "Where it is or must be done; empty: not decided yet")
-          .field("gpus", &QueuedRun::gpus, "UUIDs of the GPUs it has been given")
+          .optional("further", &QueuedRun::further, "The other nodes of a run over several")
+          .field("gpus", &QueuedRun::gpus, "UUIDs of the GPUs it has been given, on all of its nodes")
           .field("after", &QueuedRun::after, "Runs that must have succeeded first")
           .field("attempt", &QueuedRun::attempt, "Which one this is, from 1")
           .field("attempts", &QueuedRun::attempts, "How many there may be in all")
@@ -45,6 +46,8 @@ const ApiType<QueuedRun>& api_type() {
           .optional("why", &QueuedRun::why, "The same for people")
           .optional("ahead", &QueuedRun::ahead, "Runs that come before it for the same nodes")
           .optional("expected_node", &QueuedRun::expected_node, "Where it will probably be done")
+          .optional("expected_further", &QueuedRun::expected_further,
+                    "The same for the other nodes of a run over several")
           .optional("expected_start", &QueuedRun::expected_start, "When it will probably start")
           .optional("late_start", &QueuedRun::late_start, "When, if the runs before it take as long as they well may");
   return type;
@@ -73,9 +76,10 @@ const ApiType<PreviewedRun>& api_type() {
           .field("variant", &PreviewedRun::variant, "Which configuration of the study")
           .field("repeat", &PreviewedRun::repeat, "Which repeat, from 0")
           .field("needs", &PreviewedRun::needs, "For people: 2 GPUs; the CPUs of a node")
-          .field("gpus", &PreviewedRun::gpus, "GPUs that it would have")
+          .field("gpus", &PreviewedRun::gpus, "GPUs that it would have, on all of its nodes")
           .field("nodes", &PreviewedRun::nodes, "Nodes that it would have")
           .field("node", &PreviewedRun::node, "Where it would probably be done; empty: nowhere now")
+          .optional("further", &PreviewedRun::further, "The other nodes of a run over several")
           .field("length", &PreviewedRun::length, "How long it would probably take")
           .optional("why", &PreviewedRun::why, "Why it could not be done now")
           .optional("expected_start", &PreviewedRun::expected_start, "When it would probably start")

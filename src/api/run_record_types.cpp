@@ -47,12 +47,22 @@ const ApiType<RunError>& api_type() {
 }
 
 template <>
+const ApiType<FurtherNode>& api_type() {
+  static const auto type = ApiType<FurtherNode>("FurtherNode", "A node of a run over several, behind the first.")
+                               .field("node", &FurtherNode::node, "Its name")
+                               .field("gpus", &FurtherNode::gpus, "UUIDs of the GPUs that it gives to the run");
+  return type;
+}
+
+template <>
 const ApiType<Placement>& api_type() {
   static const auto type =
       ApiType<Placement>("Placement", "Where a run is to be done, or was.")
           .optional("node", &Placement::node, "The node of a cluster")
           .optional("gpus", &Placement::gpus, "UUIDs of its GPUs; without: all that it has")
-          .optional("place", &Placement::place, "Where its job goes on whatever becomes of its owner: `ssh:gpu01`");
+          .optional("place", &Placement::place, "Where its job goes on whatever becomes of its owner: `ssh:gpu01`")
+          .optional("further", &Placement::further, "Of a run over several nodes: those behind the first")
+          .optional("part", &Placement::part, "In an agent's own store: which of these nodes it is");
   return type;
 }
 

@@ -289,6 +289,18 @@ TEST(ApiTypes, WhatTravelsAboutPeople) {
   expect_described(ShareLinkList{.links = {link}});
   expect_described(NewShareLink{.kind = "run", .runs = {"r"}, .study = "s", .note = "n", .length = "1d"});
   expect_described(MadeLink{.link = link, .secret = "s"});
+  const PanelContent content{.name = "p",
+                             .shared = true,
+                             .metrics = {"loss"},
+                             .runs = {"r"},
+                             .filter = "tag=a",
+                             .newest = 3,
+                             .axis = "wall",
+                             .smoothing = 0.5,
+                             .logarithmic = true};
+  expect_described(content);
+  expect_described(
+      PanelList{.panels = {{.id = "p", .user = "ada", .changed = some_time(), .content = content}, PanelRecord{}}});
   expect_described(AuditList{.entries = {{.id = 1, .time = some_time(), .who = "user ada", .status = 200}}, .next = 1});
   expect_described(CatalogList{.offers = {{.name = "gpt", .kind = "train", .models = {"gpt*"}}}});
   expect_described(CatalogRecord{

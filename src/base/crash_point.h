@@ -9,7 +9,7 @@ namespace assay {
 /// Every place where a process can be made to die as by `kill -9`, so that a test can look at what it leaves behind:
 /// with ASSAY_CRASH_AT=NAME in its environment at the first time that it comes there, with NAME:3 at the third. Each
 /// stands between two things that are done for good. Tests go through this list, so that none is left out.
-inline constexpr std::array<std::string_view, 34> kCrashPoints = {
+inline constexpr std::array<std::string_view, 36> kCrashPoints = {
     // A leader that is asked for a run or a study.
     "asked",
     "study-stored",
@@ -46,6 +46,8 @@ inline constexpr std::array<std::string_view, 34> kCrashPoints = {
     "frames-told",
     "artifacts-told",
     "end-told",
+    "part-frames-told",
+    "part-end-told",
     "job-done",
 };
 

@@ -64,6 +64,10 @@ const std::vector<Call> kAccountCalls = {
     {"GET", "/api/v1/links?all=true", Role::user, ""},
     {"POST", "/api/v1/links", Role::user, R"({"kind": "run", "runs": ["r"]})"},
     {"DELETE", "/api/v1/links/l", Role::user, ""},
+    {"GET", "/api/v1/panels", Role::viewer, ""},
+    {"POST", "/api/v1/panels", Role::viewer, R"({"name": "p", "metrics": ["loss"]})"},
+    {"PUT", "/api/v1/panels/p", Role::viewer, R"({"name": "p", "metrics": ["loss"]})"},
+    {"DELETE", "/api/v1/panels/p", Role::viewer, ""},
     {"GET", "/api/v1/audit?limit=5", Role::admin, ""},
     {"GET", "/api/v1/catalog", Role::viewer, ""},
     {"PUT", "/api/v1/catalog", Role::admin, R"({"name": "o", "kind": "train"})"},
@@ -300,7 +304,9 @@ TEST_F(Access, AgentRoutesAreForKeysOfNodesAlone) {
                                    {"POST", "/agent/v1/commands/x", {}, report},
                                    {"GET", "/agent/v1/commands", {}, ""},
                                    {"GET", "/agent/v1/jobs", {}, ""},
-                                   {"POST", "/agent/v1/jobs/r/take", {}, ""}};
+                                   {"POST", "/agent/v1/jobs/r/take", {}, ""},
+                                   {"POST", "/agent/v1/jobs/r/part", {}, "{}"},
+                                   {"POST", "/agent/v1/jobs/r/frames?epoch=1&offset=0", {}, ""}};
   for (const auto& one : calls) {
     EXPECT_EQ(call(one, {}).status, 401) << one.target;
     for (const auto& [role, secret] : secrets_) {

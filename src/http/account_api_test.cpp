@@ -1,8 +1,7 @@
 // People over the API: what a browser, a program, a guest and an attacker get to see.
 
-#include "accounts/accounts.h"
 #include "http/client_address.h"
-#include "http/http_fixture.h"
+#include "http/people_fixture.h"
 #include "model/run.h"
 #include "model/study.h"
 
@@ -13,55 +12,8 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kPassword = "correct horse battery";
-
-class AccountApi : public LeaderServerTest {
+class AccountApi : public PeopleServerTest {
  protected:
-  AccountApi() {
-    for (const auto& [name, role] : std::vector<std::pair<const char*, Role>>{
-             {"ada", Role::user}, {"bob", Role::user}, {"vera", Role::viewer}, {"root", Role::admin}}) {
-      EXPECT_TRUE(people().add(name, "", role).ok());
-      EXPECT_TRUE(people().set_password(name, kPassword).ok());
-    }
-  }
-  People& people() { return leader_->accounts().people(); }
-
-  struct Browser {
-    std::string cookie;
-    std::string csrf;
-    /// As our own page sends it.
-    Headers headers() const { return {{"Cookie", cookie}, {"X-Assay-Csrf", csrf}}; }
-    /// As another page makes a browser send it.
-    Headers forged() const { return {{"Cookie", cookie}}; }
-  };
-  static std::string sign_in_body(const std::string& user, const std::string& password = kPassword) {
-    return json::serialize(json::object{{"user", user}, {"password", password}});
-  }
-  Browser browser(const std::string& user) {
-    const auto response = send("POST", "/api/v1/session", {}, sign_in_body(user));
-    EXPECT_EQ(response.status, 200) << response.body;
-    const std::string field(response.headers.find("Set-Cookie").value_or(""));
-    return {.cookie = field.substr(0, field.find(';')),
-            .csrf = std::string(parsed(response.body).at("csrf").as_string())};
-  }
-  int status(const std::string& method, const std::string& target, Headers headers, std::string body = "") {
-    return send(method, target, std::move(headers), std::move(body)).status;
-  }
-  json::object good(const std::string& method, const std::string& target, Headers headers, std::string body = "") {
-    const auto response = send(method, target, std::move(headers), std::move(body));
-    EXPECT_EQ(response.status, 200) << method << " " << target << ": " << response.body;
-    return parsed(response.body);
-  }
-  static Headers bearing(const json::object& made) {
-    return {{"Authorization", "Bearer " + std::string(made.at("secret").as_string())}};
-  }
-  /// A run that somebody records themselves.
-  std::string recorded(const Headers& who) {
-    Run run;
-    run.kind = "null";
-    const auto made = good("POST", "/api/v1/runs/recorded", who, json::serialize(json::object{{"run", to_json(run)}}));
-    return std::string(made.at("run").at("id").as_string());
-  }
   std::string order(const std::string& spec) {
     return json::serialize(json::object{{"spec", spec}, {"node", "gpu01"}});
   }
@@ -431,6 +383,8 @@ TEST_F(AnonymousApi, WhoSaysNothingMayLookAndNoMore) {
   EXPECT_EQ(send("POST", "/api/v1/silences", {}, R"({"for": "2h", "rule": "xid"})").status, 403);
   EXPECT_EQ(send("GET", "/api/v1/users", {}).status, 403);
   EXPECT_EQ(send("GET", "/api/v1/tokens", {}).status, 403);
+  EXPECT_EQ(send("GET", "/api/v1/panels", {}).status, 200);
+  EXPECT_EQ(send("POST", "/api/v1/panels", {}, R"({"name": "p", "metrics": ["loss"]})").status, 403);
   EXPECT_EQ(send("GET", "/api/v1/nodes", {{"Authorization", "Bearer bad"}}).status, 401)
       << "who says something must be known";
   EXPECT_EQ(send("GET", "/api/v1/nodes", {{"Cookie", "assay_session=bad"}}).status, 401);

@@ -2,12 +2,12 @@
 
 #include "accounts/accounts.h"
 #include "api/account_types.h"
+#include "base/shortened.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"
 #include "leader/leader.h"
-#include "leader/readable.h"
 #include "model/run.h"
 #include "model/study.h"
 #include "store/run_store.h"
@@ -152,7 +152,7 @@ void add_users(ApiTable& table, Leader& leader) {
   table.add({.method = "DELETE",
              .path = "/api/v1/users/{user}",
              .scope = Scope::admin,
-             .summary = "Remove an account with its sessions, tokens and links; its runs stay",
+             .summary = "Remove an account with its sessions, tokens, links and panels; its runs stay",
              .parameters = {kUser},
              .handle = answering([&leader](const HttpRequest& request, const Principal&) -> Result<Done> {
                ASSAY_CHECK(leader.accounts().remove_user(request.capture("user")));

@@ -2,15 +2,19 @@
 
 #include <charconv>
 
+#include "bytes/frame.h"
 #include "leader/command_desk.h"
 #include "leader/leader.h"
 #include "leader/node.h"
 #include "leader/run_desk.h"
+#include "leader/slurm_desk.h"
 #include "protocol/batch_receipt.h"
 #include "protocol/hello.h"
 #include "protocol/job_list.h"
 #include "protocol/join.h"
+#include "protocol/part_report.h"
 #include "protocol/paths.h"
+#include "protocol/slurm_report.h"
 
 namespace assay {
 namespace {
@@ -67,9 +71,39 @@ HttpResponse answer_take(Leader& leader, const Principal& node, const HttpReques
   return json_response(to_json(*taken));
 }
 
+HttpResponse answer_part(Leader& leader, const Principal& node, const HttpRequest& request) {
+  const auto report = parse_part_report(request.body);
+  if (!report) return error_response(report.error());
+  const auto answer = leader.run_desk().report_part(node.name, request.capture("run"), *report);
+  if (!answer) return error_response(answer.error());
+  return json_response(to_json(*answer));
+}
+
+HttpResponse answer_part_frames(Leader& leader, const Principal& node, const HttpRequest& request) {
+  const auto epoch = number_in<std::uint64_t>(request.query_value("epoch"));
+  const auto offset = number_in<std::uint64_t>(request.query_value("offset"));
+  if (!epoch || !offset) {
+    return error_response(
+        {.kind = ErrorKind::usage, .message = "'epoch' and 'offset' must be given, as whole numbers not below 0"});
+  }
+  const auto size =
+      leader.run_desk().take_part_frames(node.name, request.capture("run"), *epoch, *offset, request.body);
+  if (!size) return error_response(size.error());
+  return json_response(json::object{{"size", *size}});
+}
+
 HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequest& request) {
   const auto reported = leader.commands().report(node.name, request.capture("id"), request.body);
   if (!reported) return error_response(reported.error());
+  return json_response(json::object{});
+}
+
+HttpResponse answer_slurm(Leader& leader, const Principal& node, const HttpRequest& request) {
+  auto report = parse_slurm_report(request.body);
+  if (!report) return error_response(report.error());
+  if (const auto taken = leader.slurm().take(node.name, std::move(*report)); !taken) {
+    return error_response(taken.error());
+  }
   return json_response(json::object{});
 }
 
@@ -100,6 +134,9 @@ void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
                                    "text/event-stream");
   });
   add("POST", kTakePath, answer_take);
+  add("POST", kSlurmPath, answer_slurm, {.body_bytes = kSlurmBodyBytes});
+  add("POST", kPartPath, answer_part);
+  add("POST", kPartFramesPath, answer_part_frames, {.body_bytes = kMaxPayload + (std::size_t{1} << 20)});
 }
 
 }  // namespace assay

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/cluster_types.h"
+#include "base/shortened.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "http/api_check.h"
@@ -11,7 +12,6 @@
 #include "leader/leader.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
-#include "leader/readable.h"
 #include "watch/watch_rules.h"
 
 namespace assay {

@@ -30,10 +30,15 @@ void add_run_request_endpoints(ApiTable& table, Leader& leader);
 /// What the cluster has to do: looking at it, what would come of an order, holding, releasing, priorities.
 void add_queue_endpoints(ApiTable& table, Leader& leader);
 
+/// Jobs of a Slurm cluster that gives out the same machines.
+void add_slurm_endpoints(ApiTable& table, Leader& leader);
+
 /// Signing in and out; who is asking; one's own password.
 void add_session_endpoints(ApiTable& table, Leader& leader);
 /// Accounts, tokens of people, links to share.
 void add_account_endpoints(ApiTable& table, Leader& leader);
+/// Charts that people put together and save.
+void add_panel_endpoints(ApiTable& table, Leader& leader);
 /// What users may start and use, whose runs are, who changed what.
 void add_offer_endpoints(ApiTable& table, Leader& leader);
 

@@ -43,6 +43,8 @@ constexpr std::array kRoutes = {
     Route{"POST", "/agent/v1/commands/~"},
     Route{"GET", "/agent/v1/jobs"},
     Route{"POST", "/agent/v1/jobs/~/take"},
+    Route{"POST", "/agent/v1/jobs/mine/part"},
+    Route{"POST", "/agent/v1/jobs/mine/frames?epoch=1&offset=~"},
     Route{"GET", "/api/v1/runs?~"},
     Route{"POST", "/api/v1/runs"},
     Route{"POST", "/api/v1/runs/search"},

@@ -49,9 +49,11 @@ ApiTable make_leader_api(Leader& leader, TokenBook& book, LeaderProgram program)
   add_run_endpoints(table, leader.runs(), leader.clock());
   add_run_request_endpoints(table, leader);
   add_queue_endpoints(table, leader);
+  add_slurm_endpoints(table, leader);
   add_look_endpoints(table, leader);
   add_session_endpoints(table, leader);
   add_account_endpoints(table, leader);
+  add_panel_endpoints(table, leader);
   add_offer_endpoints(table, leader);
   add_price_endpoints(table, leader);
   add_join_endpoints(table, leader, book, std::move(program));
@@ -79,7 +81,8 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, LeaderProgram 
   router.on_refusal(
       [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
   const RouteOptions at_once{.run_on = RunOn::io_thread};
-  router.get("/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
+  router.get(
+      "/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
   add_dashboard_routes(router, dashboard, kWelcome);
   router.get("/api/v1/openapi.json", [document = pretty_json(table.document())](const HttpRequest&) {
     return HttpResponse::json(200, document);
@@ -91,6 +94,8 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, LeaderProgram 
   });
   // Nodes are not to go offline because somebody asks for much.
   router.change_below(kAgentPaths, [](RouteOptions& options) { options.run_on = RunOn::urgent_worker; });
+  // Nor because a run records much.
+  router.change_below(kPartFramesPath, [](RouteOptions& options) { options.run_on = RunOn::worker; });
   router.change_below(kJoinPath, [](RouteOptions& options) {
     options.body_bytes = kJoinBytes;
     options.many_callers = true;  // all nodes of a cluster that starts have the same token

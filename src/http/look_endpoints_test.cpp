@@ -17,10 +17,11 @@ class LookEndpoints : public LeaderServerTest {
   LookEndpoints() { serve(); }
 
   /// A run that has printed this and ended.
-  std::string run_that_printed(const std::vector<std::string>& texts) {
+  std::string run_that_printed(const std::vector<std::string>& texts,
+                               const std::string& name = "<script>alert(1)</script>") {
     Run run;
     run.kind = "command";
-    run.name = "<script>alert(1)</script>";
+    run.name = name;
     auto writer = begin_run(*runs_, run);
     EXPECT_TRUE(writer.ok());
     for (const auto& text : texts) {
@@ -49,6 +50,20 @@ TEST_F(LookEndpoints, ALogHasItsLinesAndGoesOnWhereItEnded) {
   EXPECT_TRUE(rest.at("lines").as_array().empty());
   EXPECT_EQ(rest.at("next").as_string(), next);
   EXPECT_FALSE(rest.at("more").as_bool());
+}
+
+TEST_F(LookEndpoints, RunsThatAreComparedByTheirIdsAreCalledByTheirNames) {
+  const std::string slow = run_that_printed({"x\n"}, "slow");
+  const std::string fast = run_that_printed({"x\n"}, "fast");
+  const std::string twin = run_that_printed({"x\n"}, "fast");
+  const auto compared = [&](const std::string& of) {
+    return json::serialize(answer("GET", "/api/v1/reports?compare=true&of=" + of, Role::viewer));
+  };
+  const std::string two = compared(slow + "," + fast);
+  EXPECT_THAT(two, HasSubstr("\"slow\""));
+  EXPECT_THAT(two, HasSubstr("\"fast\""));
+  EXPECT_THAT(two, Not(HasSubstr("\"" + fast + "\""))) << "an id says nothing";
+  EXPECT_THAT(compared(fast + "," + twin), HasSubstr(twin)) << "two of one name are told apart";
 }
 
 TEST_F(LookEndpoints, ALongLogComesInParts) {

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "api/cluster_types.h"
+#include "base/shortened.h"
 #include "base/text.h"
 #include "http/api_check.h"
 #include "leader/command_desk.h"
@@ -12,7 +13,6 @@
 #include "leader/leader.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
-#include "leader/readable.h"
 #include "store/cluster_store.h"
 #include "store/series_store.h"
 

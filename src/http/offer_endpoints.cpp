@@ -5,13 +5,13 @@
 #include "accounts/accounts.h"
 #include "api/account_types.h"
 #include "api/run_types.h"
+#include "base/shortened.h"
 #include "base/text.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"
 #include "http/ownership.h"
 #include "http/start_rules.h"
 #include "leader/leader.h"
-#include "leader/readable.h"
 #include "store/run_store.h"
 
 namespace assay {

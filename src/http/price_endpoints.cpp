@@ -4,12 +4,11 @@
 #include "accounts/accounts.h"
 #include "api/offer_types.h"
 #include "api/run_types.h"
-#include "base/text.h"
+#include "base/shortened.h"
 #include "http/api_routes.h"
 #include "leader/leader.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
-#include "leader/readable.h"
 
 namespace assay {
 namespace {

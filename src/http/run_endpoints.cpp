@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "api/run_types.h"
@@ -63,7 +64,9 @@ Result<void> check_own(const Principal& caller, const Lease& lease) {
 Result<void> check_may_see(RunStore& runs, const Principal& caller, std::string_view id) {
   if (caller.kind != Principal::Kind::node) return {};
   ASSAY_TRY(const auto run, runs.find_run(id));
-  if (run.placement.node == caller.name) return {};
+  const auto& further = run.placement.further;
+  const auto is_it = [&](const FurtherNode& one) { return one.node == caller.name; };
+  if (run.placement.node == caller.name || std::any_of(further.begin(), further.end(), is_it)) return {};
   return Error{.kind = ErrorKind::not_found, .message = fmt::format("'{}' has no run '{}'", caller.name, id)};
 }
 

@@ -37,7 +37,7 @@ double gpu_hours_of(const Run& run, WallTime now) {
   if (run.started == WallTime{}) return 0;
   const WallTime end = run.ended == WallTime{} ? now : run.ended;
   const Nanos within = end - std::max(run.started, now - kDay);
-  const std::size_t gpus = run.placement.gpus ? run.placement.gpus->size() : run.provenance.gpus.size();
+  const std::size_t gpus = run.placement.gpu_count().value_or(run.provenance.gpus.size());
   return within > Nanos(0) ? seconds_of(within) / 3600 * static_cast<double>(gpus) : 0;
 }
 

@@ -110,6 +110,9 @@ struct JobEnding {
   bool out_of_memory = false;
 };
 
+/// Adds what another process of the same job used and left behind.
+void add_to(JobEnding& ending, const JobEnding& other);
+
 /// What there is to do about a job.
 struct JobReady {
   PerStream<bool> streams;  ///< `read` has bytes, or that the stream has ended

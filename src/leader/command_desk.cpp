@@ -7,8 +7,9 @@
 #include <numeric>
 
 #include "base/ids.h"
+#include "base/shortened.h"
+#include "base/text.h"
 #include "leader/node.h"
-#include "leader/readable.h"
 
 namespace assay {
 namespace {

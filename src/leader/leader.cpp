@@ -17,8 +17,8 @@
 #include "leader/live_hub.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
-#include "leader/readable.h"
 #include "leader/run_desk.h"
+#include "leader/slurm_desk.h"
 #include "protocol/batch.h"
 #include "store/series_store.h"
 #include "store/series_types.h"
@@ -76,6 +76,8 @@ Result<void> Leader::open_all() {
   ASSAY_CHECK(refusals_.load().within("reading what was refused"));
   ASSAY_TRY(accounts_, Accounts::load(cluster_.accounts(), clock_, options_->accounts).within("reading the accounts"));
   options_->runs.rule_of = [this](const std::string& owner) { return rule_of(owner); };
+  slurm_ = std::make_unique<SlurmDesk>(options_->slurm, clock_);
+  options_->runs.used_by = [this](const std::string& node) { return slurm_->use_of(node); };
   run_desk_ = std::make_unique<RunDesk>(runs_, cluster_, *nodes_, clock_, options_->runs);
   ASSAY_CHECK(run_desk_->load().within("reading which runs were asked for"));
   commands_ = std::make_unique<CommandDesk>(*nodes_, clock_);

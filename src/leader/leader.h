@@ -29,6 +29,7 @@ class NodeRegistry;
 class RunDesk;
 class RunStore;
 class SeriesStore;
+class SlurmDesk;
 struct AgentHello;
 struct AppendOutcome;
 struct Batch;
@@ -87,6 +88,7 @@ class Leader {
   AlertDesk& alerts() { return *alerts_; }
   CommandDesk& commands() { return *commands_; }
   RunDesk& run_desk() { return *run_desk_; }
+  SlurmDesk& slurm() { return *slurm_; }
   Accounts& accounts() { return *accounts_; }
   RunStore& runs() { return runs_; }
   SeriesStore& series() { return series_; }
@@ -168,6 +170,7 @@ class Leader {
   std::unique_ptr<LiveHub> live_;
   std::unique_ptr<AlertDesk> alerts_;
   std::unique_ptr<CommandDesk> commands_;
+  std::unique_ptr<SlurmDesk> slurm_;
   std::unique_ptr<RunDesk> run_desk_;
   std::unique_ptr<Accounts> accounts_;
 

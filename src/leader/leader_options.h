@@ -9,6 +9,7 @@
 #include "leader/intake_budget.h"
 #include "leader/outlets.h"
 #include "leader/run_desk.h"
+#include "leader/slurm_desk.h"
 #include "watch/watch_rules.h"
 
 namespace assay {
@@ -17,6 +18,7 @@ struct LeaderOptions {
   WatchRules rules;
   std::vector<std::unique_ptr<Outlet>> outlets;
   RunDesk::Options runs;
+  SlurmDesk::Options slurm;
   Nanos keep_events = std::chrono::hours(24 * 730);  ///< and resolved alerts
   std::size_t events_per_node = 100'000;             ///< beyond it, the oldest are forgotten
   std::size_t events_per_hour = 10'000;              ///< of a node, by when they arrive; more are refused

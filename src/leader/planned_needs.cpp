@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "base/hash.h"
+#include "base/text.h"
+#include "protocol/hello.h"
 #include "spec/spec.h"
 
 namespace assay {
@@ -37,17 +40,76 @@ GpuWish use_of(const PlannedRun& planned) {
   return kind == "serve" && elsewhere ? GpuWish::none : GpuWish::ranks;
 }
 
+/// Where the runs of an agent are done that are not done on its node.
+struct PlaceOfRuns {
+  std::size_t gpus = 0;  ///< at once
+};
+
+std::optional<PlaceOfRuns> place_of(const NodeRecord& record) {
+  if (!record.facts.contains(kPlaceFact)) return std::nullopt;
+  PlaceOfRuns place;
+  const auto gpus = record.facts.find(kPlaceGpusFact);
+  if (gpus == record.facts.end()) return place;
+  const char* const end = gpus->second.data() + gpus->second.size();
+  const auto read = std::from_chars(gpus->second.data(), end, place.gpus);
+  place.gpus = read.ec == std::errc() && read.ptr == end ? std::min(place.gpus, kMostGpusOfNode) : 0;
+  return place;
+}
+
 void use_cpus(JobNeeds& needs) {
   needs.gpus = 0;
   needs.cpus = true;
 }
 
+/// How many GPUs each of the nodes has that it could be given.
+std::size_t gpus_there(const JobNeeds& needs, const ClusterGpus& gpus) {
+  std::vector<std::size_t> counts;
+  for (const auto& [name, node] : gpus.nodes) {
+    const bool may = needs.on.empty() || std::find(needs.on.begin(), needs.on.end(), name) != needs.on.end();
+    if (may) counts.push_back(node.count);
+  }
+  std::sort(counts.rbegin(), counts.rend());
+  const auto nodes = static_cast<std::size_t>(needs.nodes);
+  return counts.size() < nodes ? 0 : counts[nodes - 1];
+}
+
+/// Those that are named, else those whose agents can do a part; empty: all of them.
+std::vector<std::string> nodes_that_join(std::vector<std::string> named, const ClusterGpus& gpus) {
+  if (!named.empty()) return named;
+  const auto joins = [](const auto& node) { return node.second.joins; };
+  if (std::all_of(gpus.nodes.begin(), gpus.nodes.end(), joins)) return {};
+  for (const auto& [name, node] : gpus.nodes) {
+    if (node.joins) named.push_back(name);
+  }
+  return named;
+}
+
 }  // namespace
 
-std::size_t ClusterGpus::most() const {
-  std::size_t most = 0;
-  for (const auto& [name, node] : nodes) most = std::max(most, node.count);
-  return most;
+std::vector<std::string> pinned_nodes(const PlannedRun& planned) {
+  const auto* named = planned.nodes > 1 ? find_setting(planned.spec, "nodes") : nullptr;
+  std::vector<std::string> names;
+  if (!named || !named->is_array()) return names;
+  for (const auto& name : named->get_array()) {
+    if (name.is_string()) names.emplace_back(name.get_string());
+  }
+  return names;
+}
+
+std::string lane_of(const PlannedRun& planned) {
+  const auto pinned = pinned_nodes(planned);
+  return pinned.empty() ? planned.node : pinned.front();
+}
+
+int processes_per_node(const PlannedRun& planned) {
+  const int nodes = std::max(planned.nodes, 1);
+  int processes = planned.ranks;
+  if (setting_text(planned.spec, "kind") == "serve") {
+    const auto* clients = find_setting(planned.spec, "clients");
+    processes =
+        clients && clients->is_int64() ? static_cast<int>(std::min<std::int64_t>(*clients->if_int64(), 65'536)) : nodes;
+  }
+  return std::max(processes / nodes, 1);
 }
 
 std::string ClusterGpus::common_model() const {
@@ -58,11 +120,14 @@ std::string ClusterGpus::common_model() const {
   return models.size() == 1 ? *models.begin() : "";
 }
 
-std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state) {
+std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state, const std::string& used_by) {
   if (std::find(record.allow.begin(), record.allow.end(), "run") == record.allow.end()) return std::nullopt;
   NodeOffer offer{.name = record.name};
+  const auto place = place_of(record);
+  for (std::size_t i = 0; i < (place ? place->gpus : 0); ++i) offer.gpus.push_back({.uuid = fmt::format("any-{}", i)});
   for (const auto& device : record.devices) {
-    if (offer.gpus.size() == kMostGpusOfNode) break;
+    // Those of its own machine are not what it gives out.
+    if (place || offer.gpus.size() == kMostGpusOfNode) break;
     const auto name = device.facts.find("name");
     offer.gpus.push_back({.uuid = device.id, .model = name == device.facts.end() ? "" : name->second});
   }
@@ -70,36 +135,53 @@ std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state) {
     offer.closed = "is draining" + (record.drain_reason.empty() ? "" : ": " + record.drain_reason);
   } else if (state != NodeState::online) {
     offer.closed = "is not heard of";
+  } else if (!place) {
+    offer.closed = used_by;
   }
   return offer;
 }
 
 JobNeeds needs_of(const JobRecord& job, const PlannedRun& planned, const ClusterGpus& gpus) {
   JobNeeds needs;
+  needs.nodes = std::max(planned.nodes, 1);
   if (!job.node.empty()) needs.on = {job.node};
+  if (needs.nodes > 1) needs.on = nodes_that_join(pinned_nodes(planned), gpus);
   if (job.gpus) {
     needs.gpus = static_cast<int>(job.gpus->size());
     needs.these = *job.gpus;
     if (needs.these.empty()) use_cpus(needs);
     return needs;
   }
-  const auto node = gpus.nodes.find(job.node);
-  const std::size_t there = job.node.empty() ? gpus.most() : node == gpus.nodes.end() ? 0 : node->second.count;
+  const auto there = gpus_there(needs, gpus);
   const bool must = setting_text(planned.spec, "device") == "cuda";
   const GpuWish use = use_of(planned);
   if (use == GpuWish::none || (there == 0 && !must)) {
     use_cpus(needs);
   } else if (use == GpuWish::all) {
     needs.whole_node = job.node.empty();
+    // As many as the node has, which is not known before it is chosen: nothing runs beside it.
     needs.gpus = needs.whole_node ? 1 : static_cast<int>(there);
   } else {
-    const auto ranks = static_cast<std::size_t>(std::max(planned.ranks, 1));
+    const auto ranks = static_cast<std::size_t>(std::max(planned.ranks / needs.nodes, 1));
     needs.gpus = static_cast<int>(there == 0 ? ranks : std::min(there, ranks));
   }
   return needs;
 }
 
+void put_in_order(std::vector<std::string>& nodes, const JobNeeds& needs) {
+  const auto place_of = [&](const std::string& node) { return std::find(needs.on.begin(), needs.on.end(), node); };
+  std::stable_sort(nodes.begin(), nodes.end(),
+                   [&](const std::string& a, const std::string& b) { return place_of(a) < place_of(b); });
+}
+
 std::string needs_in_words(const JobNeeds& needs) {
+  if (needs.nodes > 1) {
+    const std::string nodes = fmt::format("{} nodes", needs.nodes);
+    const std::string among = needs.on.empty() ? nodes : fmt::format("{} of {}", nodes, join(needs.on, ", "));
+    if (needs.cpus) return "the CPUs of " + among;
+    if (needs.alone()) return among + " alone";
+    return fmt::format("{} {} on each of {}", needs.gpus, needs.gpus == 1 ? "GPU" : "GPUs", among);
+  }
   const std::string on = needs.on.empty() ? "" : needs.on.front();
   if (needs.cpus) return "the CPUs of " + (on.empty() ? "a node" : on);
   if (needs.alone()) return on.empty() ? "a node alone" : on + " alone";
@@ -124,7 +206,7 @@ std::vector<std::string> length_keys(const json::object& spec, const std::string
 
 std::string gpu_for_length(const JobNeeds& needs, const ClusterGpus& gpus) {
   if (needs.cpus) return "cpu";
-  if (needs.on.size() != 1) return gpus.common_model();
+  if (needs.on.size() != 1 || needs.nodes > 1) return gpus.common_model();
   const auto node = gpus.nodes.find(needs.on.front());
   return node == gpus.nodes.end() ? "" : node->second.model;
 }

@@ -23,23 +23,33 @@ namespace assay {
 struct ClusterGpus {
   struct OfNode {
     std::size_t count = 0;
-    std::string model;  ///< of the first; empty: not known, or none
+    std::string model;   ///< of the first; empty: not known, or none
+    bool joins = false;  ///< its agent does parts of runs over several nodes
     bool operator==(const OfNode&) const = default;
   };
   std::map<std::string, OfNode> nodes;
 
-  std::size_t most() const;
   /// The one that all nodes with GPUs have; empty: they differ.
   std::string common_model() const;
   bool operator==(const ClusterGpus&) const = default;
 };
 
-/// What a node offers; nothing where its agent takes no runs.
-std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state);
+/// Nodes that a run over several is pinned to by its specification; empty: any, or it is for one node.
+std::vector<std::string> pinned_nodes(const PlannedRun& planned);
+/// Runs of a study with the same one go one after the other: the node that it is for, or the first of several; empty:
+/// any.
+std::string lane_of(const PlannedRun& planned);
+/// How many processes the place starts on each of its nodes.
+int processes_per_node(const PlannedRun& planned);
+
+/// What a node offers; nothing where its agent takes no runs. `used_by`: why somebody else's work keeps ours from it.
+std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state, const std::string& used_by = {});
 
 /// A run uses as many GPUs as it has ranks, or, where it uses none or there are none, the CPUs of a node. A command
-/// gets all GPUs of its node, since nobody knows what it uses.
+/// gets all GPUs of its node, since nobody knows what it uses. A run over several nodes needs the same of each.
 JobNeeds needs_of(const JobRecord& job, const PlannedRun& planned, const ClusterGpus& gpus);
+/// Nodes that it was given or will be, with those first that its needs name first: there are the first ranks.
+void put_in_order(std::vector<std::string>& nodes, const JobNeeds& needs);
 /// For people: "2 GPUs", "the CPUs of gpu03".
 std::string needs_in_words(const JobNeeds& needs);
 

@@ -32,13 +32,6 @@ std::map<std::string, Value> with_readable_names(const std::map<std::string, Val
 
 }  // namespace
 
-std::string shortened(std::string_view text, std::size_t limit) {
-  if (text.size() <= limit) return std::string(text);
-  const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
-  while (limit > 0 && continues(limit)) --limit;
-  return std::string(text.substr(0, limit));
-}
-
 void make_readable(Batch& batch) {
   for (auto& series : batch.series) {
     series.key.name = one_line(series.key.name);

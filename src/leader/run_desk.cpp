@@ -115,11 +115,8 @@ Result<void> RunDesk::check(const RunRequest& request) const {
   std::set<std::string> nodes;
   for (const auto& planned : request.plan) {
     if (planned.nodes > 1) {
-      return Error{.kind = ErrorKind::unsupported,
-                   .message = fmt::format("agents do runs of one node, and this one is for {}", planned.nodes),
-                   .hint =
-                       "One run on each: `each_node: true`. One run over all of them: `assay run --on slurm:…` or "
-                       "`--on ssh:…`."};
+      ASSAY_CHECK(check_gang(planned, request));
+      continue;
     }
     const auto& name = planned.node.empty() ? request.node : planned.node;
     if (!name.empty()) {
@@ -237,7 +234,8 @@ Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest
   run.created = clock_.wall();
   run.study = study;
   if (study.empty()) run.variant.clear();  // there is nothing it is a variant of
-  run.placement.node = planned.node.empty() ? request.node : planned.node;
+  // What one node is asked for, or was before in a study, says nothing of a run over several.
+  if (planned.nodes <= 1) run.placement.node = planned.node.empty() ? request.node : planned.node;
   Entry added;
   added.job.row = {.run = run.id,
                    .current = run.id,
@@ -246,7 +244,7 @@ Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest
                    .by = request.by,
                    .owner = request.owner,
                    .planned = to_json(planned),
-                   .gpus = request.gpus,
+                   .gpus = planned.nodes <= 1 ? request.gpus : std::nullopt,
                    .study = study,
                    .entry = entry,
                    .priority = request.priority,
@@ -284,7 +282,7 @@ Result<RunDesk::Entries::iterator> RunDesk::waiting_entry(std::string_view run) 
   if (found == entries_.end()) return no_such_job(run);
   if (found->second.state != RunState::queued) {
     return Error{.kind = ErrorKind::busy,
-                 .message = fmt::format("the run '{}' has begun on {}", run, found->second.place->node),
+                 .message = fmt::format("the run '{}' has begun on {}", run, found->second.place.front().node),
                  .hint = "`assay cancel` ends it."};
   }
   return found;
@@ -308,7 +306,7 @@ Result<void> RunDesk::stop(std::string_view run, std::string_view by) {
     job.stop = true;
     ASSAY_CHECK(store(entry, std::move(job)));
     crash_point("stop-stored");
-    log_info("Run {}{} is to stop, says {}.", run, entry.place ? " on " + entry.place->node : "", by);
+    log_info("Run {}{} is to stop, says {}.", run, entry.place.empty() ? "" : " on " + entry.place.front().node, by);
   }
   if (entry.state == RunState::queued) {
     ASSAY_CHECK(end_before_it_began(entry.job.row.current, fmt::format("it was stopped by {} before it began", by)));
@@ -330,8 +328,8 @@ Result<void> RunDesk::hold(std::string_view run) {
     crash_point("hold-stored");
   }
   // Its node was offered it, and has not taken it yet: from now on it is refused.
-  if (entry.place) ASSAY_CHECK(scheduler_.take_back(found->first, clock_.wall()));
-  entry.place.reset();
+  if (!entry.place.empty()) ASSAY_CHECK(scheduler_.take_back(found->first, clock_.wall()));
+  entry.place.clear();
   ASSAY_CHECK(scheduler_.hold(found->first));
   ASSAY_CHECK(place_all());
   tell_all();
@@ -403,16 +401,22 @@ EventStream RunDesk::listen(std::string_view node, std::function<bool()> still_a
 Result<TakenJob> RunDesk::take(std::string_view node, std::string_view run) {
   const std::lock_guard lock(mutex_);
   const auto found = entry_of(run);
-  const bool is_theirs = found != entries_.end() && found->second.place && found->second.place->node == node &&
-                         found->second.job.row.current == run;
-  if (!is_theirs) return no_such_job(run);
+  const bool is_current = found != entries_.end() && found->second.job.row.current == run;
+  const auto part = is_current ? found->second.part_of(node) : std::nullopt;
+  if (!part) return no_such_job(run);
   auto& entry = found->second;
   TakenJob taken;
   ASSAY_TRY(taken.planned, planned_run_from_json(json::value(entry.job.row.planned)));
+  if (*part > 0) return take_part(entry, *part, std::move(taken));
   ASSAY_TRY(taken.lease, runs_.take_run(run, {.owner = std::string(node), .length = options_.lease}));
   crash_point("run-taken");
   ASSAY_TRY(taken.run, runs_.find_run(run));
   entry.state = taken.run.state;
+  if (!entry.is_gang()) return taken;
+  taken.part = {.number = 0, .of = static_cast<int>(entry.place.size()), .epoch = taken.lease.epoch, .meeting = {}};
+  gather(entry);
+  // The others may begin now.
+  tell_all();
   return taken;
 }
 
@@ -420,8 +424,12 @@ Result<TakenJob> RunDesk::take(std::string_view node, std::string_view run) {
 void RunDesk::tell(const std::string& node, Listener& listener) {
   std::vector<ListedJob> jobs;
   for (const auto& [id, entry] : entries_) {
-    if (!entry.place || entry.place->node != node) continue;
-    jobs.push_back({.run = entry.job.row.current, .stop = entry.job.row.stop});
+    const auto part = entry.part_of(node);
+    if (!part) continue;
+    // Further nodes begin when the first one has; they end with it, whoever ended it.
+    if (*part > 0 && entry.state == RunState::queued) continue;
+    const bool is_over = *part > 0 && !entry.gang.parts.empty() && entry.gang.parts.front().error;
+    jobs.push_back({.run = entry.job.row.current, .stop = entry.job.row.stop || is_over, .part = *part});
   }
   auto text = json::serialize(to_json(jobs));
   if (text == listener.told) return;
@@ -450,9 +458,12 @@ void RunDesk::finish() {
 Result<void> RunDesk::tick() {
   const std::lock_guard lock(mutex_);
   ASSAY_CHECK(refresh());
-  for (const auto& [id, entry] : entries_) {
-    if (entry.state == RunState::starting || entry.state == RunState::running) ASSAY_CHECK(close_lost(entry));
+  for (auto& [id, entry] : entries_) {
+    if (entry.state != RunState::starting && entry.state != RunState::running) continue;
+    look_after(entry);
+    ASSAY_CHECK(close_lost(entry));
   }
+  last_look_ = clock_.now();
   ASSAY_CHECK(refresh());
   see_nodes();
   see_rules();

@@ -58,10 +58,18 @@ class RunDesk {
     /// How long an owner may be silent after its lease has run out before its run is closed as interrupted.
     Nanos patience = std::chrono::hours(1);
     SchedulerOptions scheduler;
+    /// Of the owner of a run over several nodes, and how long it may be silent: others wait for it.
+    Nanos gang_patience = std::chrono::seconds(10);
+    /// How long another node of such a run may be silent before the run is given up.
+    Nanos part_patience = std::chrono::seconds(20);
+    /// How long it may take to begin its part.
+    Nanos part_delay = std::chrono::seconds(60);
     /// Before the first further attempt; doubles from then on.
     Nanos first_wait = std::chrono::minutes(1);
     /// What an owner (`user ada`) may have at once. Any thread.
     std::function<UserRule(const std::string& owner)> rule_of = [](const std::string&) { return UserRule{}; };
+    /// Why somebody else's work keeps ours from a node: "is used by …"; empty: nothing does. Any thread.
+    std::function<std::string(const std::string& node)> used_by = [](const std::string&) { return std::string(); };
   };
   RunDesk(RunStore& runs, ClusterStore& cluster, const NodeRegistry& nodes, const Clock& clock, Options options);
 
@@ -76,7 +84,7 @@ class RunDesk {
   };
   /// `not_found`: no such node, or no run to come after; `usage`: GPUs that the node does not have, a run that did not
   /// succeed to come after, a key that was used for something else; `denied`: the node's agent takes no runs;
-  /// `unsupported`: one run over several nodes.
+  /// `unsupported`: one run over several nodes, and too few agents that do parts.
   Result<Accepted> ask(const RunRequest& request);
   /// What a request with this key was answered with; nothing where it has none or nobody asked yet. `usage`: it was
   /// used for something else.
@@ -115,7 +123,14 @@ class RunDesk {
   /// `still_allowed` is asked now and then; the stream ends where it says no.
   EventStream listen(std::string_view node, std::function<bool()> still_allowed);
   /// The node takes a run that it was offered. `not_found`: it is not this node's; `busy`, `usage`: see `take_run`.
+  /// The same for its part of a run over several nodes, as often as it likes; `busy` until the first node has said
+  /// where it is.
   Result<TakenJob> take(std::string_view node, std::string_view run);
+  /// What a node of a run over several says of its part. `not_found`: it has none.
+  Result<PartAnswer> report_part(std::string_view node, std::string_view run, const PartReport& report);
+  /// What it has recorded of its part, from `offset` on, under the owner's epoch: as `RunStore::append_frames`.
+  Result<std::uint64_t> take_part_frames(std::string_view node, std::string_view run, std::uint64_t epoch,
+                                         std::uint64_t offset, std::string_view frames);
 
   /// Looks at what has changed: runs that have ended, nodes that came or went, room for the next, owners that are lost.
   /// A thread of the leader does it twice a second.
@@ -125,6 +140,19 @@ class RunDesk {
   static constexpr std::size_t kMostJobs = 10'000;  ///< that have not ended
 
  private:
+  /// How the nodes of one run over several are doing, as far as their agents have said since this leader was started.
+  /// Nothing of it is stored: they say it every second.
+  struct Gang {
+    struct Part {
+      SteadyTime heard{};  ///< when its agent last said that it is there; or since when it should
+      bool joined = false;
+      bool ended = false;
+      std::optional<Error> error;  ///< how it failed
+    };
+    std::vector<Part> parts;
+    std::optional<MeetingPlace> meeting;
+    std::optional<Error> lost;  ///< why the run cannot go on
+  };
   /// A job, by the id of its first run.
   struct Entry {
     Stored<JobRecord> job;
@@ -132,10 +160,15 @@ class RunDesk {
     std::string kind;
     std::string variant;
     RunState state = RunState::queued;  ///< of its current run
-    std::optional<NodeShare> place;     ///< given to it; absent: it waits
+    std::vector<NodeShare> place;       ///< given to it, the node that owns it first; empty: it waits
     std::optional<WallTime> started;
     JobNeeds needs;
     ExpectedLength length;
+    Gang gang;  ///< of a run over several nodes
+
+    bool is_gang() const { return place.size() > 1; }
+    /// Of this node in the run, where it has one.
+    std::optional<int> part_of(std::string_view node) const;
   };
   struct Listener {
     EventStream stream;
@@ -145,6 +178,7 @@ class RunDesk {
   struct KnownNode {
     NodeState state = NodeState::offline;
     std::uint64_t told = 0;
+    std::string used_by;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
   enum class Progress { none, going_on, interrupted, done };
@@ -171,7 +205,7 @@ class RunDesk {
 
   // run_desk_queue.cpp: what the scheduler is told, and what it decides.
   void see_nodes();
-  void see_node(const Node& node, const NodeOutline& outline);
+  void see_node(const Node& node, const KnownNode& known);
   void take_back_from(const std::string& node);
   void see_rules();
   Result<void> read_history();
@@ -185,6 +219,14 @@ class RunDesk {
   void settle_in(Entry& entry, const Run& run);
   Result<void> place_all();
   Result<void> place(const JobPlacement& placement);
+
+  // run_desk_gangs.cpp: runs over several nodes.
+  Result<void> check_gang(const PlannedRun& planned, const RunRequest& request) const;
+  Entry* gang_of(std::string_view node, std::string_view run);
+  void gather(Entry& entry);
+  Result<TakenJob> take_part(Entry& entry, int part, TakenJob taken);
+  std::optional<Error> unreachable_meeting(const Entry& entry) const;
+  void look_after(Entry& entry);
 
   // run_desk_endings.cpp: what becomes of runs that have ended.
   Result<void> refresh();
@@ -209,6 +251,7 @@ class RunDesk {
   const WallTime started_;
 
   mutable std::mutex mutex_;
+  SteadyTime last_look_{};
   Scheduler scheduler_;
   DurationHistory lengths_;
   ClusterGpus gpus_;

@@ -50,10 +50,10 @@ Result<void> RunDesk::settle(const std::string& job) {
     const bool runs_now = found->state == RunState::running && entry.state != RunState::running;
     entry.state = found->state;
     if (found->started != WallTime{}) entry.started = found->started;
-    if (found->state != RunState::queued && !entry.place) settle_in(entry, *found);
+    if (found->state != RunState::queued && entry.place.empty()) settle_in(entry, *found);
     if (runs_now && entry.started) {
       // Where that fails the scheduler was told that it is not to be placed.
-      (void)scheduler_.started({.job = job, .shares = {*entry.place}}, *entry.started).ok();
+      (void)scheduler_.started({.job = job, .shares = entry.place}, *entry.started).ok();
     }
     return {};
   }
@@ -97,7 +97,8 @@ Result<void> RunDesk::begin_again(Entry& entry, const Run& lost, Nanos wait) {
            next.id);
   job_of_run_.erase(lost.id);
   job_of_run_[next.id] = entry.job.row.run;
-  entry.place.reset();
+  entry.place.clear();
+  entry.gang = {};
   entry.started.reset();
   entry.state = RunState::queued;
   ASSAY_CHECK(scheduler_.take_back(entry.job.row.run, clock_.wall()));
@@ -108,7 +109,7 @@ Result<void> RunDesk::begin_again(Entry& entry, const Run& lost, Nanos wait) {
 Result<void> RunDesk::close(const std::string& id, const Run* run, JobOutcome outcome) {
   const auto job = entries_.at(id).job.row;
   const auto& place = entries_.at(id).place;
-  const std::string node = place ? place->node : run ? run->placement.node : "";
+  const std::string node = !place.empty() ? place.front().node : run ? run->placement.node : "";
   if (!job.study.empty() && !job.stop) ASSAY_CHECK(go_on_with_study(job, run, node));
   crash_point("study-went-on");
   if (outcome == JobOutcome::succeeded) ASSAY_CHECK(tell_dependents(id));
@@ -176,7 +177,7 @@ Result<void> RunDesk::close_lost(const Entry& entry) {
   const auto lease = runs_.find_lease(run);
   if (!lease || !*lease || !(*lease)->expires) return {};
   const auto silent_since = std::max(*(*lease)->expires, started_);
-  if (clock_.wall() < silent_since + options_.patience) return {};
+  if (clock_.wall() < silent_since + (entry.is_gang() ? options_.gang_patience : options_.patience)) return {};
   return close_run_of((*lease)->owner, run, *(*lease)->expires);
 }
 

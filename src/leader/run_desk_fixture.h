@@ -30,6 +30,7 @@ class RunDeskTest : public LeaderTest {
     TestAgent agent(name, "stream-" + name);
     auto said = agent.hello();
     said.allow = std::move(allow);
+    if (!addresses_.empty()) said.facts["address"] = addresses_;
     EXPECT_TRUE(leader_->hello(name, said).ok());
     Reading reading;
     reading.devices.emplace();
@@ -128,6 +129,7 @@ class RunDeskTest : public LeaderTest {
   }
 
   std::set<std::string> silent_;  ///< nodes that are not heard of
+  std::string addresses_;         ///< of nodes that join from now on; empty: they do no parts of runs over several
 };
 
 }  // namespace assay

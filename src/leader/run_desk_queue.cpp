@@ -8,6 +8,7 @@
 #include "leader/node.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
+#include "protocol/paths.h"
 #include "store/run_query.h"
 
 namespace assay {
@@ -48,10 +49,11 @@ void RunDesk::see_nodes() {
     const auto outline = node->outline(clock_.now());
     const auto name = node->name();
     seen.insert(name);
+    auto used_by = options_.used_by(name);
     auto& known = known_nodes_[name];
-    if (known.told == outline.told && known.state == outline.state) continue;
-    known = {.state = outline.state, .told = outline.told};
-    see_node(*node, outline);
+    if (known.told == outline.told && known.state == outline.state && known.used_by == used_by) continue;
+    known = {.state = outline.state, .told = outline.told, .used_by = std::move(used_by)};
+    see_node(*node, known);
   }
   std::erase_if(known_nodes_, [&](const auto& known) {
     if (seen.contains(known.first)) return false;
@@ -63,14 +65,14 @@ void RunDesk::see_nodes() {
   if (gpus_ == before) return;
   // What a run needs depends on what there is.
   for (auto& [id, entry] : entries_) {
-    if (entry.place) continue;
+    if (!entry.place.empty()) continue;
     if (auto changed = reconsider(entry); !changed) log_warning("Run {}: {}", id, changed.error().text());
   }
 }
 
-void RunDesk::see_node(const Node& node, const NodeOutline& outline) {
+void RunDesk::see_node(const Node& node, const KnownNode& known) {
   const auto record = node.record();
-  const auto offer = offer_of(record, outline.state);
+  const auto offer = offer_of(record, known.state, known.used_by);
   if (!offer || !offer->closed.empty()) take_back_from(record.name);
   if (!offer) {
     gpus_.nodes.erase(record.name);
@@ -78,15 +80,16 @@ void RunDesk::see_node(const Node& node, const NodeOutline& outline) {
     return;
   }
   gpus_.nodes[record.name] = {.count = offer->gpus.size(),
-                              .model = offer->gpus.empty() ? "" : offer->gpus.front().model};
+                              .model = offer->gpus.empty() ? "" : offer->gpus.front().model,
+                              .joins = record.facts.contains(kAddressFact)};
   if (auto up = scheduler_.node_up(*offer); !up) log_warning("{}", up.error().text());
 }
 
 /// What a node was offered and has not taken waits again: it may be done elsewhere.
 void RunDesk::take_back_from(const std::string& node) {
   for (auto& [id, entry] : entries_) {
-    if (!entry.place || entry.place->node != node || entry.state != RunState::queued || entry.job.row.stop) continue;
-    entry.place.reset();
+    if (!entry.part_of(node) || entry.state != RunState::queued || entry.job.row.stop) continue;
+    entry.place.clear();
     const auto forgotten = runs_.change_run(entry.job.row.current, [&](Run& run) -> Result<void> {
       run.placement = {.node = entry.job.row.node, .gpus = {}};
       return {};
@@ -133,15 +136,16 @@ void RunDesk::remember_length(const Run& run) {
   lengths_.add(keys, run.ended - run.started);
   // Those that are probably like it are judged anew.
   for (auto& [id, entry] : entries_) {
-    if (entry.place || entry.kind != run.kind || entry.name != run.name) continue;
+    if (!entry.place.empty() || entry.kind != run.kind || entry.name != run.name) continue;
     if (auto changed = reconsider(entry); !changed) log_warning("Run {}: {}", id, changed.error().text());
   }
 }
 
 /// Use from before this leader was started sets a user back as well.
 Result<void> RunDesk::charge_for(const Run& run) {
-  const bool counts = run.placement.gpus && !run.placement.gpus->empty() && run.started != WallTime{} &&
-                      run.ended > run.started && run.ended > clock_.wall() - kUseFades;
+  const auto gpus = run.placement.gpu_count().value_or(0);
+  const bool counts =
+      gpus > 0 && run.started != WallTime{} && run.ended > run.started && run.ended > clock_.wall() - kUseFades;
   if (!counts) return {};
   using Kind = OwnerTable::Owned::Kind;
   auto& owners = cluster_.accounts().owners();
@@ -150,7 +154,7 @@ Result<void> RunDesk::charge_for(const Run& run) {
     ASSAY_TRY(owner, owners.find({.kind = Kind::study, .id = run.study}));
   }
   if (owner.empty()) return {};
-  const double seconds = seconds_of(run.ended - run.started) * static_cast<double>(run.placement.gpus->size());
+  const double seconds = seconds_of(run.ended - run.started) * static_cast<double>(gpus);
   scheduler_.charge_user(owner, seconds, run.ended);
   return {};
 }
@@ -214,9 +218,13 @@ Result<void> RunDesk::reconsider(Entry& entry) {
 void RunDesk::settle_in(Entry& entry, const Run& run) {
   const auto& id = entry.job.row.run;
   const auto gpus = run.placement.gpus.value_or(std::vector<std::string>());
-  entry.place = NodeShare{.node = run.placement.node, .gpus = gpus};
-  entry.needs.on = {run.placement.node};
-  entry.needs.these = gpus;
+  entry.place = {{.node = run.placement.node, .gpus = gpus}};
+  for (const auto& one : run.placement.further) entry.place.push_back({.node = one.node, .gpus = one.gpus});
+  entry.needs.nodes = static_cast<int>(entry.place.size());
+  entry.needs.on.clear();
+  for (const auto& share : entry.place) entry.needs.on.push_back(share.node);
+  // By name they can be asked of one node alone.
+  entry.needs.these = entry.is_gang() ? std::vector<std::string>() : gpus;
   entry.needs.gpus = static_cast<int>(gpus.size());
   entry.needs.cpus = gpus.empty();
   entry.needs.whole_node = false;
@@ -228,7 +236,8 @@ void RunDesk::settle_in(Entry& entry, const Run& run) {
   request.retry = {.attempts = entry.job.row.attempts, .first_wait = options_.first_wait};
   const WallTime since = run.started == WallTime{} ? clock_.wall() : run.started;
   auto known = scheduler_.change(request, clock_.wall());
-  if (known) known = scheduler_.started({.job = id, .shares = {*entry.place}}, since);
+  if (known) known = scheduler_.started({.job = id, .shares = entry.place}, since);
+  gather(entry);
   if (known) return;
   // Its node or a GPU of it is there no more. It must not be begun a second time.
   log_warning("Run {} goes on where nobody expects it: {}", run.id, known.error().text());
@@ -250,21 +259,31 @@ Result<void> RunDesk::place_all() {
     job.stop = true;
     ASSAY_CHECK(store(entry, std::move(job)));
     crash_point("stop-stored");
-    log_warning("Run {} on {} is to stop: it is beyond {}.", entry.job.row.current, entry.place->node, kOverdue);
+    log_warning("Run {} on {} is to stop: it is beyond {}.", entry.job.row.current, entry.place.front().node, kOverdue);
   }
   return {};
 }
 
 Result<void> RunDesk::place(const JobPlacement& placement) {
   auto& entry = entries_.at(placement.job);
-  const auto& share = placement.shares.front();
+  auto shares = placement.shares;
+  std::vector<std::string> order;
+  for (const auto& share : shares) order.push_back(share.node);
+  put_in_order(order, entry.needs);
+  std::sort(shares.begin(), shares.end(), [&](const NodeShare& a, const NodeShare& b) {
+    return std::find(order.begin(), order.end(), a.node) < std::find(order.begin(), order.end(), b.node);
+  });
   const auto placed = runs_.change_run(entry.job.row.current, [&](Run& run) -> Result<void> {
-    run.placement = {.node = share.node, .gpus = share.gpus};
+    run.placement = {.node = shares.front().node, .gpus = shares.front().gpus};
+    for (std::size_t i = 1; i < shares.size(); ++i) {
+      run.placement.further.push_back({.node = shares[i].node, .gpus = shares[i].gpus});
+    }
     return {};
   });
   if (!placed) return placed.error();
   crash_point("placed");
-  entry.place = share;
+  entry.place = std::move(shares);
+  entry.gang = {};
   return {};
 }
 

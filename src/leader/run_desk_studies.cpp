@@ -6,13 +6,12 @@
 #include "leader/run_desk.h"
 
 namespace assay {
-
 namespace {
 
-/// Runs of a study that have the same one go one after the other. Those that name no node have one of their own.
-std::string lane_of(const JobRecord& job) {
-  const auto* node = job.planned.if_contains("node");
-  return node && node->is_string() ? std::string(node->get_string()) : std::string();
+/// Of a job that makes no sense, none that another has: it is given up soon.
+std::string lane_of_job(const JobRecord& job) {
+  const auto planned = planned_run_from_json(json::value(job.planned));
+  return planned ? lane_of(*planned) : std::string("\n");
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ Result<RunDesk::Accepted> RunDesk::begin_study(const RunRequest& request) {
   Accepted accepted{.study = study.id, .run = {}};
   std::set<std::string> begun;
   for (std::size_t i = 0; i < study.plan.size(); ++i) {
-    if (!begun.insert(study.plan[i].node).second) continue;
+    if (!begun.insert(lane_of(study.plan[i])).second) continue;
     ASSAY_TRY(auto run, enqueue(study.plan[i], request, study.id, i));
     if (accepted.run.empty()) accepted.run = std::move(run);
   }
@@ -61,14 +60,14 @@ Result<std::vector<std::size_t>> RunDesk::resume_study(std::string_view id, cons
     todo.push_back(i);
     rest.plan.push_back(study.plan[i]);
     if (progress == Progress::interrupted) rest.plan.back().run.clear();
-    if (progress == Progress::going_on) begun.insert(study.plan[i].node);
+    if (progress == Progress::going_on) begun.insert(lane_of(study.plan[i]));
   }
   ASSAY_CHECK(check(rest));
   see_nodes();
   for (std::size_t i = 0; i < todo.size(); ++i) {
     const auto& planned = rest.plan[i];
     // One at a time on each node: the rest comes by itself.
-    if (!begun.insert(planned.node).second) continue;
+    if (!begun.insert(lane_of(planned)).second) continue;
     ASSAY_CHECK(enqueue(planned, rest, study.id, todo[i]));
   }
   ASSAY_CHECK(place_all());
@@ -140,10 +139,10 @@ Result<void> RunDesk::stop_study(std::string_view study, std::string_view by) {
 /// killed before it had written down that the one before is over. What names no node stays where the first was done,
 /// so that the runs of a study can be compared, unless that was lost with its node.
 Result<void> RunDesk::go_on_with_study(const JobRecord& done, const Run* run, const std::string& node) {
-  const auto lane = lane_of(done);
+  const auto lane = lane_of_job(done);
   const auto goes_on = [&](const auto& entry) {
     const auto& job = entry.second.job.row;
-    return job.study == done.study && lane_of(job) == lane && job.run != done.run;
+    return job.study == done.study && lane_of_job(job) == lane && job.run != done.run;
   };
   if (std::any_of(entries_.begin(), entries_.end(), goes_on)) return {};
   auto study = runs_.find_study(done.study);
@@ -151,7 +150,7 @@ Result<void> RunDesk::go_on_with_study(const JobRecord& done, const Run* run, co
   const bool was_lost = run && run->verdict == Verdict::interrupted;
   for (std::size_t i = done.entry + 1; i < study->plan.size(); ++i) {
     auto& planned = study->plan[i];
-    if (planned.node != lane) continue;
+    if (lane_of(planned) != lane) continue;
     ASSAY_TRY(const auto progress, progress_of(planned));
     if (progress == Progress::done) continue;
     if (progress == Progress::going_on) return {};

@@ -51,7 +51,8 @@ TEST_F(RunDeskTest, WhatCannotBeDoneIsRefusedAtOnce) {
   EXPECT_EQ(kind_of(ask({planned()}, "idle")), ErrorKind::denied);
   auto wide = planned();
   wide.nodes = 2;
-  EXPECT_EQ(kind_of(ask({wide})), ErrorKind::unsupported);
+  EXPECT_EQ(kind_of(ask({wide})), ErrorKind::usage) << "one node is named for two";
+  EXPECT_EQ(kind_of(ask({wide}, "")), ErrorKind::unsupported) << "no agent here does parts";
   EXPECT_EQ(kind_of(ask(RunRequest{.plan = {planned()}, .node = "gpu01", .gpus = {{"GPU-x"}}})), ErrorKind::usage);
   EXPECT_EQ(kind_of(ask(RunRequest{.plan = {planned()}, .gpus = {{"GPU-a"}}})), ErrorKind::usage) << "of which node?";
   EXPECT_EQ(kind_of(ask(RunRequest{.plan = {planned()}, .retries = -1})), ErrorKind::usage);

@@ -37,8 +37,11 @@ QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
                 .held = job.held,
                 .priority = job.priority,
                 .needs = needs_in_words(entry.needs),
-                .node = entry.place ? entry.place->node : job.node,
-                .gpus = entry.place ? entry.place->gpus : std::vector<std::string>()};
+                .node = entry.place.empty() ? job.node : entry.place.front().node};
+  for (const auto& share : entry.place) {
+    if (&share != &entry.place.front()) run.further.push_back(share.node);
+    run.gpus.insert(run.gpus.end(), share.gpus.begin(), share.gpus.end());
+  }
   for (const auto& other : job.after) {
     const auto before = entries_.find(other);
     run.after.push_back(before == entries_.end() ? other : before->second.job.row.current);
@@ -53,7 +56,12 @@ QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
   run.reason = name_of(report->reason);
   run.why = report->sentence;
   run.ahead = report->ahead;
-  if (!report->nodes.empty()) run.expected_node = report->nodes.front();
+  if (!report->nodes.empty()) {
+    auto nodes = report->nodes;
+    put_in_order(nodes, entry.needs);
+    run.expected_node = nodes.front();
+    run.expected_further.assign(nodes.begin() + 1, nodes.end());
+  }
   run.expected_start = report->expected_start;
   run.late_start = report->late_start;
   return run;
@@ -68,7 +76,7 @@ Result<std::vector<QueuedRun>> RunDesk::queue() {
   runs.reserve(entries_.size());
   for (const auto& [id, entry] : entries_) {
     const auto report = reports.find(id);
-    runs.push_back(view_of(entry, report == reports.end() || entry.place ? nullptr : &report->second));
+    runs.push_back(view_of(entry, report == reports.end() || !entry.place.empty() ? nullptr : &report->second));
   }
   std::sort(runs.begin(), runs.end(), [](const QueuedRun& a, const QueuedRun& b) { return rank_of(a) < rank_of(b); });
   return runs;
@@ -79,7 +87,7 @@ Result<QueuedRun> RunDesk::find(std::string_view run) {
   ASSAY_CHECK(refresh());
   const auto found = entry_of(run);
   if (found == entries_.end()) return no_such_job(run);
-  if (found->second.place) return view_of(found->second, nullptr);
+  if (!found->second.place.empty()) return view_of(found->second, nullptr);
   ASSAY_TRY(const auto report, scheduler_.explain(found->first, clock_.wall()));
   return view_of(found->second, &report);
 }
@@ -99,7 +107,7 @@ Result<std::vector<PreviewedRun>> RunDesk::preview(const RunRequest& request) {
   std::map<std::string, Lane> lanes;
   std::vector<PreviewedRun> runs;
   for (const auto& planned : request.plan) {
-    const auto& node = planned.node.empty() ? request.node : planned.node;
+    const auto node = planned.nodes > 1 ? "" : planned.node.empty() ? request.node : planned.node;
     Entry entry;
     entry.name = request.name;
     entry.job.row = {.run = "preview", .node = node, .created = clock_.wall(), .by = request.by, .gpus = request.gpus};
@@ -107,23 +115,28 @@ Result<std::vector<PreviewedRun>> RunDesk::preview(const RunRequest& request) {
     entry.job.row.priority = request.priority;
     ASSAY_TRY(const auto job, request_of(entry, planned));
     PreviewedRun run{.variant = planned.variant, .repeat = planned.repeat, .needs = needs_in_words(entry.needs)};
-    run.gpus = entry.needs.gpus;
+    run.gpus = entry.needs.gpus * entry.needs.nodes;
+    run.nodes = entry.needs.nodes;
     run.length = entry.length;
-    const auto [lane, is_first] = lanes.try_emplace(node);
-    if (is_first) {
+    const auto [lane, is_first] = lanes.try_emplace(planned.nodes > 1 ? lane_of(planned) : node);
+    if (is_first || run.nodes > 1) {
       ASSAY_TRY(const auto outcome, scheduler_.preview(job, clock_.wall()));
       if (outcome.forecast) {
-        run.node = outcome.forecast->nodes.front();
+        auto nodes = outcome.forecast->nodes;
+        put_in_order(nodes, entry.needs);
+        run.node = nodes.front();
+        run.further.assign(nodes.begin() + 1, nodes.end());
         run.expected_start = outcome.forecast->expected_start;
         run.late_start = outcome.forecast->late_start;
       } else {
         run.why = outcome.never;
       }
-      lane->second.first = run;
+      if (is_first) lane->second.first = run;
+    } else {
+      run.node = lane->second.first.node;
+      run.why = lane->second.first.why;
     }
     const auto& first = lane->second.first;
-    run.node = first.node;
-    run.why = first.why;
     if (first.expected_start) run.expected_start = *first.expected_start + lane->second.expected;
     if (first.late_start) run.late_start = *first.late_start + lane->second.late;
     lane->second.expected += job.estimate.expected;

@@ -30,10 +30,11 @@ struct QueuedRun {
   bool stopping = false;  ///< somebody has ended it, and it goes on until its node has heard of that
   bool held = false;
   int priority = 0;
-  std::string needs;               ///< for people: "2 GPUs", "the CPUs of a node"
-  std::string node;                ///< where it is or must be done; empty: not decided yet
-  std::vector<std::string> gpus;   ///< UUIDs of those it has been given
-  std::vector<std::string> after;  ///< runs that it waits for
+  std::string needs;                 ///< for people: "2 GPUs", "the CPUs of a node"
+  std::string node;                  ///< where it is or must be done; empty: not decided yet
+  std::vector<std::string> further;  ///< the other nodes of a run over several, in the order of its ranks
+  std::vector<std::string> gpus;     ///< UUIDs of those it has been given
+  std::vector<std::string> after;    ///< runs that it waits for
   int attempt = 1;
   int attempts = 1;  ///< in all
   WallTime created{};
@@ -42,12 +43,13 @@ struct QueuedRun {
   std::optional<WallTime> expected_end;  ///< of one that has begun
 
   // Of one that waits.
-  std::string reason;                      ///< a name of `WaitReason`; empty: it has been given its place
-  std::string why;                         ///< for people: "waits for free GPUs, with 2 jobs before it"
-  std::size_t ahead = 0;                   ///< jobs that come before it for the same nodes
-  std::string expected_node;               ///< where it will probably be done
-  std::optional<WallTime> expected_start;  ///< if that can be told
-  std::optional<WallTime> late_start;      ///< if jobs take as long as they well may
+  std::string reason;                         ///< a name of `WaitReason`; empty: it has been given its place
+  std::string why;                            ///< for people: "waits for free GPUs, with 2 jobs before it"
+  std::size_t ahead = 0;                      ///< jobs that come before it for the same nodes
+  std::string expected_node;                  ///< where it will probably be done
+  std::vector<std::string> expected_further;  ///< the same for the other nodes of a run over several
+  std::optional<WallTime> expected_start;     ///< if that can be told
+  std::optional<WallTime> late_start;         ///< if jobs take as long as they well may
 };
 
 /// What would become of a run if it were asked for.
@@ -57,7 +59,8 @@ struct PreviewedRun {
   std::string needs;
   int gpus = 0;
   int nodes = 1;
-  std::string node;  ///< where it would probably be done; empty: nowhere now
+  std::string node;                  ///< where it would probably be done; empty: nowhere now
+  std::vector<std::string> further;  ///< the other nodes of a run over several
   ExpectedLength length;
   std::string why;  ///< it cannot be done now; empty: it can
   std::optional<WallTime> expected_start;

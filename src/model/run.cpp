@@ -66,6 +66,12 @@ Placement placement_from_json(const json::value& value, JsonFields& outer) {
   JsonFields fields(value, "placement");
   Placement placement{.node = fields.text_or("node", ""), .gpus = {}, .place = fields.text_or("place", "")};
   if (fields.find("gpus")) placement.gpus = fields.texts_or_empty("gpus");
+  for (const auto& item : fields.array_or_empty("further")) {
+    JsonFields node(item, "node");
+    placement.further.push_back({.node = node.text("node"), .gpus = node.texts_or_empty("gpus")});
+    if (auto result = node.finish(); !result) fields.fail("further", "is bad: " + result.error().message);
+  }
+  placement.part = fields.small_integer_or("part", 0);
   if (auto result = fields.finish(); !result) outer.fail("placement", "is bad: " + result.error().message);
   return placement;
 }
@@ -134,11 +140,26 @@ json::object to_json(const SeriesSummary& series) {
   return object;
 }
 
+std::optional<std::size_t> Placement::gpu_count() const {
+  if (!gpus) return std::nullopt;
+  std::size_t count = gpus->size();
+  for (const auto& one : further) count += one.gpus.size();
+  return count;
+}
+
 json::object to_json(const Placement& placement) {
   json::object object;
   if (!placement.node.empty()) object["node"] = placement.node;
   if (placement.gpus) object["gpus"] = json::value_from(*placement.gpus);
   if (!placement.place.empty()) object["place"] = placement.place;
+  if (!placement.further.empty()) {
+    json::array nodes;
+    for (const auto& one : placement.further) {
+      nodes.push_back(json::object{{"node", one.node}, {"gpus", json::value_from(one.gpus)}});
+    }
+    object["further"] = std::move(nodes);
+  }
+  if (placement.part != 0) object["part"] = placement.part;
   return object;
 }
 

@@ -16,6 +16,13 @@
 
 namespace assay {
 
+/// A node of a run over several, and what is given to the run there.
+struct FurtherNode {
+  std::string node;
+  std::vector<std::string> gpus;  ///< UUIDs
+  bool operator==(const FurtherNode&) const = default;
+};
+
 /// Where a run is to be done, or was.
 struct Placement {
   std::string node;                              ///< of a cluster; empty: wherever it was started
@@ -23,7 +30,15 @@ struct Placement {
   /// Where its job goes on whatever becomes of its owner, as `--on` says it: "ssh:gpu01". Empty: it ends with its
   /// owner.
   std::string place = {};
+  /// Of a run over several nodes of a cluster: those behind the first, in the order of the ranks.
+  std::vector<FurtherNode> further = {};
+  /// Which of these nodes this record is about, in the store of an agent that does a part of the run; 0: the first one,
+  /// whose record is that of the run.
+  int part = 0;
   bool operator==(const Placement&) const = default;
+
+  /// On all of its nodes; nothing where the first one's are not known.
+  std::optional<std::size_t> gpu_count() const;
 };
 
 /// The error of a failed run, as the workload or assay reported it.

@@ -24,6 +24,11 @@ struct AgentHello {
   bool operator==(const AgentHello&) const = default;
 };
 
+/// Facts of an agent whose runs are not done on its node: where instead, as `--on` says it, and how many GPUs they may
+/// have there at once. Slurm's jobs and the node's own GPUs do not matter to it.
+inline constexpr const char* kPlaceFact = "place";
+inline constexpr const char* kPlaceGpusFact = "place_gpus";
+
 json::object to_json(const AgentHello& hello);
 /// Any bytes: `usage`, with the rule that was broken. Texts and lists have limits.
 Result<AgentHello> parse_hello(std::string_view body);

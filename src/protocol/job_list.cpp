@@ -10,7 +10,11 @@ namespace assay {
 json::object to_json(const std::vector<ListedJob>& jobs) {
   json::array list;
   list.reserve(jobs.size());
-  for (const auto& job : jobs) list.push_back(json::object{{"run", job.run}, {"stop", job.stop}});
+  for (const auto& job : jobs) {
+    json::object entry{{"run", job.run}, {"stop", job.stop}};
+    if (job.part != 0) entry["part"] = job.part;
+    list.push_back(std::move(entry));
+  }
   return {{"jobs", std::move(list)}};
 }
 
@@ -22,7 +26,9 @@ Result<std::vector<ListedJob>> parse_job_list(std::string_view text) {
   for (const auto& item : fields.array_or_empty("jobs")) {
     JsonFields entry(item, "job");
     ListedJob job{.run = entry.text("run"), .stop = entry.boolean_or("stop", false)};
+    job.part = entry.small_integer_or("part", 0);
     if (!is_file_name(job.run)) entry.fail("run", "is no id of a run");
+    if (job.part < 0) entry.fail("part", "is no part of a run");
     ASSAY_CHECK(entry.finish());
     if (jobs.size() >= kMostListedJobs) {
       return Error{.kind = ErrorKind::bad_file, .message = fmt::format("more than {} jobs", kMostListedJobs)};
@@ -34,7 +40,9 @@ Result<std::vector<ListedJob>> parse_job_list(std::string_view text) {
 }
 
 json::object to_json(const TakenJob& job) {
-  return {{"lease", write_api(job.lease)}, {"run", to_json(job.run)}, {"planned", to_json(job.planned)}};
+  json::object object{{"lease", write_api(job.lease)}, {"run", to_json(job.run)}, {"planned", to_json(job.planned)}};
+  if (job.part.of > 1) object["part"] = to_json(job.part);
+  return object;
 }
 
 Result<TakenJob> taken_job_from_json(const json::value& value) {
@@ -49,6 +57,9 @@ Result<TakenJob> taken_job_from_json(const json::value& value) {
   ASSAY_TRY(job.lease, read_api<Lease>(*lease));
   ASSAY_TRY(job.run, run_from_json(*run));
   ASSAY_TRY(job.planned, planned_run_from_json(*planned));
+  if (const auto* part = object->if_contains("part")) {
+    ASSAY_TRY(job.part, part_of_run_from_json(*part));
+  }
   return job;
 }
 

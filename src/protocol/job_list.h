@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "model/run.h"
 #include "model/study.h"
+#include "protocol/part_report.h"
 #include "store/run_store.h"
 
 namespace assay {
@@ -16,6 +17,7 @@ namespace assay {
 struct ListedJob {
   std::string run;
   bool stop = false;
+  int part = 0;  ///< which node of a run over several; 0: the first, or the only one
   bool operator==(const ListedJob&) const = default;
 };
 
@@ -34,6 +36,7 @@ struct TakenJob {
   Lease lease;
   Run run;
   PlannedRun planned;
+  PartOfRun part = {};  ///< of a run over several nodes: which of them this one is
 };
 
 json::object to_json(const TakenJob& job);

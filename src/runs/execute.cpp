@@ -80,6 +80,11 @@ struct Outcome {
   RunFacts facts;
 };
 
+Error left_to_others(const Run& run) {
+  return {.kind = ErrorKind::interrupted,
+          .message = fmt::format("run '{}' goes on, and whoever followed it was told to go", run.id)};
+}
+
 bool outlives_owner(const Run& run) { return !run.placement.place.empty(); }
 
 /// What it takes to follow the workload, for whoever attaches to its job later.
@@ -146,11 +151,17 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   job.name = run.name;
   job.token = std::move(token);
   job.environment["ASSAY_RUN_ID"] = writer.run_id();
-  // A kind that uses none is shown none, wherever it is placed.
-  if (!job.devices) job.devices = run.placement.gpus;
-
   const bool outlives = outlives_owner(run);
   if (outlives) job.reading_period = FollowOptions().sample_period;
+  const std::size_t gpus = run.placement.gpus ? run.placement.gpus->size() : 0;
+  if (outlives && gpus > 0) {
+    // Which of its own they are, such a place decides.
+    if (!job.devices && !job.gpus_per_node) job.gpus_per_node = static_cast<std::int64_t>(gpus);
+  } else if (!job.devices) {
+    // A kind that uses none is shown none, wherever it is placed.
+    job.devices = run.placement.gpus;
+  }
+
   if (outlives) ASSAY_CHECK(writer.mark(first_mark(workload, services.clock.wall())));
   SteadyTime started = services.clock.now();
   ASSAY_TRY(const auto running, services.launcher.start(job));
@@ -171,6 +182,8 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   Outcome outcome = follow_job(*running, recorder, workload, services, Nanos(0));
   take_machine(run, *running);
   run.duration = outcome.ending.job.ran_for.value_or(services.clock.now() - started);
+  // The verdict is on all of it.
+  if (services.await_peers) outcome.ending.peer = services.await_peers(outcome.ending);
   run.ended = run.started + run.duration;
   return outcome;
 }
@@ -234,6 +247,7 @@ Result<Run> execute_run(Run run, const Workload& workload, const RunServices& se
     if (auto removed = services.store.remove_run(run.id); !removed) log_warning("{}", removed.error().text());
     return std::move(outcome).error();
   }
+  if (outcome->ending.left) return left_to_others(run);
   close_run(run, *writer, std::move(*outcome), workload, services);
   return run;
 }
@@ -271,6 +285,7 @@ Result<Run> resume_run(const std::string& id, const RunServices& services) {
   auto outcome = record_rest(run, **writer, marks, workload, services);
   if (!outcome && outcome.error().kind == ErrorKind::not_found) return close(outcome.error());
   if (!outcome) return std::move(outcome).error();
+  if (outcome->ending.left) return left_to_others(run);
   close_run(run, **writer, std::move(*outcome), workload, services);
   return run;
 }

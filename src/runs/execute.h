@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -29,19 +30,23 @@ struct RunServices {
   /// How to make the launcher again, as `--on` says it: "ssh:gpu01"; kept with the run. Empty: its jobs end with this
   /// process, so that nobody need.
   std::string place = {};
+  /// Of the first node of a run over several: asked once its own workload has ended. Blocks until the others have as
+  /// well or are given up; what went wrong there. Absent: there are none.
+  std::function<std::optional<Error>(const Ending&)> await_peers = {};
 };
 
 /// Does one run from start to verdict: stores it, starts the workload, follows it, judges it, stores the result. `run`
 /// carries name, kind, tags, settings and provenance. An error means that there is no run: nothing could be started. A
-/// workload that fails is not an error here but a run whose verdict is `failed`. Any number of threads, each with a
-/// run, an observer and a `stop_fd` of its own.
+/// workload that fails is not an error here but a run whose verdict is `failed`. `interrupted`: the run goes on without
+/// an owner, as `FollowOptions::kLeave` has asked, for `resume_run`. Any number of threads, each with a run, an
+/// observer and a `stop_fd` of its own.
 Result<Run> execute_run(Run run, const Workload& workload, const RunServices& services);
 
 /// Goes on with a run whose owner is gone while its job goes on at `Placement::place`, as if nothing had been: takes
 /// the run, attaches to the job, records what comes behind the last mark, judges. `services` are those of that place.
 /// Where the job is not there any more the run is closed as `interrupted`. Errors: `not_found`, `usage` (it has ended,
-/// or its job ends with its owner), `busy` (it has an owner, or the job has); those of the launcher, which leave the
-/// run to whoever tries again.
+/// or its job ends with its owner), `busy` (it has an owner, or the job has); those of the launcher and `interrupted`
+/// (see `execute_run`), which leave the run to whoever tries again.
 Result<Run> resume_run(const std::string& id, const RunServices& services);
 
 /// The process of rank > 0 in a job of several (srun, mpirun, torchrun): follows its own workload and adds its system

@@ -57,12 +57,14 @@ class Follower {
         next_progress_ = now + kProgressPeriod;
       }
     }
-    recorder_.close();
+    // What is left in the streams is for whoever attaches.
+    ending_.left ? recorder_.flush() : recorder_.close();
     return ending_;
   }
 
  private:
   bool done() const {
+    if (ending_.left) return true;
     if (!ended_at_) return false;
     return closed_ == kJobStreams.size() || clock_.now() - *ended_at_ > kDrainLimit;
   }
@@ -115,6 +117,16 @@ class Follower {
     const ssize_t got = ::read(stop_fd_, &byte, 1);
     if (got == 0) stop_fd_ = -1;  // nobody is left who could ask
     if (got != 1) return;
+    if (byte == FollowOptions::kLeave) {
+      ending_.left = !ended_at_ && ending_.by == EndedBy::itself;
+      return;
+    }
+    if (byte == FollowOptions::kLostPeer) {
+      if (ending_.by != EndedBy::itself) return;
+      job_.stop(options_.grace);
+      ending_.by = EndedBy::lost_peer;
+      return;
+    }
     if (ending_.by == EndedBy::user) {
       job_.kill();
     } else if (byte == FollowOptions::kInterrupt) {

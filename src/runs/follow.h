@@ -36,6 +36,11 @@ struct FollowOptions {
   int stop_fd = -1;
   /// The byte that says that it was Ctrl-C, which the workload gets as SIGINT; any other one is SIGTERM.
   static constexpr char kInterrupt = 'i';
+  /// The byte that asks to let go of a job that outlives whoever follows it, as kill -9 would, for somebody to attach
+  /// to it later: `Ending::left`. Nothing once it has ended.
+  static constexpr char kLeave = 'l';
+  /// As any other one, but it is not the user who wants that: a node that it needs is gone.
+  static constexpr char kLostPeer = 'p';
 };
 
 /// Waits until a job runs, where its place has a queue; returns as well when it has ended or the user wants to stop.

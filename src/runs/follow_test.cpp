@@ -139,6 +139,13 @@ TEST_F(Follow, TheFirstRequestIsTheUsersSignalAndTheSecondKills) {
   EXPECT_EQ(took_, 0s);
 }
 
+TEST_F(Follow, OneThatLostAPeerIsStoppedAndNotByTheUser) {
+  const auto ending = follow_and_stop({.forever = true}, "p");
+  EXPECT_EQ(ending.by, EndedBy::lost_peer);
+  EXPECT_EQ(ending.job.signal, SIGTERM);
+  EXPECT_EQ(follow_and_stop({.forever = true}, "tp").by, EndedBy::user) << "who wanted that first";
+}
+
 TEST_F(Follow, WhenNobodyIsLeftToAskItGoesOn) {
   auto pipe = make_pipe().value();
   pipe.write_end.reset();

@@ -54,6 +54,15 @@ RunError error_from_exit(const RunFacts& facts, const JobEnding& job) {
           .hint = "`assay logs` shows what it printed."};
 }
 
+/// Whether the cause is what another node says, and not what this one says itself. A process that missed its peer knows
+/// which one, but not why it is gone.
+bool blames_peer(const RunFacts& facts, const Ending& ending) {
+  const bool missed_it = facts.error && facts.error->kind == ErrorKind::lost_peer;
+  if (missed_it) return ending.peer->kind != ErrorKind::lost_peer && ending.peer->kind != ErrorKind::interrupted;
+  if (ending.by == EndedBy::lost_peer) return true;
+  return !facts.error && !ending.lost && !ending.job.signal && ending.job.exit_code.value_or(0) == 0;
+}
+
 std::optional<RunError> find_error(const Run& run, const RunFacts& facts, const Ending& ending) {
   if (ending.by == EndedBy::user) {
     return RunError{.kind = ErrorKind::interrupted,
@@ -64,6 +73,9 @@ std::optional<RunError> find_error(const Run& run, const RunFacts& facts, const 
         .kind = ErrorKind::timeout,
         .message = fmt::format("still running at its time limit, stopped after {}", format_duration(run.duration)),
         .hint = "Raise `time_limit`, or give it less to do."};
+  }
+  if (ending.peer && blames_peer(facts, ending)) {
+    return RunError{.kind = ending.peer->kind, .message = ending.peer->text(), .hint = ending.peer->hint};
   }
   if (facts.error) return facts.error;
   if (ending.lost) {

@@ -10,14 +10,16 @@
 namespace assay {
 
 /// Who ended a workload.
-enum class EndedBy { itself, time_limit, user };
+enum class EndedBy { itself, time_limit, user, lost_peer };
 
 /// How a workload ended, seen from outside.
 struct Ending {
   EndedBy by = EndedBy::itself;
   JobEnding job;
   bool at_first_look = false;  ///< it had ended before anybody looked: nobody here knows when
+  bool left = false;           ///< it goes on, and nobody here follows it any more
   std::optional<Error> lost;   ///< whoever watched it died, so that nobody knows: `job` is empty
+  std::optional<Error> peer;   ///< what went wrong on another node of the run
 };
 
 /// Exit code of the command that did this run: 0 valid, 1 failed, 3 this machine cannot, 4 flagged or invalid.

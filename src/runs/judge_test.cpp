@@ -107,6 +107,34 @@ TEST(Judge, TheWorkloadsOwnErrorIsTheCause) {
   EXPECT_EQ(exit_code_of(judged(facts, finished(1))), 1);
 }
 
+TEST(Judge, WhatWentWrongOnAnotherNodeIsTheRunsOwnError) {
+  const Error gone{.kind = ErrorKind::lost_peer, .message = "gpu02 is gone"};
+  const Error full{.kind = ErrorKind::oom, .message = "on gpu02: out of memory"};
+  const auto kind_and_words = [](const assay::Run& run) {
+    return std::pair(run.error.value_or(RunError()).kind, run.error.value_or(RunError()).message);
+  };
+  // It ended well here, and not there.
+  const auto half = judged({}, {.job = {.exit_code = 0}, .peer = full});
+  EXPECT_EQ(half.verdict, Verdict::failed);
+  EXPECT_EQ(kind_and_words(half), std::pair(ErrorKind::oom, full.message));
+  // It was ended here since the other is gone.
+  const auto ended = judged({}, {.by = EndedBy::lost_peer, .job = {.signal = SIGTERM}, .peer = gone});
+  EXPECT_EQ(ended.verdict, Verdict::failed);
+  EXPECT_EQ(kind_and_words(ended), std::pair(ErrorKind::lost_peer, gone.message));
+  // Who missed it knows which one, but only that one knows why.
+  RunFacts missed;
+  missed.error = RunError{.kind = ErrorKind::lost_peer, .message = "rank 1 died", .hint = ""};
+  EXPECT_EQ(judged(missed, {.job = {.exit_code = 1}, .peer = gone}).error->message, "rank 1 died");
+  EXPECT_EQ(judged(missed, {.job = {.exit_code = 1}, .peer = full}).error->message, full.message);
+  // What failed here failed there, too.
+  RunFacts own;
+  own.error = RunError{.kind = ErrorKind::nan, .message = "the loss is not a number", .hint = ""};
+  EXPECT_EQ(judged(own, {.job = {.exit_code = 1}, .peer = gone}).error->kind, ErrorKind::nan);
+  EXPECT_EQ(judged({}, {.job = {.exit_code = 3}, .peer = gone}).error->kind, ErrorKind::crash);
+  // Whoever stopped it did.
+  EXPECT_EQ(judged({}, {.by = EndedBy::user, .job = {.signal = SIGTERM}, .peer = gone}).verdict, Verdict::interrupted);
+}
+
 TEST(Judge, StoppedByTheUserOrTheTimeLimit) {
   const auto stopped = judged({}, {.by = EndedBy::user, .job = {.signal = SIGTERM}});
   EXPECT_EQ(stopped.verdict, Verdict::interrupted);

@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "base/files.h"
+#include "base/spawn.h"
 #include "bytes/frame.h"
 #include "launch/fake_launcher.h"
 #include "runs/execute.h"
@@ -220,6 +222,56 @@ TEST_F(Resume, ARunWithoutAnOwnerWaitsForTheNext) {
   EXPECT_EQ(store_->find_run(*id)->state, RunState::ended);
   EXPECT_FALSE(*is_without_owner(*store_, *store_->find_run(*id)));
   EXPECT_EQ(resume(*id).error().kind, ErrorKind::usage) << "it has ended";
+}
+
+/// Is told to leave as soon as it has seen some output.
+class LeavingObserver final : public RunObserver {
+ public:
+  void on_output(OutputStream, std::string_view) override {
+    const char byte = FollowOptions::kLeave;
+    EXPECT_EQ(::write(pipe_.write_end.get(), &byte, 1), 1);
+  }
+  int fd() const { return pipe_.read_end.get(); }
+
+ private:
+  Pipe pipe_ = make_pipe().value();
+};
+
+TEST_F(Resume, WhoIsToldToLeaveLetsTheRunGoOn) {
+  const TemporaryFolder other;
+  const auto store = open_local_store(other.path()).value();
+  const auto expected = summary_of(*store, undisturbed(*store));
+  LeavingObserver observer;
+  auto own = services(*store_, observer);
+  own.stop_fd = observer.fd();
+  const auto left = execute_run(a_run(), a_workload(), own);
+  ASSERT_FALSE(left.ok());
+  EXPECT_EQ(left.error().kind, ErrorKind::interrupted);
+  const auto id = store_->list_runs({})->rows.at(0).id;
+  EXPECT_TRUE(*is_without_owner(*store_, *store_->find_run(id)));
+  // Whoever takes it up may be told the same.
+  LeavingObserver next;
+  own = services(*store_, next);
+  own.stop_fd = next.fd();
+  const auto again = resume_run(id, own);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().kind, ErrorKind::interrupted);
+  const auto run = resume(id);
+  ASSERT_TRUE(run.ok()) << run.error().text();
+  EXPECT_EQ(summary_of(*store_, *run), expected);
+  EXPECT_EQ(launcher_.started.size(), 2U) << "one of them the undisturbed one";
+}
+
+TEST_F(Resume, APlaceIsAskedForAsManyGpusAsTheRunWasGiven) {
+  auto run = a_run();
+  run.placement.gpus = {"any-0", "any-1"};
+  ASSERT_TRUE(execute_run(run, a_workload(), services(*store_, nobody_)).ok());
+  EXPECT_EQ(launcher_.started.back().gpus_per_node, 2);
+  EXPECT_FALSE(launcher_.started.back().devices) << "which they are is the place's to say";
+  auto none = a_run();
+  none.placement.gpus.emplace();
+  ASSERT_TRUE(execute_run(none, a_workload(), services(*store_, nobody_)).ok());
+  EXPECT_EQ(launcher_.started.back().devices, std::vector<std::string>());
 }
 
 TEST_F(Resume, WhereverItsOwnerDiesTheRunIsTheSame) {

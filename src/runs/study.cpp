@@ -105,7 +105,7 @@ Run prepare_run(const PlannedRun& planned, std::string name, std::vector<std::st
 Result<Run> execute_planned(const PlannedRun& planned, Run run, const StudyOptions& options,
                             const RunServices& services) {
   const TemporaryFolder scratch;
-  ASSAY_TRY(const auto workload, make_workload(planned, scratch.path()));
+  ASSAY_TRY(const auto workload, make_workload(planned, scratch.path(), options.secret));
   // What is known of the run already stays: its seeds.
   auto seeds = std::move(run.provenance.seeds);
   run.provenance = options.provenance;

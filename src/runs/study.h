@@ -23,7 +23,8 @@ int exit_code_of(const StudyOutcome& outcome);
 
 /// What `run_study` needs beside the services of one run.
 struct StudyOptions {
-  Provenance provenance;  ///< of this machine, the same for every run
+  Provenance provenance;    ///< of this machine, the same for every run
+  std::string secret = {};  ///< see make_workload
   /// Told before each run: its place in the plan.
   std::function<void(const PlannedRun&, std::size_t index)> on_next = [](const PlannedRun&, std::size_t) {};
   /// True once the user has asked to stop.

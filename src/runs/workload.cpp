@@ -42,6 +42,7 @@ std::string scalar_text(const json::value& value) {
 struct Ingredients {
   const PlannedRun& planned;
   const std::filesystem::path& scratch;
+  std::string_view secret;
 };
 
 Result<void> describe_command(const Ingredients& from, Workload& workload) {
@@ -145,7 +146,8 @@ Result<void> describe_serving(const Ingredients& from, Workload& workload) {
   if (clients == 1) return {};
   // A secret of this run alone: whoever else is on the network does not get in.
   constexpr std::string_view kKeyName = "clients.key";
-  ASSAY_CHECK(write_load_key(from.scratch / kKeyName, make_load_key()));
+  ASSAY_CHECK(
+      write_load_key(from.scratch / kKeyName, from.secret.empty() ? make_load_key() : load_key_from(from.secret)));
   workload.job.arguments.push_back(fmt::format("{}/{}", kScratchOfPlace, kKeyName));
   if (from.planned.nodes > 1) {
     // The place starts every client; on one node the first starts the others.
@@ -194,7 +196,8 @@ std::vector<std::string> pinned_nodes(const PlannedRun& planned) {
 
 }  // namespace
 
-Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem::path& scratch) {
+Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem::path& scratch,
+                               std::string_view secret) {
   ASSAY_TRY(const auto* const kind, find_kind(text_setting(planned.spec, "kind")));
   Workload workload;
   workload.time_limit = duration_setting(planned.spec, "time_limit", Nanos(0));
@@ -212,7 +215,7 @@ Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem:
   workload.job.environment["ASSAY_NODES"] = std::to_string(planned.nodes);
   workload.job.environment["ASSAY_SEED"] = fmt::format("{}", number_setting(planned.spec, "seed", 0));
   if (!kind->devices) workload.job.devices.emplace();
-  ASSAY_CHECK(kind->describe({planned, scratch}, workload));
+  ASSAY_CHECK(kind->describe({planned, scratch, secret}, workload));
   return workload;
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,8 @@ struct Workload {
 /// folder that lives as long as the run. On several nodes training is `ranks` processes that the place starts, any
 /// other kind is one per node. Nodes that it is pinned to are the launcher's to find. Errors: `unsupported` (a kind
 /// whose part does not exist yet), `bad_spec` (ranks that the nodes cannot share evenly).
-Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem::path& scratch);
+/// `secret`: of this run, where several that make its workload must agree on one; empty: it gets one of its own.
+Result<Workload> make_workload(const PlannedRun& planned, const std::filesystem::path& scratch,
+                               std::string_view secret = {});
 
 }  // namespace assay

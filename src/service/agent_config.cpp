@@ -1,7 +1,7 @@
 #include "service/agent_config.h"
 
-#include "access/token_record.h"
 #include "config/config_reader.h"
+#include "launch/place_text.h"
 #include "net/tls.h"
 #include "net/url.h"
 #include "service/text_checks.h"
@@ -13,9 +13,10 @@ namespace {
 constexpr Range kPathLength{1, 4096};
 const Range kPeriod{seconds_of(kShortestPeriod), seconds_of(kLongestPeriod)};
 
-std::optional<std::string> wrong_node_name(const std::string& text) {
-  if (is_node_name(text)) return std::nullopt;
-  return "a node's name is 1 to 64 letters, digits, '-', '_' and '.'.";
+std::optional<std::string> wrong_address(const std::string& text) {
+  constexpr std::string_view kFits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:";
+  if (text.find_first_not_of(kFits) == std::string::npos) return std::nullopt;
+  return "an address is the name of a host or an IP address, without a port.";
 }
 
 void add_connection(ConfigTable<AgentConfig>& table) {
@@ -83,6 +84,20 @@ void add_connection(ConfigTable<AgentConfig>& table) {
              .example = "10000",
              .rule = {.range = Range{8, 1e7}, .otherwise = "no limit"}},
             &AgentConfig::run_processes);
+  table.add({.key = "on",
+             .type = SettingType::text,
+             .description = "Where runs for the leader are done instead of on this node, as the agent's own user: "
+                            "slurm:partition=gpu and the like. They outlive the agent.",
+             .example = "slurm:partition=gpu,folder=/shared/assay",
+             .rule = {.range = kPathLength, .otherwise = "on this node"}},
+            &AgentConfig::on, {.value_name = "PLACE", .check = wrong_by(parse_place)});
+  table.add({.key = "on_gpus",
+             .type = SettingType::whole,
+             .default_value = "0",
+             .description = "GPUs that runs may have at once where 'on' says, at most as many as one node has there.",
+             .example = "8",
+             .rule = {.range = Range{0, 64}}},
+            &AgentConfig::on_gpus);
 }
 
 void add_node(ConfigTable<AgentConfig>& table) {
@@ -92,6 +107,12 @@ void add_node(ConfigTable<AgentConfig>& table) {
              .example = "gpu03",
              .rule = {.range = Range{1, 200}, .otherwise = "the host name up to the first dot"}},
             &AgentConfig::name, {.value_name = "NAME", .check = wrong_node_name});
+  table.add({.key = "address",
+             .type = SettingType::text,
+             .description = "Where other nodes reach this one in a run over several: a name or an IP address.",
+             .example = "10.0.0.13",
+             .rule = {.range = Range{1, 253}, .otherwise = "the address from which it reaches the leader"}},
+            &AgentConfig::address, {.value_name = "HOST", .check = wrong_address});
   table.add({.key = "state",
              .type = SettingType::path,
              .description = "Folder for key, spool and runs; one agent at a time.",
@@ -122,6 +143,13 @@ void add_readings(ConfigTable<AgentConfig>& table) {
              .example = "50ms",
              .rule = {.range = kPeriod}},
             &AgentConfig::run_period);
+  table.add({.key = "slurm_jobs",
+             .type = SettingType::boolean,
+             .default_value = "false",
+             .description = "Tell the leader which jobs Slurm has, whoever's they are: one node of a cluster does "
+                            "(docs/guides/slurm.md).",
+             .example = "true"},
+            &AgentConfig::slurm_jobs);
   table.add({.key = "no_gpu",
              .type = SettingType::boolean,
              .default_value = "false",
@@ -153,6 +181,18 @@ void check_together(const AgentConfig& config, CrossCheck& cross) {
     cross.refuse({"seed", "replay"},
                  "'seed' changes a recording that is played, and none is. Give 'replay', or leave "
                  "'seed' out.");
+  }
+  if (!config.on.empty() && (config.run_memory || config.run_processes)) {
+    cross.refuse(
+        {"on", config.run_memory ? "run_memory" : "run_processes"},
+        "'run_memory' and 'run_processes' are for runs on this node, and 'on' has them done elsewhere. Say the "
+        "limits there: 'slurm:memory=64G'.");
+  }
+  if (!config.on.empty() && !config.allow.runs) {
+    cross.refuse({"on", "allow"}, "'on' says where runs are done, and none are allowed. Write 'allow: [doctor, run]'.");
+  }
+  if (config.on.empty() && config.on_gpus > 0) {
+    cross.refuse({"on_gpus", "on"}, "'on_gpus' is for runs that are done elsewhere. Give 'on', or leave it out.");
   }
   if (config.allow.nothing && (config.allow.doctor || config.allow.runs)) {
     cross.refuse({"allow"}, "'allow' has 'none' beside others. Write 'allow: none', or leave 'none' out.");

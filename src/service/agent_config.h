@@ -23,6 +23,7 @@ struct AgentConfig {
   std::string leader;   ///< URL; empty: it only records
   fs::path token_file;  ///< empty: the node has joined before
   std::string name;     ///< empty: the host's
+  std::string address;  ///< where other nodes reach it; empty: by the one from which it reaches the leader
   fs::path state;       ///< empty: below the user's data folder
   Bytes spool_limit;
   Nanos period{};
@@ -31,9 +32,12 @@ struct AgentConfig {
   std::string run_as;  ///< a user; empty: the agent's own
   std::optional<Bytes> run_memory;
   std::optional<std::size_t> run_processes;
+  std::string on;           ///< where runs are done, as `assay run --on` says it; empty: on this node
+  std::size_t on_gpus = 0;  ///< that they may have there at once
   std::string fingerprint;  ///< empty: the join token's
   fs::path ca_file;
   bool insecure = false;
+  bool slurm_jobs = false;
   bool no_gpu = false;
   fs::path record;  ///< empty: nothing is written down
   fs::path replay;  ///< empty: this machine is read

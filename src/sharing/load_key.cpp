@@ -30,6 +30,11 @@ const unsigned char* as_bytes(std::string_view text) { return reinterpret_cast<c
 }  // namespace
 
 LoadKey make_load_key() { return random_bytes<LoadKey>(); }
+LoadKey load_key_from(std::string_view secret) {
+  LoadKey key{};
+  ::crypto_generichash(key.data(), key.size(), as_bytes(secret), secret.size(), nullptr, 0);
+  return key;
+}
 LinkNonce make_link_nonce() { return random_bytes<LinkNonce>(); }
 
 Result<void> write_load_key(const std::filesystem::path& file, const LoadKey& key) {

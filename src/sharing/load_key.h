@@ -19,6 +19,8 @@ using LinkNonce = std::array<unsigned char, 32>;  ///< random, of one end of one
 using FrameTag = std::array<unsigned char, 16>;
 
 LoadKey make_load_key();
+/// The same for everybody who has this secret.
+LoadKey load_key_from(std::string_view secret);
 LinkNonce make_link_nonce();
 
 /// As 64 hexadecimal digits, for its owner alone (mode 0600).

@@ -75,6 +75,25 @@ TEST_P(AccountContract, TokensAndLinksAreKept) {
   expect_kept(accounts().links(), link, {.id = "b"}, endless, "a");
 }
 
+TEST_P(AccountContract, PanelsAreKept) {
+  const PanelRecord panel{.id = "a",
+                          .user = "ada",
+                          .changed = at(1) + Nanos(7),
+                          .content = {.name = "Loss \"and\" more ü",
+                                      .shared = true,
+                                      .metrics = {"loss", "val_loss"},
+                                      .runs = {"r1", "r2"},
+                                      .filter = "tag='a b'",
+                                      .newest = 24,
+                                      .axis = "wall",
+                                      .smoothing = 0.98,
+                                      .logarithmic = true}};
+  PanelRecord changed = panel;
+  changed.changed = at(2);
+  changed.content = {.name = "Less", .metrics = {}, .runs = {}, .filter = ""};
+  expect_kept(accounts().panels(), panel, {.id = "b", .content = {.name = "b", .filter = "x"}}, changed, "a");
+}
+
 TEST_P(AccountContract, CatalogAndQuotasAreKept) {
   const CatalogRecord entry{.name = "gpt",
                             .description = "Language models",

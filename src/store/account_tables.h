@@ -91,6 +91,27 @@ struct QuotaRecord {
   bool operator==(const QuotaRecord&) const = default;
 };
 
+/// Charts that somebody put together: which metrics of which runs, drawn how.
+struct PanelContent {
+  std::string name;
+  bool shared = false;  ///< with everybody who may look at runs
+  std::vector<std::string> metrics;
+  std::vector<std::string> runs;  ///< ids; none: those that the filter finds
+  std::string filter;             ///< as lists of runs take it
+  std::int64_t newest = 8;        ///< at most so many of those it finds
+  std::string axis = "step";      ///< step, relative or wall
+  double smoothing = 0;           ///< 0 … 0.98
+  bool logarithmic = false;
+  bool operator==(const PanelContent&) const = default;
+};
+struct PanelRecord {
+  std::string id;
+  std::string user;  ///< whose it is
+  WallTime changed;
+  PanelContent content;
+  bool operator==(const PanelRecord&) const = default;
+};
+
 /// Rows by their first member, which one process keeps in memory as well: read once, then written through. Any thread.
 template <typename Row>
 class KeptTable {
@@ -164,6 +185,7 @@ class AccountTables {
   virtual KeptTable<OnceRecord>& once() = 0;
   virtual KeptTable<PersonalTokenRecord>& tokens() = 0;
   virtual KeptTable<LinkRecord>& links() = 0;
+  virtual KeptTable<PanelRecord>& panels() = 0;
   virtual KeptTable<CatalogRecord>& catalog() = 0;
   virtual KeptTable<QuotaRecord>& quotas() = 0;
   virtual KeptTable<GpuPrice>& prices() = 0;

@@ -17,7 +17,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-enum class Victim { leader, agent };
+enum class Victim { leader, agent, peer };
 enum class Life {
   run,          ///< one run, from asking to its end
   study,        ///< three, one after the other
@@ -28,12 +28,14 @@ enum class Life {
   less_urgent,  ///< the same, with another priority before
   lost,         ///< one whose agent is killed, and that is tried again
   dependent,    ///< two, the second after the first
+  gang,         ///< one over two nodes, of which the second is the peer
 };
 enum class Outcome {
   nothing,      ///< nobody was told of a run, and there is none
   valid,        ///< all of it, done once
   interrupted,  ///< what was recorded until then
   either,       ///< depending on how far the workload was
+  lost,         ///< it failed, since a node was gone
 };
 
 struct Crash {
@@ -49,6 +51,7 @@ void PrintTo(const Crash& crash, std::ostream* out) { *out << crash.point << ":"
 
 constexpr auto kLeader = Victim::leader;
 constexpr auto kAgent = Victim::agent;
+constexpr auto kPeer = Victim::peer;
 
 const std::vector<Crash> kCrashes = {
     // Until somebody is to do it, the run is nobody's: whoever asked was given no answer.
@@ -125,13 +128,28 @@ const std::vector<Crash> kCrashes = {
     {kLeader, Life::dependent, "job-stored", 2, Outcome::valid, 1},
     {kLeader, Life::dependent, "dependent-stored", 1, Outcome::valid, 1},
     {kLeader, Life::dependent, "job-removed", 1, Outcome::valid, 1},
+
+    // A run over several nodes is begun on all of them once, and ended on all of them.
+    {kLeader, Life::gang, "placed", 1, Outcome::valid, 1},
+    {kLeader, Life::gang, "run-taken", 1, Outcome::valid, 1},
+    {kLeader, Life::gang, "frames-stored", 1, Outcome::valid, 1},
+    {kLeader, Life::gang, "job-removed", 1, Outcome::valid, 1},
+    {kAgent, Life::gang, "job-taken", 1, Outcome::valid, 1},
+    {kAgent, Life::gang, "workload-started", 1, Outcome::interrupted, 1},
+    {kAgent, Life::gang, "end-told", 1, Outcome::valid, 1},
+    {kPeer, Life::gang, "job-taken", 1, Outcome::valid, 1},
+    {kPeer, Life::gang, "workload-started", 1, Outcome::lost, 1},
+    {kPeer, Life::gang, "part-frames-told", 1, Outcome::lost, 1},
+    {kPeer, Life::gang, "part-end-told", 1, Outcome::valid, 1},
+    {kPeer, Life::gang, "job-done", 1, Outcome::valid, 1},
 };
 
 std::string title_of(const testing::TestParamInfo<Crash>& info) {
   const auto& crash = info.param;
-  constexpr std::array<std::string_view, 9> kLives = {"Run",      "Study",      "Stopped", "NeverBegun", "Held",
-                                                      "Released", "LessUrgent", "Lost",    "Dependent"};
-  std::string title(crash.victim == Victim::leader ? "Leader" : "Agent");
+  constexpr std::array<std::string_view, 10> kLives = {"Run",      "Study",      "Stopped", "NeverBegun", "Held",
+                                                       "Released", "LessUrgent", "Lost",    "Dependent",  "Gang"};
+  constexpr std::array<std::string_view, 3> kVictims = {"Leader", "Agent", "Peer"};
+  std::string title(kVictims[static_cast<std::size_t>(crash.victim)]);
   title += kLives[static_cast<std::size_t>(crash.life)];
   title += '_';
   for (const char letter : crash.point) title += letter == '-' ? '_' : letter;
@@ -148,6 +166,9 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     if (GetParam().victim != victim) return {};
     return {{"ASSAY_CRASH_AT", std::string(GetParam().point) + ":" + std::to_string(GetParam().time)}};
   }
+  void start_peer(const std::map<std::string, std::string>& environment) {
+    peer_.emplace(leader_.start_agent("n2", {"--allow", "run"}, "", environment));
+  }
   void start_agent(const std::map<std::string, std::string>& environment) {
     agent_.emplace(leader_.start_agent("n1", {"--allow", "run"}, "", environment));
   }
@@ -155,8 +176,17 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     leader_.start({"--retry-wait", "1s"}, death_of(Victim::leader));
     start_agent(death_of(Victim::agent));
     leader_.expect_state("n1", "online");
+    if (GetParam().life != Life::gang) return;
+    start_peer(death_of(Victim::peer));
+    leader_.expect_state("n2", "online");
   }
 
+  /// On the second node of two it says and leaves other things.
+  std::string part_of_peer() {
+    if (GetParam().life != Life::gang) return "";
+    return "[ $RANK = 1 ] && { echo $ASSAY_RUN_ID >> " + peer_file().string() + "; for i in $(seq " +
+           std::to_string(kStepsOfRun) + "); do echo part=$i; sleep 0.1; done; exit 0; }; ";
+  }
   /// Counts, leaves a line for each time that it is begun, an artifact, and a mark among the processes.
   std::string spec() {
     const bool is_long = GetParam().life == Life::stopped || GetParam().life == Life::never_begun;
@@ -166,20 +196,24 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
       steps = "$([ $(wc -l < " + begun_file().string() + ") -gt 1 ] && echo " + steps + " || echo 100000)";
     }
     return cli().write("counting.yaml",
-                       "kind: command\ncommand: \"echo $ASSAY_RUN_ID >> " + begun_file().string() +
-                           "; for i in $(seq " + steps +
+                       "kind: command\ncommand: \"" + part_of_peer() + "echo $ASSAY_RUN_ID >> " +
+                           begun_file().string() + "; for i in $(seq " + steps +
                            "); do echo step=$i loss=0.$i; sleep 0.1; done; echo all > $ASSAY_ARTIFACTS/kept.txt # " +
-                           mark_ + "\"\n" + (GetParam().life == Life::study ? "repeat: 3\n" : ""));
+                           mark_ + "\"\n" +
+                           (GetParam().life == Life::study  ? "repeat: 3\n"
+                            : GetParam().life == Life::gang ? "nodes: [n1, n2]\n"
+                                                            : ""));
   }
   /// As it happens, until somebody dies.
   void live() {
     const auto life = GetParam().life;
     if (life == Life::never_begun || life == Life::held) agent_->kill_now();
-    std::vector<std::string> order = {"submit", spec(), "--node", "n1"};
+    std::vector<std::string> order = {"submit", spec()};
+    if (life != Life::gang) order.insert(order.end(), {"--node", "n1"});
     if (life == Life::released || life == Life::less_urgent) order.emplace_back("--hold");
     if (life == Life::lost) order.insert(order.end(), {"--retries", "1"});
     const auto asked = cli().run(order);
-    if (GetParam().victim == Victim::agent) {
+    if (GetParam().victim != Victim::leader) {
       EXPECT_EQ(asked.exit_code, 0) << asked.error;
     }
     if (life == Life::stopped || life == Life::lost) {
@@ -195,7 +229,9 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
       agent_->kill_now();
       start_agent({});
     }
-    AssayProcess& victim = GetParam().victim == Victim::leader ? leader_.process() : *agent_;
+    AssayProcess& victim = GetParam().victim == Victim::leader  ? leader_.process()
+                           : GetParam().victim == Victim::agent ? *agent_
+                                                                : *peer_;
     ASSERT_TRUE(victim.dies()) << "it never comes to '" << GetParam().point << "'";
   }
   void come_back() {
@@ -204,8 +240,12 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
       leader_.start({"--retry-wait", "1s"});
       if (life == Life::held) start_agent({});
       if (life == Life::held || life == Life::less_urgent) expect_kept_back();
+    } else if (GetParam().victim == Victim::peer) {
+      start_peer({});
     } else {
-      EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); })) << "a workload goes on without its agent";
+      // Of two nodes the other one is ended by the leader, when it knows.
+      EXPECT_TRUE(life == Life::gang || eventually([&] { return processes_with(mark_).empty(); }))
+          << "a workload goes on without its agent";
       start_agent({});
     }
   }
@@ -220,9 +260,10 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     EXPECT_EQ(cli().run({"release", "@last"}).exit_code, 0);
   }
 
+  fs::path peer_file() { return leader_.folder_for_runs() / "begun-by-peer"; }
   fs::path begun_file() { return leader_.folder_for_runs() / "begun"; }
-  int times_begun(const std::string& run) {
-    const auto text = read_file(begun_file()).value_or("");
+  static int times_begun(const fs::path& file, const std::string& run) {
+    const auto text = read_file(file).value_or("");
     int count = 0;
     for (std::size_t at = text.find(run); at != std::string::npos; at = text.find(run, at + 1)) ++count;
     return count;
@@ -237,7 +278,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     return all;
   }
   fs::path leaders_runs() { return cli().data() / "runs"; }
-  fs::path agents_store() { return cli().folder() / "agents" / "n1" / "runs"; }
+  fs::path agents_store(const std::string& node = "n1") { return cli().folder() / "agents" / node / "runs"; }
   /// The bytes of every journal in a data folder, by run.
   static std::map<std::string, std::string> journals(const fs::path& runs) {
     std::map<std::string, std::string> all;
@@ -282,15 +323,20 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     const std::string id(run.at("id").as_string());
     const std::string verdict(run.at("verdict").as_string());
     SCOPED_TRACE("run " + id + " is " + verdict);
-    const int begun = times_begun(id);
+    const int begun = times_begun(begun_file(), id);
     EXPECT_LE(begun, executions);
+    EXPECT_LE(times_begun(peer_file(), id), 1);
     if (outcome == Outcome::valid) {
       EXPECT_EQ(verdict, "valid");
     }
     if (outcome == Outcome::interrupted) {
       EXPECT_EQ(verdict, "interrupted");
     }
-    EXPECT_THAT(verdict, AnyOf("valid", "interrupted"));
+    if (outcome == Outcome::lost) {
+      EXPECT_EQ(verdict, "failed");
+      EXPECT_EQ(run.at("error").at("kind").as_string(), "lost_peer") << json::serialize(run.at("error"));
+    }
+    EXPECT_THAT(verdict, outcome == Outcome::lost ? AnyOf("failed", "failed") : AnyOf("valid", "interrupted"));
     const bool valid = verdict == "valid";
     if (valid) {
       EXPECT_EQ(begun, 1);
@@ -305,6 +351,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
 
   const std::string mark_ = "mark-" + new_id();
   std::optional<AssayProcess> agent_;
+  std::optional<AssayProcess> peer_;
 };
 
 TEST_P(ClusterCrash, LosesDoublesAndLeavesNothing) {
@@ -329,14 +376,16 @@ TEST_P(ClusterCrash, LosesDoublesAndLeavesNothing) {
   }
   EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); })) << "a workload is left";
   if (crash.life == Life::never_begun) return;
-  const auto is_clear = [&] {
+  const auto is_clear = [](const fs::path& store) {
     std::error_code code;
-    for (fs::directory_iterator entry(agents_store(), code), end; !code && entry != end; entry.increment(code)) {
+    for (fs::directory_iterator entry(store, code), end; !code && entry != end; entry.increment(code)) {
       if (entry->path().filename().string().starts_with("trash-")) return false;
     }
-    return journals(agents_store() / "runs").empty();
+    return journals(store / "runs").empty();
   };
-  EXPECT_TRUE(eventually(is_clear)) << "the agent keeps what the leader has";
+  for (const char* node : {"n1", "n2"}) {
+    EXPECT_TRUE(eventually([&] { return is_clear(agents_store(node)); })) << node << " keeps what the leader has";
+  }
   EXPECT_EQ(cli().run({"reindex"}).exit_code, 0) << "what is stored is damaged";
 }
 

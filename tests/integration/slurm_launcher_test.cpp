@@ -8,6 +8,7 @@ namespace {
 
 class SlurmContractPlace final : public LauncherPlace {
  public:
+  explicit SlurmContractPlace(const std::string& settings = "") : place_(settings) {}
   Launcher& launcher() override { return place_.launcher(); }
   const Clock& clock() override { return clock_; }
   Job job(const JobScript& script) override { return {.arguments = {"sh", "-c", shell_for(script)}}; }
@@ -20,7 +21,14 @@ class SlurmContractPlace final : public LauncherPlace {
 /// None where there is no Slurm: the tests about it say why.
 std::vector<LauncherFactory> slurm_factories() {
   if (!SlurmCluster::check_possible()) return {};
-  return {{.name = "slurm", .make_place = [] { return std::make_unique<SlurmContractPlace>(); }}};
+  std::vector<LauncherFactory> factories = {
+      {.name = "slurm", .make_place = [] { return std::make_unique<SlurmContractPlace>(); }}};
+  if (SlurmCluster::has_rest()) {
+    factories.push_back({.name = "slurmrestd", .make_place = [] {
+                           return std::make_unique<SlurmContractPlace>("rest=" + shared_slurm().value()->rest());
+                         }});
+  }
+  return factories;
 }
 INSTANTIATE_TEST_SUITE_P(Slurm, LauncherContract, testing::ValuesIn(slurm_factories()), launcher_factory_name);
 INSTANTIATE_TEST_SUITE_P(Slurm, OutlivingLauncherContract, testing::ValuesIn(slurm_factories()), launcher_factory_name);

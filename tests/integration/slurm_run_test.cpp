@@ -57,6 +57,28 @@ TEST_F(RunOnSlurm, ACommandIsRecordedAsIfItRanHere) {
   EXPECT_THAT(cli_.last_series("host.cpu_util"), testing::Not(testing::IsEmpty())) << "as its node measured it";
 }
 
+TEST_F(RunOnSlurm, SlurmrestdDoesInPlaceOfTheCommands) {
+  if (!SlurmCluster::has_rest()) GTEST_SKIP() << "slurmrestd is not installed";
+  const auto spec = cli_.write("command.yaml", "kind: command\ncommand: echo loss=0.25 on $SLURMD_NODENAME\n");
+  const auto place = "slurm:partition=normal,nodelist=node2,gres=gpu:1,memory=100M,rest=" + cluster_->rest();
+  // Slurm's commands are out of order: nothing but the API is used here.
+  auto environment = environment_;
+  for (const auto* const name : {"sbatch", "squeue", "scancel"}) {
+    fs::permissions(cli_.write(name, "#!/bin/sh\nexit 1\n"), fs::perms::owner_all);
+  }
+  environment["PATH"] = cli_.folder().string() + ":/usr/bin:/bin";
+  const auto answer = cli_.run({"run", spec, "--on", place}, environment);
+  EXPECT_EQ(answer.exit_code, 0) << answer.error;
+  EXPECT_EQ(cli_.last_run().at("verdict").as_string(), "valid");
+  EXPECT_THAT(cli_.run({"logs", "@last"}).out, HasSubstr("on node2"));
+  const auto refused = cli_.run({"run", spec, "--on", "slurm:partition=nope,rest=" + cluster_->rest()}, environment_);
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.error, HasSubstr("Invalid partition name"));
+  const auto away = cli_.run({"run", spec, "--on", "slurm:rest=unix:/no/such/socket"}, environment_);
+  EXPECT_NE(away.exit_code, 0);
+  EXPECT_THAT(away.error, HasSubstr("slurmrestd"));
+}
+
 TEST_F(RunOnSlurm, MistakesAreSaidBeforeAnythingRuns) {
   const auto spec = cli_.write("null.yaml", "kind: null\nsteps: 10\n");
   const auto unknown = cli_.run({"run", spec, "--on", "slurm:partiton=gpu"}, environment_);

@@ -107,6 +107,7 @@ Result<std::unique_ptr<SlurmCluster>> SlurmCluster::start(int nodes) {
   ASSAY_CHECK(cluster->start_munge().within("munged"));
   ASSAY_CHECK(cluster->start_daemons(nodes).within("slurm"));
   ASSAY_CHECK(cluster->wait_until_idle());
+  if (has_rest()) ASSAY_CHECK(cluster->start_rest().within("slurmrestd"));
   return cluster;
 }
 
@@ -176,6 +177,28 @@ Result<void> SlurmCluster::start_daemons(int nodes) {
     daemons_.emplace_back(name, node);
   }
   return {};
+}
+
+bool SlurmCluster::has_rest() {
+  if (!fs::exists("/usr/sbin/slurmrestd")) return false;
+  // Newer ones speak other versions alone.
+  std::error_code code;
+  for (const auto& folder : fs::directory_iterator("/usr/lib", code)) {
+    if (fs::exists(folder.path() / "slurm-wlm" / "openapi_v0_0_38.so")) return true;
+  }
+  return false;
+}
+
+std::string SlurmCluster::rest() const { return "unix:" + (folder_.path() / "rest.sock").string(); }
+
+/// As root, which slurmrestd refuses unless it is told not to look.
+Result<void> SlurmCluster::start_rest() {
+  ASSAY_TRY(const pid_t daemon,
+            start_daemon({"/usr/bin/env", "SLURMRESTD_SECURITY=disable_user_check", "/usr/sbin/slurmrestd", "-a",
+                          "rest_auth/local", "-s", "openapi/v0.0.38", rest()}));
+  daemons_.emplace_back("slurmrestd", daemon);
+  if (eventually([&] { return fs::exists(folder_.path() / "rest.sock"); })) return {};
+  return Error{.kind = ErrorKind::timeout, .message = "its socket did not appear"};
 }
 
 bool SlurmCluster::is_idle() const {

@@ -26,6 +26,10 @@ class SlurmCluster {
   static Result<std::unique_ptr<SlurmCluster>> start(int nodes);
   ~SlurmCluster();
 
+  /// Whether a slurmrestd is installed, too, that speaks v0.0.38; then the cluster has one, which is at `rest()`.
+  static bool has_rest();
+  std::string rest() const;
+
   /// What clients (srun, sbatch …) need to find this cluster.
   std::map<std::string, std::string> environment() const;
 
@@ -47,6 +51,7 @@ class SlurmCluster {
   SlurmCluster() = default;
   Result<void> start_munge();
   Result<void> start_daemons(int nodes);
+  Result<void> start_rest();
   bool is_idle() const;
   Result<void> wait_until_idle() const;
   Result<pid_t> start_daemon(const std::vector<std::string>& command);

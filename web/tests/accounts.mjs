@@ -1,81 +1,18 @@
 // People in the dashboard: the first administrator, users and what they may, links for guests; in a real browser.
 //   node tests/accounts.mjs ASSAY REPOSITORY SCREENSHOTS
-import { mkdirSync, readFileSync } from "node:fs";
-import { Checks, kScreens } from "./checks.mjs";
-import { Cluster, kHostile, openBrowser, prefixProxy, sleep, until } from "./stage.mjs";
+import { readFileSync } from "node:fs";
+import { kScreens } from "./checks.mjs";
+import { People } from "./people.mjs";
+import { play } from "./scene.mjs";
+import { kHostile, prefixProxy, sleep, until } from "./stage.mjs";
 
-const [assay, root, pictures] = process.argv.slice(2);
-const browser = await openBrowser();
-if (!browser) {
-  console.log("skipped: there is no Chromium here");
-  process.exit(77);
-}
-mkdirSync(pictures, { recursive: true });
-const checks = new Checks(browser, pictures);
-const { check, expect } = checks;
-const cluster = new Cluster(assay, root);
-const kPassword = "correct horse battery";
-
-/** Logs in with name and password, as people do. */
-async function logIn(page, base, user, password = kPassword) {
-  await page.goto(`${base}/#/`);
-  await page.getByLabel("Name", { exact: true }).fill(user);
-  await page.getByLabel("Password", { exact: true }).fill(password);
-  await page.getByRole("button", { name: "Log in", exact: true }).click();
-}
-/** What a dialog shows once. */
-async function shownOnce(page) {
-  const field = page.locator("dialog input[readonly]");
-  await field.waitFor();
-  const value = await field.inputValue();
-  await page.locator("dialog").getByRole("button", { name: "Close" }).click();
-  return value;
-}
-/** An account made on the Admin page; the link that lets its user in once. */
-async function invite(page, base, name, role, fullName = "") {
-  await checks.go(page, base, "/admin?tab=users");
-  await page.getByRole("button", { name: "New user…" }).click();
-  await page.getByLabel("Name to log in with").fill(name);
-  await page.getByLabel("Full name, if you want").fill(fullName);
-  await page.locator("dialog").getByLabel("Role").selectOption(role);
-  await page.getByRole("button", { name: "Make the account" }).click();
-  return shownOnce(page);
-}
-async function choosePassword(page, address) {
-  await page.goto(address);
-  await page.getByRole("heading", { name: "Welcome" }).waitFor();
-  expect(!page.url().includes("once="), "the word that is good once is still in the address");
-  await page.getByLabel("New password", { exact: false }).fill(kPassword);
-  await page.getByLabel("Once more").fill(kPassword);
-  await page.getByRole("button", { name: "Set the password" }).click();
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
-}
-async function share(page) {
-  await page.getByRole("button", { name: "Share…" }).click();
-  await page.getByLabel("Good for").selectOption("7d");
-  await checks.examine(page, "share-ask");
-  await page.getByRole("button", { name: "Make the link" }).click();
-  await page.locator("dialog input[readonly]").waitFor();
-  await checks.examine(page, "share-made");
-  return shownOnce(page);
-}
-/** A page as somebody sees it who is logged in nowhere. */
-async function guest(address, options = {}) {
-  const page = await checks.look(options);
-  await page.goto(address);
-  return page;
-}
-async function open(page) {
-  await page.waitForSelector("main#content h1");
-  await until("everything to be loaded", async () => (await page.locator(".notice.loading").count()) === 0);
-}
-
-try {
-  const base = await cluster.lead();
-  const once = await until("the link for the first administrator", () => /http\S+once=\S+/.exec(cluster.said("leader"))?.[0]);
-  const join_ = cluster.token("agent").file;
-  cluster.start("fleet", "fleet-sim", "3", "--gpus", "4", "--leader", base, "--token-file", join_, "--duration", "600s", "--quiet");
-  cluster.start("agent", "agent", "--leader", base, "--token-file", join_, "--name", "here", "--allow", "run", ...(process.getuid() === 0 ? ["--run-as", "nobody"] : []));
+await play(async (scene) => {
+  const { cluster, checks, checks: { check, expect } } = scene;
+  const { logIn, shownOnce, invite, choosePassword, share, guest, open, ask, kPassword } = new People(checks);
+  const base = await scene.lead();
+  const once = await scene.firstLink();
+  scene.fleet(3, 4);
+  await scene.agent();
   cluster.run("run", "examples/command-sweep.yaml", "--tag", "demo");
   cluster.run("exec", "--quiet", "--name", kHostile, "--", "python3", "-c", "for i in range(60): print('step %d loss=%.4f' % (i, 1/(i+1)))");
   const runs = JSON.parse(cluster.run("runs", "--json")).result.runs;
@@ -85,15 +22,6 @@ try {
   const two = `${sweep[0].id},${sweep[3].id}`;
 
   const admin = await checks.look();
-  const ask = (page, method, path, body) =>
-    page.evaluate(
-      async ([method, path, body]) => {
-        const { csrf } = await (await fetch("./api/v1/session")).json();
-        const answer = await fetch("." + path, { method, headers: { "x-assay-csrf": csrf ?? "", "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
-        return { status: answer.status, body: await answer.json().catch(() => null) };
-      },
-      [method, path, body],
-    );
 
   await check("the first administrator comes by the link that `assay serve` prints, and chooses a password", async () => {
     await admin.goto(once);
@@ -128,7 +56,6 @@ try {
     await admin.getByText("sim001").waitFor();
   });
   await check("a training is started on a node and ends", async () => {
-    await until("the agent", async () => (await ask(admin, "GET", "/api/v1/nodes")).body.nodes.some((one) => one.name === "here" && one.allow.includes("run")));
     await checks.go(admin, base, "/benchmark?node=here");
     await admin.getByLabel("Specification").fill('kind: command\nname: from the browser\ncommand: [python3, -u, -c, "for i in range(20): print(\'step %d loss=%.4f\' % (i, 1 / (i + 1)))"]\n');
     await admin.getByText("One run of kind command").waitFor();
@@ -214,6 +141,9 @@ try {
     const asked = () => fetch(`${base}/api/v1/nodes`, { headers: { Authorization: `Bearer ${secret}` } });
     expect((await asked()).status === 200, "it does not work");
     await checks.examine(ada, "account");
+    await checks.go(admin, base, "/admin?tab=tokens");
+    await admin.getByRole("row", { name: /ci ada/ }).waitFor();
+    await checks.examine(admin, "admin-tokens");
     expect(!(await ada.content()).includes(secret), "it is still there");
     await ada.getByRole("row", { name: /ci/ }).getByRole("button", { name: "Revoke…" }).click();
     await ada.locator("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
@@ -299,6 +229,60 @@ try {
     await none.context().close();
   });
 
+  const panelNames = async (page) => (await ask(page, "GET", "/api/v1/panels")).body.panels.map((one) => one.name);
+  await check("a panel is saved, renamed, shared with everybody, and others save it as their own", async () => {
+    await checks.go(ada, base, "/panels");
+    await ada.getByText("No panel yet").waitFor();
+    await checks.go(ada, base, `/panels?runs=${hostile}`);
+    await ada.getByLabel("loss", { exact: true }).check();
+    await ada.getByLabel("Name", { exact: true }).fill("Nights");
+    await ada.getByRole("button", { name: "Save", exact: true }).click();
+    await ada.getByText("Saved to your account").waitFor();
+    await checks.go(vera, base, "/panels");
+    expect((await vera.getByText("Nights").count()) === 0, "others see what is hers alone");
+    await ada.getByLabel("Name", { exact: true }).fill(kHostile);
+    await ada.getByRole("button", { name: "Save the changes" }).click();
+    await ada.getByRole("button", { name: "Saved", exact: true }).waitFor();
+    await ada.getByRole("button", { name: "Share with everybody" }).click();
+    await ada.getByRole("button", { name: "Share no longer" }).waitFor();
+    await checks.examine(ada, "panel-own");
+    await vera.reload();
+    await vera.getByRole("heading", { name: "Shared with everybody by others" }).waitFor();
+    await vera.getByText("by ada").waitFor();
+    expect((await vera.getByRole("button", { name: /Remove/ }).count()) === 0, "removing it is offered to her");
+    await vera.getByRole("link", { name: kHostile, exact: true }).click();
+    await vera.getByText("ada shares it with everybody").waitFor();
+    expect((await vera.getByRole("button", { name: /^Share/ }).count()) === 0, "sharing is offered to a viewer");
+    await vera.getByLabel("Name", { exact: true }).fill("Mine");
+    await vera.getByRole("button", { name: "Save as your own" }).click();
+    await vera.getByRole("button", { name: "Saved", exact: true }).waitFor();
+    expect(JSON.stringify(await panelNames(vera)) === JSON.stringify([kHostile, "Mine"]), (await panelNames(vera)).join());
+    expect(!(await panelNames(ada)).includes("Mine"), "hers is seen by others");
+    await checks.go(vera, base, "/panels");
+    await checks.examine(vera, "panels");
+    expect((await vera.evaluate(() => window.pwned)) === undefined && (await vera.locator("main img").count()) === 0, "a name became markup");
+  });
+  await check("panels that this browser had kept are brought over, once", async () => {
+    await vera.evaluate(() => localStorage.setItem("assay-panels", JSON.stringify([{ key: "1", query: { metrics: "loss", title: "Old one" } }, { key: "2", query: { metrics: "val_loss" } }])));
+    await vera.reload();
+    await vera.getByText(/2.panels are kept by this browser alone: Old one · val_loss/).waitFor();
+    await vera.getByRole("button", { name: "Save them to your account" }).click();
+    await vera.getByRole("link", { name: "Old one", exact: true }).waitFor();
+    expect((await vera.evaluate(() => localStorage.getItem("assay-panels"))) === null, "they are still there");
+    expect((await panelNames(vera)).includes("val_loss"), "one is lost");
+    expect((await vera.getByText("kept by this browser").count()) === 0, "they are offered again");
+  });
+  await check("an administrator removes a panel that is shared; without an account nothing is saved", async () => {
+    await checks.go(admin, base, "/panels");
+    await admin.getByRole("button", { name: `Remove ${kHostile}…` }).click();
+    await admin.locator("dialog").getByRole("button", { name: "Remove", exact: true }).click();
+    await until("its end", async () => (await panelNames(ada)).length === 0);
+    const token = await scene.enter("user");
+    await checks.go(token, base, "/panels?metrics=loss");
+    await token.getByText("To save panels, log in with name and password").waitFor();
+    expect((await token.getByRole("button", { name: "Save", exact: true }).count()) === 0, "saving is offered");
+    await token.context().close();
+  });
   await check("an administrator edits the catalog and quotas, and a user has to keep to them", async () => {
     await checks.go(admin, base, "/admin?tab=offers");
     await admin.getByText("There is no catalog").waitFor();
@@ -311,12 +295,13 @@ try {
     await admin.getByRole("button", { name: "New quota…" }).click();
     await admin.locator("dialog select").selectOption("ada");
     await admin.getByLabel("Runs that wait", { exact: false }).fill("2");
+    await admin.getByLabel("GPUs in use", { exact: false }).fill("3");
     await admin.getByRole("button", { name: "Save" }).click();
     await admin.getByRole("row", { name: /ada/ }).waitFor();
     await checks.examine(admin, "admin-offers");
     expect((await ask(ada, "POST", "/api/v1/runs", { spec: "kind: null\n", node: "here" })).status === 403, "what is not offered is started");
     const { quota } = (await ask(ada, "GET", "/api/v1/quota")).body;
-    expect(quota.runs_at_once === 2 && (quota.runs_per_order ?? null) === null && (quota.gpu_hours_per_day ?? null) === null, `her quota: ${JSON.stringify(quota)}`);
+    expect(quota.runs_at_once === 2 && quota.gpus_at_once === 3 && (quota.runs_per_order ?? null) === null && (quota.gpu_hours_per_day ?? null) === null, `her quota: ${JSON.stringify(quota)}`);
     await admin.getByRole("row", { name: /ada/ }).getByRole("button", { name: "Remove…" }).click();
     await admin.locator("dialog").getByRole("button", { name: "Remove", exact: true }).click();
     await admin.getByText("Nobody is limited").waitFor();
@@ -348,7 +333,7 @@ try {
       await checks.fits(page, `accounts-login-${name}`, options);
       await logIn(page, base, "admin");
       await page.getByRole("heading", { name: "Overview" }).waitFor();
-      for (const [one, path] of [["users", "/admin?tab=users"], ["links", "/admin?tab=links"], ["offers", "/admin?tab=offers"], ["audit", "/admin?tab=audit"], ["leader", "/admin"], ["account", "/account"]]) {
+      for (const [one, path] of [["users", "/admin?tab=users"], ["tokens", "/admin?tab=tokens"], ["links", "/admin?tab=links"], ["offers", "/admin?tab=offers"], ["audit", "/admin?tab=audit"], ["leader", "/admin"], ["account", "/account"], ["panels", "/panels"]]) {
         await checks.go(page, base, path);
         await checks.fits(page, `admin-${one}-${name}`, options);
       }
@@ -397,8 +382,4 @@ try {
   await check("nothing went wrong on any page", async () => {
     for (const page of [admin, vera, ada]) expect(page.wrong.length === 0, page.wrong.join("; "));
   });
-} finally {
-  await browser.close();
-  await cluster.end();
-}
-checks.conclude();
+});

@@ -1,35 +1,22 @@
 // What administrators and owners of runs change in the dashboard: machines that join, prices, tags; in a real browser.
 //   node tests/administration.mjs ASSAY REPOSITORY SCREENSHOTS
-import { mkdirSync } from "node:fs";
-import { Checks, kScreens } from "./checks.mjs";
+import { kScreens } from "./checks.mjs";
 import { ForgedAgent } from "./forged_agent.mjs";
-import { Cluster, openBrowser, sleep, until } from "./stage.mjs";
+import { play } from "./scene.mjs";
+import { sleep, until } from "./stage.mjs";
 
-const [assay, root, pictures] = process.argv.slice(2);
-const browser = await openBrowser();
-if (!browser) {
-  console.log("skipped: there is no Chromium here");
-  process.exit(77);
-}
-mkdirSync(pictures, { recursive: true });
-const cluster = new Cluster(assay, root);
-const checks = new Checks(browser, pictures);
-const { check, expect } = checks;
 const agents = [];
-
-try {
-  const base = await cluster.lead();
-  const { text: admin } = cluster.token("admin");
-  const api = async (path) => (await fetch(base + path, { headers: { Authorization: `Bearer ${admin}` } })).json();
-  cluster.start("fleet", "fleet-sim", "2", "--gpus", "2", "--leader", base, "--token-file", cluster.token("agent").file, "--duration", "600s", "--quiet");
+await play(async (scene) => {
+  const { cluster, checks, checks: { check, expect } } = scene;
+  const api = scene.get;
+  const base = await scene.lead();
+  scene.fleet(2, 2);
   cluster.run("run", "examples/command-sweep.yaml", "--tag", "demo");
   const runs = JSON.parse(cluster.run("runs", "--json")).result.runs;
   await until("nodes", async () => (await api("/api/v1/nodes")).nodes.length === 2);
   await until("their GPUs", async () => (await api("/api/v1/prices")).gpus.length === 1);
 
-  const page = await checks.look();
-  await page.goto(`${base}/#/login?token=${admin}`);
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  const page = await scene.enter();
   const dialog = page.locator("dialog");
   const section = (name) => page.locator("section", { has: page.getByRole("heading", { name, exact: true }) });
 
@@ -167,9 +154,7 @@ try {
   });
   for (const [name, options] of kScreens) {
     await check(`${name}: what is new fits and is readable`, async () => {
-      const other = await checks.look(options);
-      await other.goto(`${base}/#/login?token=${admin}`);
-      await other.getByRole("heading", { name: "Overview" }).waitFor();
+      const other = await scene.enter("admin", options);
       for (const [one, path] of [["admin-agents", "/admin?tab=agents&all=1"], ["admin-prices", "/admin?tab=prices"], ["run-tags", `/runs/${runs[0].id}`]]) {
         await checks.go(other, base, path);
         await sleep(300);
@@ -178,9 +163,4 @@ try {
       await other.context().close();
     });
   }
-} finally {
-  for (const agent of agents) agent.stop();
-  await browser.close();
-  await cluster.end();
-}
-checks.conclude();
+}).finally(() => agents.forEach((agent) => agent.stop()));

@@ -1,34 +1,22 @@
 // Looks at the dashboard as people do: a real leader, simulated nodes, real runs, a real browser.
 //   node tests/dashboard.mjs ASSAY REPOSITORY SCREENSHOTS
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Checks, kScreens } from "./checks.mjs";
-import { Cluster, kHostile, openBrowser, prefixProxy, sleep, until } from "./stage.mjs";
+import { kScreens } from "./checks.mjs";
+import { play } from "./scene.mjs";
+import { kHostile, prefixProxy, sleep, until } from "./stage.mjs";
 
-const [assay, root, pictures] = process.argv.slice(2);
-const browser = await openBrowser();
-if (!browser) {
-  console.log("skipped: there is no Chromium here");
-  process.exit(77);
-}
-mkdirSync(pictures, { recursive: true });
-
-const cluster = new Cluster(assay, root);
-const checks = new Checks(browser, pictures);
-const { check, expect, look, go } = checks;
-
-try {
-  const base = await cluster.lead();
-  const join_ = cluster.token("agent").file;
+await play(async (scene) => {
+  const { cluster, checks, pictures, checks: { check, expect, look, go }, get: api } = scene;
+  const base = await scene.lead();
   const { text: admin } = cluster.token("admin");
-  cluster.start("fleet", "fleet-sim", "4", "--gpus", "8", "--leader", base, "--token-file", join_, "--fault", "node-dead:node3@6s", "--duration", "600s", "--quiet");
+  scene.fleet(4, 8, "--fault", "node-dead:node3@6s");
   cluster.run("run", "examples/command-sweep.yaml", "--tag", "demo");
   const noisy = `import sys\nfor i in range(300): print('step %d loss=%.4f' % (i, 1/(i+1)))\nprint(${JSON.stringify(kHostile)})\nprint('to stderr', file=sys.stderr)`;
   cluster.run("exec", "--quiet", "--name", kHostile, "--tag", `x=${kHostile}`, "--", "python3", "-c", noisy);
   const runs = JSON.parse(cluster.run("runs", "--json")).result.runs;
   const hostile = runs.find((run) => run.name === kHostile).id;
   const sweep = runs.filter((run) => run.study);
-  const api = async (path, init = {}) => (await fetch(base + path, { ...init, headers: { Authorization: `Bearer ${admin}` } })).json();
   await until("nodes", async () => (await api("/api/v1/nodes")).nodes.length === 4);
 
   const page = await look();
@@ -62,9 +50,7 @@ try {
   }
   for (const [name, options] of kScreens) {
     await check(`${name}: every page fits and is readable`, async () => {
-      const other = await look(options);
-      await other.goto(`${base}/#/login?token=${admin}`);
-      await other.getByRole("heading", { name: "Overview" }).waitFor();
+      const other = await scene.enter("admin", options);
       for (const [one, path] of Object.entries(pages)) {
         await go(other, base, path);
         await checks.fits(other, `${one}-${name}`, options);
@@ -82,6 +68,18 @@ try {
       expect((await page.evaluate(() => window.pwned)) === undefined, `${path} ran it`);
       expect((await page.locator("main img").count()) === 0, `${path} has a picture`);
     }
+  });
+  await check("what one page cannot draw does not take the others along", async () => {
+    const other = await scene.enter();
+    await other.route("**/api/v1/studies*", (route) => route.fulfill({ json: { studies: [null] } }));
+    await checks.go(other, base, "/studies");
+    await other.getByRole("heading", { name: "This page broke" }).waitFor();
+    await checks.go(other, base, "/nodes");
+    await other.getByText("sim001").waitFor();
+    await checks.go(other, base, `/compare?of=${hostile},${hostile}`);
+    await other.getByRole("heading", { name: "Compare" }).waitFor();
+    expect((await other.getByText("This page broke").count()) === 0, "the same run twice broke it");
+    await other.context().close();
   });
   await check("a log is searched", async () => {
     await go(page, base, `/runs/${hostile}?tab=log`);
@@ -104,9 +102,7 @@ try {
     await page.getByText(new RegExp(`^${fits}\\sruns$`)).waitFor();
   });
   await check("a view's address brings it back", async () => {
-    const other = await look();
-    await other.goto(`${base}/#/login?token=${admin}`);
-    await other.getByRole("heading", { name: "Overview" }).waitFor();
+    const other = await scene.enter();
     await go(other, base, "/cluster?metric=gpu.temperature_c&range=5min&sort=-max");
     expect((await other.getByLabel("Metric").inputValue()) === "gpu.temperature_c", "another metric");
     expect((await other.getByRole("button", { name: "5min", exact: true }).getAttribute("aria-pressed")) === "true", "another range");
@@ -163,8 +159,7 @@ try {
     await page.getByText("A study of 3 runs").waitFor();
   });
   await check("a benchmark is started from the form, its curve grows while it runs, and it is stopped", async () => {
-    cluster.start("agent", "agent", "--leader", base, "--token-file", join_, "--name", "here", "--allow", "run", ...(process.getuid() === 0 ? ["--run-as", "nobody"] : []));
-    await until("the agent", async () => (await api("/api/v1/nodes")).nodes.some((one) => one.name === "here" && one.allow.includes("run")));
+    await scene.agent();
     await go(page, base, "/benchmark?node=here");
     await page.reload();
     const program = "import time\\nfor i in range(600): print('step %d loss=%.4f' % (i, 1 / (i + 1))); time.sleep(0.2)";
@@ -200,8 +195,4 @@ try {
     await cluster.lead(new URL(base).host);
     await page.getByText("has not answered since").waitFor({ state: "detached", timeout: 30_000 });
   });
-} finally {
-  await browser.close();
-  await cluster.end();
-}
-checks.conclude();
+});

@@ -1,21 +1,10 @@
 // Names, tags, messages and lines that were written to do harm, wherever the dashboard shows something: it is text, never markup.
 //   node tests/hostile.mjs ASSAY REPOSITORY SCREENSHOTS
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Checks } from "./checks.mjs";
 import { ForgedAgent } from "./forged_agent.mjs";
-import { Cluster, openBrowser, sleep, until } from "./stage.mjs";
-
-const [assay, root, pictures] = process.argv.slice(2);
-const browser = await openBrowser();
-if (!browser) {
-  console.log("skipped: there is no Chromium here");
-  process.exit(77);
-}
-mkdirSync(pictures, { recursive: true });
-const cluster = new Cluster(assay, root);
-const checks = new Checks(browser, pictures);
-const { check, expect } = checks;
+import { play } from "./scene.mjs";
+import { sleep, until } from "./stage.mjs";
 
 /** Harm by five ways; `what` says where it was put. */
 const image = (what) => `<img src=x onerror="window.pwned='${what}'">`;
@@ -28,6 +17,9 @@ const tag = "harm=<img/src=x/onerror=window.pwned=1>";
 
 /** What a view must not have: elements that a text brought along, addresses that are programs, harm that was done. */
 async function expectHarmless(page, where) {
+  const expect = (good, message) => {
+    if (!good) throw new Error(message);
+  };
   await sleep(300);
   const found = await page.evaluate(() => {
     const brought = [...document.querySelectorAll("body img, body iframe, body object, body embed, main script, svg[onload]")].map((one) => one.outerHTML.slice(0, 120));
@@ -41,18 +33,10 @@ async function expectHarmless(page, where) {
 const shows = async (page, words, where) => until(`${where} to show ${words}`, async () => (await page.locator("body").innerText()).includes(words) || (await page.evaluate((words) => [...document.querySelectorAll("input, textarea, [title]")].some((one) => (one.value ?? one.title ?? "").includes(words)), words)));
 
 let forged = null;
-try {
-  const base = await cluster.lead();
+await play(async (scene) => {
+  const { cluster, checks, checks: { check, expect }, ask: api, made } = scene;
+  const base = await scene.lead();
   const { text: admin } = cluster.token("admin");
-  const api = async (method, path, body) => {
-    const answer = await fetch(base + path, { method, headers: { Authorization: `Bearer ${admin}`, "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
-    return { status: answer.status, body: await answer.json().catch(() => null) };
-  };
-  const made = async (method, path, body) => {
-    const { status, body: answer } = await api(method, path, body);
-    if (status !== 200) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`);
-    return answer;
-  };
 
   const uuid = `GPU-${image("uuid")}`;
   const gpu = { id: uuid, facts: { name: image("gpu"), driver: drawing("driver"), index: image("index"), memory_bytes: "1000" } };
@@ -101,9 +85,7 @@ try {
     }
   });
 
-  const page = await checks.look();
-  await page.goto(`${base}/#/login?token=${admin}`);
-  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  const page = await scene.enter();
   // Each view, with something harmful that it has to show as text.
   const views = [
     ["/", image("message").slice(0, 9)], ["/cluster?metric=gpu.temperature_c", image("index")], ["/cluster?metric=gpu.power_w", "forged"], ["/cluster?view=node&node=forged", image("index")], ["/nodes", image("gpu")], ["/nodes/forged", image("gpu")], ["/nodes/forged", image("drain")],
@@ -149,9 +131,4 @@ try {
     expect((await alone.locator("img, iframe").count()) === 0, "it brought elements along");
     await alone.context().close();
   });
-} finally {
-  forged?.stop();
-  await browser.close();
-  await cluster.end();
-}
-checks.conclude();
+}).finally(() => forged?.stop());

@@ -1,38 +1,16 @@
 // The queue in the dashboard: what goes on, what waits and why, and who may change that; in a real browser, with real agents.
 //   node tests/queue.mjs ASSAY REPOSITORY SCREENSHOTS
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { Checks, kScreens } from "./checks.mjs";
-import { Cluster, openBrowser, sleep, until } from "./stage.mjs";
+import { kScreens } from "./checks.mjs";
+import { play } from "./scene.mjs";
+import { sleep, until } from "./stage.mjs";
 
-const [assay, root, pictures] = process.argv.slice(2);
-const browser = await openBrowser();
-if (!browser) {
-  console.log("skipped: there is no Chromium here");
-  process.exit(77);
-}
-mkdirSync(pictures, { recursive: true });
-const cluster = new Cluster(assay, root);
-const checks = new Checks(browser, pictures);
-const { check, expect } = checks;
-
-try {
-  const base = await cluster.lead();
-  const token = Object.fromEntries(["admin", "user", "viewer"].map((role) => [role, cluster.token(role).text]));
-  const api = async (method, path, body, role = "admin") => {
-    const answer = await fetch(base + path, { method, headers: { Authorization: `Bearer ${token[role]}`, "Content-Type": "application/json" }, ...(body ? { body: JSON.stringify(body) } : {}) });
-    return answer.json();
-  };
-  const queued = async () => (await api("GET", "/api/v1/queue")).runs;
+await play(async (scene) => {
+  const { checks, checks: { check, expect } } = scene;
+  const base = await scene.lead();
+  const queued = async () => (await scene.get("/api/v1/queue")).runs;
   const spec = (name, seconds) => `kind: command\nname: ${name}\ncommand: [python3, -c, "import time; time.sleep(${seconds})"]\n`;
-  const submit = async (name, seconds, more = {}) => (await api("POST", "/api/v1/runs", { spec: spec(name, seconds), ...more })).run;
-  const open = async (role, options) => {
-    const page = await checks.look(options);
-    await page.goto(`${base}/#/login?token=${token[role]}`);
-    await page.getByRole("heading", { name: "Overview" }).waitFor();
-    return page;
-  };
-  const page = await open("admin");
+  const submit = async (name, seconds, more = {}) => (await scene.made("POST", "/api/v1/runs", { spec: spec(name, seconds), ...more })).run;
+  const page = await scene.enter("admin");
   const row = (name) => page.getByRole("row", { name: new RegExp(name) });
   const table = (name) => page.getByRole("table", { name });
 
@@ -42,8 +20,7 @@ try {
     await checks.examine(page, "queue-empty");
   });
   await check("the form starts a run anywhere it fits, and says so before", async () => {
-    cluster.start("agent", "agent", "--leader", base, "--token-file", cluster.token("agent").file, "--name", "here", "--state", join(cluster.folder, "agent"), "--allow", "run", ...(process.getuid() === 0 ? ["--run-as", "nobody"] : []));
-    await until("the agent", async () => (await api("GET", "/api/v1/nodes")).nodes.some((one) => one.name === "here" && one.allow.includes("run")), 60_000);
+    await scene.agent();
     await checks.go(page, base, "/benchmark");
     await page.reload();
     await page.getByLabel("Specification").fill(spec("first", 600));
@@ -96,7 +73,7 @@ try {
   });
   await check("who may not is offered nothing: users see others' runs, viewers see all of it", async () => {
     for (const role of ["user", "viewer"]) {
-      const other = await open(role);
+      const other = await scene.enter(role);
       await checks.go(other, base, "/queue");
       await other.getByText("second").waitFor();
       for (const name of ["Hold", "Priority…", "Cancel…", "Stop…"]) expect((await other.getByRole("button", { name }).count()) === 0, `${name} is offered to ${role}`);
@@ -105,17 +82,34 @@ try {
       await other.context().close();
     }
   });
+  await check("who uses the nodes through Slurm, and what waits there, is told beside it", async () => {
+    const other = await open("viewer");
+    const now = new Date().toISOString();
+    const job = { node_count: 1, partition: "gpu", since: now };
+    const jobs = [
+      { ...job, id: "12", user: "ada", name: "train <b>", state: "RUNNING", nodes: "here", on: ["here"], gpus: 2 },
+      { ...job, id: "13_[4-9]", user: "bob", name: "sweep", state: "PENDING", nodes: "", on: [], reason: "Resources" },
+    ];
+    await other.route("**/api/v1/slurm/jobs", (route) => route.fulfill({ json: { told_by: "login1", as_of: now, keeps_private: false, left_out: 2, problem: "Slurm does not answer", jobs } }));
+    const slurm = other.getByRole("table", { name: "Jobs of Slurm" });
+    await checks.go(other, base, "/queue");
+    await slurm.getByText("train <b>").waitFor();
+    await slurm.getByText("Resources").waitFor();
+    await other.getByText("Slurm does not answer").waitFor();
+    await checks.examine(other, "queue-slurm");
+    await checks.go(other, base, "/nodes");
+    await slurm.getByRole("link", { name: "here" }).waitFor();
+    expect((await slurm.getByText("bob").count()) === 0, "what waits is on no node");
+    await checks.examine(other, "nodes-slurm");
+    await other.context().close();
+  });
   for (const [name, options] of kScreens) {
     await check(`${name}: the queue fits and is readable`, async () => {
-      const other = await open("admin", options);
+      const other = await scene.enter("admin", options);
       await checks.go(other, base, "/queue");
       await sleep(300);
       await checks.fits(other, `queue-${name}`, options);
       await other.context().close();
     });
   }
-} finally {
-  await browser.close();
-  await cluster.end();
-}
-checks.conclude();
+});

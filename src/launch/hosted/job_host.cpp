@@ -1,10 +1,7 @@
 #include "launch/hosted/job_host.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,18 +35,6 @@ constexpr int kCannot = 3;
 std::string machine_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data()) : std::string("localhost");
-}
-
-/// A port that is free at the moment, on all addresses; 0 where there is none.
-int free_port() {
-  const FileDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_ANY);
-  socklen_t size = sizeof address;
-  auto* const plain = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(socket.get(), plain, size) != 0 || ::getsockname(socket.get(), plain, &size) != 0) return 0;
-  return ntohs(address.sin_port);
 }
 
 HostRecord describe_host(int port, json::object machine) {
@@ -180,7 +165,7 @@ class JobHost {
     // Told alone: the place knows the name under which the others reach us, and nobody knows a free port.
     std::string address = options_.rendezvous ? options_.rendezvous->address : machine_name();
     if (options_.part.number == 0) {
-      port = free_port();
+      port = unused_port();
       if (port == 0) return Error{.kind = ErrorKind::io, .message = "no port is free for the ranks to meet at"};
       return Rendezvous{.address = options_.part.of == 1 ? "127.0.0.1" : std::move(address), .port = port};
     }

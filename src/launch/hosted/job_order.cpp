@@ -110,16 +110,4 @@ Result<PartOfJob> parse_part(std::string_view text) {
   return Error{.kind = ErrorKind::usage, .message = fmt::format("'{}' is not a part of a job: 0/2, 1/2", text)};
 }
 
-std::map<std::string, std::string> rank_variables(const JobRanks& ranks, PartOfJob part, std::int64_t local,
-                                                  const Rendezvous& rendezvous) {
-  const std::int64_t size = part.of * ranks.per_node;
-  if (size == 1) return {};
-  return {{"RANK", std::to_string(part.number * ranks.per_node + local)},
-          {"WORLD_SIZE", std::to_string(size)},
-          {"LOCAL_RANK", std::to_string(local)},
-          {"LOCAL_WORLD_SIZE", std::to_string(ranks.per_node)},
-          {"MASTER_ADDR", rendezvous.address},
-          {"MASTER_PORT", std::to_string(rendezvous.port)}};
-}
-
 }  // namespace assay

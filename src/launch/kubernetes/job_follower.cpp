@@ -27,6 +27,9 @@ constexpr Nanos kKillPatience = std::chrono::minutes(2);
 /// Between looks at the events of something that waits, and before the first where its pod says nothing.
 constexpr Nanos kEventPeriod = std::chrono::seconds(20);
 constexpr Nanos kFirstEvents = std::chrono::seconds(5);
+/// The cluster deletes the pods of a job first, and then says why in the Job.
+constexpr int kJobLooks = 4;
+constexpr Nanos kJobLookPeriod = std::chrono::milliseconds(500);
 
 Nanos longer_pause(Nanos pause) { return std::min(pause * 2, kLongestPause); }
 
@@ -81,6 +84,16 @@ void JobFollower::wish(JobWish::Kind kind, Nanos grace) {
   changed_.notify_all();
 }
 
+bool JobFollower::Refusals::are_final(const Result<void>& answer) {
+  if (answer || answer.error().kind != ErrorKind::denied) {
+    since_.reset();
+    return false;
+  }
+  const SteadyTime now = SystemClock().now();
+  if (!since_) since_ = now;
+  return now - *since_ >= patience_;
+}
+
 KubeApi* JobFollower::connect(const std::stop_token& stop) {
   for (Nanos wait = kShortestPause;; wait = longer_pause(wait)) {
     auto api = KubeApi::connect(job_.access, job_.name_space);
@@ -106,10 +119,11 @@ bool JobFollower::pause(const std::stop_token& stop, Nanos duration) {
 void JobFollower::watch_pods(const std::stop_token& stop) {
   KubeApi* const api = connect(stop);
   Nanos wait = kShortestPause;
+  Refusals refusals(job_.refusal_patience);
   bool told = false;
   while (api && !stop.stop_requested()) {
     const auto watched = watch_once(*api);
-    if (!watched && watched.error().kind == ErrorKind::denied) return give_up(watched.error());
+    if (refusals.are_final(watched)) return give_up(watched.error());
     if (!watched && watched.error().kind == ErrorKind::interrupted) return;
     const bool away = !watched && watched.error().kind != ErrorKind::not_found &&
                       watched.error().kind != ErrorKind::timeout && watched.error().kind != ErrorKind::lost_peer;
@@ -177,6 +191,7 @@ void JobFollower::follow_log(const std::stop_token& stop, std::size_t part) {
   KubeApi* const api = connect(stop);
   int failures = 0;
   Nanos wait = kShortestPause;
+  Refusals refusals(job_.refusal_patience);
   while (api) {
     PodState pod;
     switch (await_pod(stop, part, pod)) {
@@ -184,7 +199,7 @@ void JobFollower::follow_log(const std::stop_token& stop, std::size_t part) {
       case Await::over: return feeds_[part]->end(ending_without_words(*api, part));
       case Await::log: break;
     }
-    if (read_log(*api, part, pod, failures)) return;
+    if (read_log(*api, part, pod, failures, refusals)) return;
     wait = failures > 0 ? longer_pause(wait) : kShortestPause;
     if (!pause(stop, wait)) return;
   }
@@ -206,7 +221,7 @@ JobFollower::Await JobFollower::await_pod(const std::stop_token& stop, std::size
   return Await::log;
 }
 
-bool JobFollower::read_log(KubeApi& api, std::size_t part, const PodState& before, int& failures) {
+bool JobFollower::read_log(KubeApi& api, std::size_t part, const PodState& before, int& failures, Refusals& refusals) {
   PodFeed& feed = *feeds_[part];
   feed.begin_reading();
   RelayReader reader([&](RelayFrame frame) -> Result<void> {
@@ -227,11 +242,14 @@ bool JobFollower::read_log(KubeApi& api, std::size_t part, const PodState& befor
     feed.end(judged(api, part, std::move(*heard)));
     return true;
   }
-  failures = followed ? 0 : failures + 1;
-  if (!followed && followed.error().kind == ErrorKind::denied) {
+  if (refusals.are_final(followed)) {
     give_up(followed.error());
     return true;
   }
+  // An API server that is away, or has just begun, says nothing about the log.
+  const bool unknown =
+      !followed && (followed.error().kind == ErrorKind::denied || followed.error().kind == ErrorKind::unreachable);
+  failures = followed ? 0 : unknown ? std::max(failures, 1) : failures + 1;
   const bool whole = followed.ok() || failures >= kLogAttempts;
   if (before.phase != PodState::Phase::ended || !whole) return false;
   feed.end(ending_without_words(api, part));
@@ -254,15 +272,19 @@ Error JobFollower::deletion_by_others(KubeApi& api, std::size_t part) {
           .error();
     if (pod) name = pod->name;
   }
-  const auto job = api.get(KubeResource::jobs, job_.name);
-  if (!job && job.error().kind == ErrorKind::not_found) {
-    return {
-        .kind = ErrorKind::crash,
-        .message = fmt::format("somebody has deleted the Job '{}' in the namespace '{}'", job_.name, job_.name_space),
-        .hint = "Start it again, and ask who clears away jobs there."};
-  }
-  if (const auto failure = job ? job_failure(*job) : std::nullopt) {
-    return {.kind = ErrorKind::crash, .message = fmt::format("the cluster has ended the job: {}", *failure)};
+  for (int look = 0; look < kJobLooks; ++look) {
+    const auto job = api.get(KubeResource::jobs, job_.name);
+    if (!job && job.error().kind == ErrorKind::not_found) {
+      return {
+          .kind = ErrorKind::crash,
+          .message = fmt::format("somebody has deleted the Job '{}' in the namespace '{}'", job_.name, job_.name_space),
+          .hint = "Start it again, and ask who clears away jobs there."};
+    }
+    if (const auto failure = job ? job_failure(*job) : std::nullopt) {
+      return {.kind = ErrorKind::crash, .message = fmt::format("the cluster has ended the job: {}", *failure)};
+    }
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kJobLookPeriod, [this] { return closing_; });
   }
   return {.kind = ErrorKind::crash,
           .message = fmt::format("somebody has deleted the pod '{}' while the job ran", name),
@@ -322,6 +344,7 @@ void JobFollower::give_up(const Error& why) {
 void JobFollower::carry_out_wishes(const std::stop_token& stop) {
   KubeApi* const api = connect(stop);
   Nanos wait = kShortestPause;
+  Refusals refusals(job_.refusal_patience);
   while (api) {
     std::optional<Wish> wish;
     {
@@ -336,7 +359,7 @@ void JobFollower::carry_out_wishes(const std::stop_token& stop) {
       continue;
     }
     const auto done = carry_out(*api, *wish);
-    if (!done && done.error().kind == ErrorKind::denied) return give_up(done.error());
+    if (refusals.are_final(done)) return give_up(done.error());
     if (!done) log_warning("stopping the job '{}': {}", job_.title, done.error().text());
     wait = done ? kShortestPause : longer_pause(wait);
     if (!done && !pause(stop, wait)) return;

@@ -20,13 +20,15 @@ struct FollowedJob {
   std::string name, uid;     ///< of the Job
   std::string title;         ///< for people
   Nanos patience{};          ///< for pods that do not start
+  Nanos refusal_patience{};  ///< for being refused all along
   bool stop_wished = false;  ///< somebody has asked for its end before
 };
 
 /// Follows one job in a cluster until it is let go: watches its pods, reads the logs of each into its feed, carries out
 /// what the owner wishes, says what pods wait for, and how each part ended. Threads of its own, each with a connection:
 /// one for the watch, one for the wishes, one for the log of each pod. An API server that is away is asked again for as
-/// long as it takes.
+/// long as it takes; one that refuses, for a while, since a server that has just been started refuses everybody until
+/// it knows its roles.
 class JobFollower {
  public:
   JobFollower(FollowedJob job, std::vector<std::shared_ptr<PodFeed>> feeds);
@@ -40,6 +42,17 @@ class JobFollower {
   void wish(JobWish::Kind kind, Nanos grace);
 
  private:
+  /// Since when one thread is refused what it asks for.
+  class Refusals {
+   public:
+    explicit Refusals(Nanos patience) : patience_(patience) {}
+    /// True once it is no use to ask again.
+    bool are_final(const Result<void>& answer);
+
+   private:
+    const Nanos patience_;
+    std::optional<SteadyTime> since_;
+  };
   /// What is known of one part.
   struct Part {
     std::optional<PodState> pod;
@@ -66,7 +79,7 @@ class JobFollower {
   enum class Await { log, over, stop };
   Await await_pod(const std::stop_token& stop, std::size_t part, PodState& pod);
   /// True once the part has its ending.
-  bool read_log(KubeApi& api, std::size_t part, const PodState& before, int& failures);
+  bool read_log(KubeApi& api, std::size_t part, const PodState& before, int& failures, Refusals& refusals);
   /// What its host said, unless somebody else has ended the pod.
   PartEnding judged(KubeApi& api, std::size_t part, PartEnding heard);
   PartEnding ending_without_words(KubeApi& api, std::size_t part);

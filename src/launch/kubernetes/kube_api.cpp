@@ -111,6 +111,23 @@ Result<KubeChange> read_change(std::string_view line) {
   return no_change(message.empty() ? "an error" : message);
 }
 
+/// A 403 has two meanings: somebody has no right, or something in the cluster (a quota, a policy, a webhook) does not
+/// take this object from anybody.
+void explain_forbidden(const std::string& said, std::string_view doing, KubeVerb verb, KubeResource resource,
+                       Error& error) {
+  const bool is_right = said.find(fmt::format("cannot {} resource", name_of(verb))) != std::string::npos;
+  if (is_right) {
+    error.message = fmt::format("this account may not {}: {}", doing, said);
+    error.hint = fmt::format("It needs a role with the verb '{}' on '{}' there; docs/guides/kubernetes.md has one.",
+                             name_of(verb), name_of(resource));
+  } else {
+    error.message = fmt::format("the cluster refuses to {}: {}", doing, said);
+    error.hint = said.find("exceeded quota") != std::string::npos
+                     ? "`kubectl describe quota` tells what is used up; wait, or ask for more."
+                     : "A policy of the namespace says so; whoever administers it can tell.";
+  }
+}
+
 }  // namespace
 
 std::string_view name_of(KubeResource resource) { return row_of(resource).name; }
@@ -133,11 +150,7 @@ std::optional<Error> kube_failure(const ClientResponse& response, KubeVerb verb,
       error->message = fmt::format("the API server does not know who asks ({})", said);
       error->hint = "The token or certificate in the kubeconfig is wrong or too old; `kubectl auth whoami` tells.";
       break;
-    case 403:
-      error->message = fmt::format("this account may not {}: {}", doing, said);
-      error->hint = fmt::format("It needs a role with the verb '{}' on '{}' there; docs/guides/kubernetes.md has one.",
-                                name_of(verb), name_of(resource));
-      break;
+    case 403: explain_forbidden(said, doing, verb, resource, *error); break;
     case 429: error->message = fmt::format("the API server has no time to {}: {}", doing, said); break;
     default:
       error->message =

@@ -26,6 +26,10 @@ TEST(KubeFailure, SaysInWordsWhatARefusalMeans) {
   EXPECT_THAT(refusal(401, "status_unauthorized.json").hint, HasSubstr("token or certificate"));
   EXPECT_THAT(refusal(403, "status_forbidden.json").message,
               AllOf(HasSubstr("create jobs in the namespace 'bench'"), HasSubstr("User \"ada\"")));
+  EXPECT_THAT(refusal(403, "status_forbidden.json").hint, HasSubstr("a role with the verb 'create' on 'jobs'"));
+  EXPECT_THAT(refusal(403, "status_quota.json").message,
+              AllOf(HasSubstr("the cluster refuses to create jobs"), HasSubstr("exceeded quota: gpus")));
+  EXPECT_THAT(refusal(403, "status_quota.json").hint, HasSubstr("kubectl describe quota")) << "no role would help";
   EXPECT_EQ(refusal(404, "status_not_found.json").kind, ErrorKind::not_found);
   EXPECT_THAT(refusal(404, "status_no_namespace.json").message, HasSubstr("namespaces \"bench\" not found"));
   EXPECT_EQ(refusal(409, "status_conflict.json").kind, ErrorKind::busy);

@@ -1,16 +1,9 @@
 #include "launch/kubernetes/kube_cluster_fixture.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <stdexcept>
 
-#include "base/clock.h"
-#include "base/spawn.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "bytes/base64.h"
@@ -34,10 +27,6 @@ HttpResponse status_answer(int status, std::string_view reason, std::string mess
                                           {"message", std::move(message)},
                                           {"reason", reason},
                                           {"code", status}});
-}
-
-std::int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(SystemClock().now().time_since_epoch()).count();
 }
 
 json::object& part(json::object& of, std::string_view key) {
@@ -116,12 +105,6 @@ KubeCluster::~KubeCluster() {
   worker_.request_stop();
   worker_.join();
   server_.reset();
-  for (const auto& [name, process] : processes_) {
-    if (process.pid > 0 && !process.ended) {
-      ::kill(process.pid, SIGKILL);
-      ::waitpid(process.pid, nullptr, 0);
-    }
-  }
 }
 
 KubeAccess KubeCluster::access() const {
@@ -160,15 +143,12 @@ void KubeCluster::end_watches(bool gone) {
 
 void KubeCluster::cut_logs() {
   const std::lock_guard lock(mutex_);
-  for (auto& log : logs_) log.stream->finish();
-  logs_.clear();
+  logs_.cut();
 }
 
 void KubeCluster::rotate_logs() {
   const std::lock_guard lock(mutex_);
-  for (const auto& [name, process] : processes_) {
-    thrown_away_[name] = read_file(process.folder / "log", std::size_t{1} << 30).value_or("").size();
-  }
+  for (const auto& [name, process] : processes_) process->throw_log_away();
 }
 
 void KubeCluster::delete_jobs() {
@@ -188,10 +168,7 @@ void KubeCluster::lose_pods(const std::string& fixture) {
     auto& pod = objects_.at("pods/" + name);
     pod["status"] = like.at("status");
     if (is_being_deleted(like)) part(pod, "metadata")["deletionTimestamp"] = "2026-11-18T12:05:40Z";
-    auto& process = processes_[name];
-    if (process.pid > 0) ::kill(process.pid, SIGKILL);
-    if (process.pid > 0) ::waitpid(process.pid, nullptr, 0);
-    process.ended = true;
+    process_of(name).kill();
     publish("MODIFIED", pod);
   }
 }
@@ -257,7 +234,7 @@ HttpResponse KubeCluster::list(const std::string& kind, const HttpRequest& reque
     const auto stream = std::make_shared<ResponseStream>(
         ResponseStream::Options{.queue_bytes = std::size_t{64} << 20, .heartbeat = {}});
     const std::string selector(request.query_value("labelSelector").value_or(""));
-    watches_.push_back({stream, selector, 0});
+    watches_.push_back({stream, selector});
     // What has changed since then: as if everything had.
     const std::int64_t since = std::stoll(std::string(request.query_value("resourceVersion").value_or("0")));
     for (const auto& name : names_of("pods")) {
@@ -273,7 +250,7 @@ HttpResponse KubeCluster::list(const std::string& kind, const HttpRequest& reque
     const auto& object = objects_.at(kind + "/" + name);
     if (is_selected(object, request.query_value("labelSelector").value_or(""))) items.push_back(object);
   }
-  return json_answer(200, json::object{{"kind", "List"},
+  return json_answer(200, json::object{{"kind", "PodList"},
                                        {"apiVersion", "v1"},
                                        {"metadata", {{"resourceVersion", std::to_string(version_)}}},
                                        {"items", std::move(items)}});
@@ -310,14 +287,11 @@ void KubeCluster::collect(const std::string& job) {
 
 HttpResponse KubeCluster::follow(const std::string& pod) {
   const auto process = processes_.find(pod);
-  if (process == processes_.end() || process->second.pid < 0) {
+  if (process == processes_.end() || !process->second->started()) {
     return status_answer(objects_.contains("pods/" + pod) ? 400 : 404, "BadRequest",
-                         fmt::format("container \"job\" in pod \"{}\" is waiting to start", pod));
+                         fmt::format("container \"job\" in pod \"{}\" is waiting to start: ContainerCreating", pod));
   }
-  const auto stream =
-      std::make_shared<ResponseStream>(ResponseStream::Options{.queue_bytes = std::size_t{256} << 20, .heartbeat = {}});
-  logs_.push_back({stream, pod, thrown_away_[pod]});
-  return HttpResponse::streaming(stream, "text/plain");
+  return HttpResponse::streaming(logs_.follow(process->second), "text/plain");
 }
 
 // The controller, the node and its kubelet.
@@ -326,7 +300,7 @@ void KubeCluster::work() {
   const std::lock_guard lock(mutex_);
   for (const auto& name : names_of("jobs")) control_job(objects_.at("jobs/" + name));
   for (const auto& name : names_of("pods")) look_after(objects_.at("pods/" + name));
-  feed_logs();
+  logs_.feed();
 }
 
 void KubeCluster::control_job(json::object& job) {
@@ -341,13 +315,15 @@ void KubeCluster::control_job(json::object& job) {
       continue;
     }
     if (kube_text(pod->second, {"status", "phase"}) == "Failed" && !failed) {
-      part(job, "status")["conditions"] =
-          json::array{json::object{{"type", "Failed"},
-                                   {"status", "True"},
-                                   {"reason", "BackoffLimitExceeded"},
-                                   {"message", "Job has reached the specified backoff limit"}}};
+      const auto condition = [](std::string_view type) {
+        return json::object{{"type", type},
+                            {"status", "True"},
+                            {"reason", "BackoffLimitExceeded"},
+                            {"message", "Job has reached the specified backoff limit"}};
+      };
+      part(job, "status")["conditions"] = json::array{condition("FailureTarget"), condition("Failed")};
     }
-    const bool is_over = processes_[pod_name].ended;
+    const bool is_over = process_of(pod_name).ended();
     if ((parallelism == 0 || failed) && !is_over && !is_being_deleted(pod->second)) {
       delete_pod(pod->second, kube_integer(job, {"spec", "template", "spec", "terminationGracePeriodSeconds"}).value());
     }
@@ -370,7 +346,7 @@ void KubeCluster::make_pod(const json::object& job, std::int64_t index) {
                    {"spec", *kube_value(job, {"spec", "template", "spec"})},
                    {"status", {{"phase", "Pending"}}}};
   if (!held_.empty()) pod["status"] = kube_fixture_object(held_).at("status");
-  processes_[name];
+  processes_.emplace(name, std::make_shared<PodProcess>(folder_.path() / name));
   objects_["pods/" + name] = pod;
   publish("ADDED", objects_.at("pods/" + name));
 }
@@ -379,19 +355,7 @@ std::vector<std::string> KubeCluster::command_of(const json::object& pod, const 
   if (program_.empty()) {
     return {"/proc/self/exe", "--gtest_filter=PodOfTheTests.DISABLED_Runs", "--gtest_also_run_disabled_tests"};
   }
-  // What the manifest says, with the paths of this machine in the place of those of the container.
-  std::vector<std::string> command;
-  for (const auto& word : kube_array(kube_array(pod, {"spec", "containers"}).front(), {"command"})) {
-    command.emplace_back(word.get_string());
-  }
-  const std::string index = kube_text(pod, {"metadata", "annotations", "batch.kubernetes.io/job-completion-index"});
-  command[0] = program_.string();
-  command[2] = (folder / "order").string();
-  command[3] = folder.string();
-  if (const auto at = command[4].find('/'); command[4].starts_with("$")) command[4] = index + command[4].substr(at);
-  // All pods are on one machine here, where the port of the manifest may be somebody else's.
-  if (command[5] != "-") command[5] = fmt::format("127.0.0.1:{}", meeting_port_);
-  return command;
+  return command_of_pod(pod, program_, folder, meeting_port_);
 }
 
 void KubeCluster::run_pod(json::object& pod) {
@@ -399,24 +363,13 @@ void KubeCluster::run_pod(json::object& pod) {
   const std::string secret = kube_text(pod, {"metadata", "labels", kJobLabel});
   const auto order = objects_.find("secrets/" + secret);
   if (order == objects_.end()) return;
-  auto& process = processes_[name];
-  process.folder = folder_.path() / name;
-  (void)make_folders(process.folder / "order").ok();
-  (void)write_file_atomically(process.folder / "order" / kOrderKey,
-                              from_base64(kube_text(order->second, {"data", kOrderKey})).value())
-      .ok();
-  const auto log = open_file(process.folder / "log", O_WRONLY | O_CREAT | O_APPEND);
-  const auto nothing = open_file("/dev/null", O_RDONLY);
-  std::string index = kube_text(pod, {"metadata", "annotations", "batch.kubernetes.io/job-completion-index"});
+  PodProcess& process = process_of(name);
+  const std::string index = kube_text(pod, {"metadata", "annotations", "batch.kubernetes.io/job-completion-index"});
   const auto parts = kube_integer(objects_.at("jobs/" + secret), {"spec", "completions"}).value();
-  const auto environment = merged_environment(
-      {{"ASSAY_TEST_POD", process.folder.string()}, {"ASSAY_TEST_POD_PART", fmt::format("{}/{}", index, parts)}});
-  const auto pid = spawn({.arguments = command_of(pod, process.folder),
-                          .environment = environment.value(),
-                          .folder = {},
-                          .descriptors = {{nothing->get(), 0}, {log->get(), 1}, {log->get(), 2}},
-                          .own_session = true});
-  process.pid = pid.value();
+  const auto started = process.start(
+      command_of(pod, process.folder()), from_base64(kube_text(order->second, {"data", kOrderKey})).value(),
+      {{"ASSAY_TEST_POD", process.folder().string()}, {"ASSAY_TEST_POD_PART", fmt::format("{}/{}", index, parts)}});
+  ASSERT_TRUE(started.ok()) << started.error().text();
   part(pod, "spec")["nodeName"] = "gpu03";
   set_container(pod, "Running", {{"running", {{"startedAt", "2026-11-18T12:00:03Z"}}}});
   publish("MODIFIED", pod);
@@ -424,32 +377,29 @@ void KubeCluster::run_pod(json::object& pod) {
 
 void KubeCluster::look_after(json::object& pod) {
   const std::string name = name_in(pod);
-  auto& process = processes_[name];
-  if (process.pid < 0) {
-    if (is_being_deleted(pod)) return forget_pod(name);
+  PodProcess& process = process_of(name);
+  if (!process.started()) {
+    if (is_being_deleted(pod)) {
+      set_container(pod, "Failed", {{"waiting", {{"reason", "ContainerCreating"}}}});
+      publish("MODIFIED", pod);
+      return forget_pod(name);
+    }
     if (held_.empty()) run_pod(pod);
     return;
   }
-  if (process.ended) {
+  if (process.ended()) {
     if (is_being_deleted(pod) && kube_value(pod, {"status", "reason"}) == nullptr) forget_pod(name);
     return;
   }
-  if (process.kill_at_ms && now_ms() > *process.kill_at_ms) ::kill(process.pid, SIGKILL);
-  int status = 0;
-  if (::waitpid(process.pid, &status, WNOHANG) != process.pid) return;
-  process.ended = true;
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  set_container(pod, code == 0 ? "Succeeded" : "Failed",
-                {{"terminated", {{"exitCode", code}, {"reason", code == 0 ? "Completed" : "Error"}}}});
+  const auto code = process.look();
+  if (!code) return;
+  set_container(pod, *code == 0 ? "Succeeded" : "Failed",
+                {{"terminated", {{"exitCode", *code}, {"reason", *code == 0 ? "Completed" : "Error"}}}});
   publish("MODIFIED", pod);
 }
 
 void KubeCluster::delete_pod(json::object& pod, std::int64_t grace_seconds) {
-  auto& process = processes_[name_in(pod)];
-  const std::int64_t kill_at = now_ms() + grace_seconds * 1000;
-  if (process.pid > 0 && !process.ended && !is_being_deleted(pod)) ::kill(process.pid, SIGTERM);
-  // A later deletion may only shorten the grace.
-  process.kill_at_ms = std::min(process.kill_at_ms.value_or(kill_at), kill_at);
+  process_of(name_in(pod)).terminate(std::chrono::seconds(grace_seconds));
   if (is_being_deleted(pod)) return;
   part(pod, "metadata")["deletionTimestamp"] = "2026-11-18T12:05:40Z";
   publish("MODIFIED", pod);
@@ -457,27 +407,15 @@ void KubeCluster::delete_pod(json::object& pod, std::int64_t grace_seconds) {
 
 void KubeCluster::forget_pod(const std::string& name) {
   // Only once its log was taken by those who follow it.
-  if (std::any_of(logs_.begin(), logs_.end(), [&](const Stream& log) { return log.about == name; })) return;
+  if (logs_.is_followed(process_of(name))) return;
   publish("DELETED", objects_.at("pods/" + name));
   objects_.erase("pods/" + name);
-}
-
-void KubeCluster::feed_logs() {
-  std::erase_if(logs_, [this](Stream& log) {
-    const auto& process = processes_[log.about];
-    const bool ended = process.ended;
-    const auto text = read_file(process.folder / "log", std::size_t{1} << 30).value_or("");
-    if (text.size() > log.sent) log.stream->write(std::string_view(text).substr(log.sent));
-    log.sent = text.size();
-    if (ended) log.stream->finish();
-    return ended || !log.stream->open();
-  });
 }
 
 void KubeCluster::publish(const std::string& type, json::object& pod) {
   part(pod, "metadata")["resourceVersion"] = next_version();
   const std::string line = json::serialize(json::object{{"type", type}, {"object", pod}}) + "\n";
-  std::erase_if(watches_, [&](Stream& watch) { return is_selected(pod, watch.about) && !watch.stream->write(line); });
+  std::erase_if(watches_, [&](Watch& watch) { return is_selected(pod, watch.selector) && !watch.stream->write(line); });
 }
 
 }  // namespace assay

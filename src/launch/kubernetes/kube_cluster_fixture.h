@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "launch/kubernetes/kube_config.h"
+#include "launch/kubernetes/pod_process_fixture.h"
 #include "net/http_server.h"
 #include "net/response_stream.h"
 
@@ -60,16 +61,9 @@ class KubeCluster {
   std::size_t watches() const;
 
  private:
-  struct Process {
-    pid_t pid = -1;
-    fs::path folder;
-    std::optional<std::int64_t> kill_at_ms;
-    bool ended = false;
-  };
-  struct Stream {
+  struct Watch {
     std::shared_ptr<ResponseStream> stream;
-    std::string about;  ///< the selector of a watch, the pod of a log
-    std::uint64_t sent = 0;
+    std::string selector;
   };
   using Objects = std::map<std::string, json::object>;  ///< by kind/name
 
@@ -88,21 +82,21 @@ class KubeCluster {
   void forget_pod(const std::string& name);
   /// Deletes a job and what belongs to it.
   void collect(const std::string& job);
-  void feed_logs();
   void publish(const std::string& type, json::object& pod);
   std::string next_version() { return std::to_string(++version_); }
   std::vector<std::string> names_of(const std::string& kind) const;
 
   std::vector<std::string> command_of(const json::object& pod, const fs::path& folder) const;
+  PodProcess& process_of(const std::string& pod) const { return *processes_.at(pod); }
 
   const fs::path program_;
   const int meeting_port_;
   TemporaryFolder folder_;
   mutable std::mutex mutex_;
   Objects objects_;
-  std::map<std::string, Process> processes_;          ///< by pod
-  std::map<std::string, std::uint64_t> thrown_away_;  ///< of a pod's log
-  std::vector<Stream> watches_, logs_;
+  std::map<std::string, std::shared_ptr<PodProcess>> processes_;  ///< by pod, also of those that are gone
+  std::vector<Watch> watches_;
+  FollowedLogs logs_;
   std::vector<std::string> asked_;
   Intercept intercept_;
   std::string held_, events_ = "events_none.json";

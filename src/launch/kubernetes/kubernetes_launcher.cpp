@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <mutex>
-#include <set>
-
 #include "base/ids.h"
 #include "base/json.h"
 #include "launch/hosted/parted_job.h"
@@ -12,6 +9,7 @@
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/manifests.h"
 #include "launch/kubernetes/pod_order.h"
+#include "launch/living_jobs.h"
 
 namespace assay {
 namespace {
@@ -26,44 +24,9 @@ struct KubeHandle {
   std::string text() const { return fmt::format("{}{}/{}", kHandlePrefix, name_space, name); }
 };
 
-/// The names of jobs that this process follows. Any thread.
-class FollowedNames {
- public:
-  bool add(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    return names_.insert(name).second;
-  }
-  void remove(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    names_.erase(name);
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<std::string> names_;
-};
-
-/// One of them, until this is destroyed.
-class FollowedName {
- public:
-  FollowedName(std::shared_ptr<FollowedNames> names, std::string name)
-      : names_(std::move(names)), name_(std::move(name)), ours_(names_->add(name_)) {}
-  FollowedName(const FollowedName&) = delete;
-  FollowedName& operator=(const FollowedName&) = delete;
-  ~FollowedName() {
-    if (ours_) names_->remove(name_);
-  }
-  bool ours() const { return ours_; }
-
- private:
-  const std::shared_ptr<FollowedNames> names_;
-  const std::string name_;
-  const bool ours_;
-};
-
 /// What lives as long as the job is followed. The follower goes first, then the name is free.
 struct FollowedKeep {
-  std::shared_ptr<FollowedName> name;
+  LivingName name;
   std::shared_ptr<JobFollower> follower;
 };
 
@@ -79,8 +42,8 @@ class KubernetesLauncher final : public Launcher {
     const std::string doing = fmt::format("starting it in Kubernetes ({})", access_.origin);
     ASSAY_TRY(const auto order, write_pod_order(job).within(doing));
     ASSAY_TRY(const auto manifest, job_manifest(job, place_, handle.name));
-    const auto name = std::make_shared<FollowedName>(followed_, handle.text());
-    if (!name->ours()) return already_there(job.token);
+    LivingName name(living_, handle.text());
+    if (!name.ours()) return already_there(job.token);
     ASSAY_TRY(const auto api, KubeApi::connect(access_, handle.name_space).within(doing));
     auto created = api->create(KubeResource::jobs, manifest);
     if (!created && created.error().kind == ErrorKind::busy) return already_there(job.token);
@@ -94,13 +57,13 @@ class KubernetesLauncher final : public Launcher {
       ASSAY_CHECK(make_folders(notes_));
       ASSAY_CHECK(write_file_atomically(artifacts_note(handle), (*job.scratch / "artifacts").string()));
     }
-    return follow(handle, *created, {}, name);
+    return follow(handle, *created, {}, std::move(name));
   }
 
   Result<std::unique_ptr<RunningJob>> attach(std::string_view text, PerStream<std::uint64_t> taken) override {
     const KubeHandle handle = handle_of(text);
-    const auto name = std::make_shared<FollowedName>(followed_, handle.text());
-    if (!name->ours()) {
+    LivingName name(living_, handle.text());
+    if (!name.ours()) {
       return Error{.kind = ErrorKind::busy, .message = fmt::format("the job '{}' has its owner already", text)};
     }
     const std::string doing = fmt::format("taking it up again in Kubernetes ({})", access_.origin);
@@ -113,7 +76,7 @@ class KubernetesLauncher final : public Launcher {
                    .hint = "It was never started, or it has ended and was cleared away."};
     }
     if (!job) return Error(job.error()).within(doing);
-    return follow(handle, *job, taken, name);
+    return follow(handle, *job, taken, std::move(name));
   }
 
  private:
@@ -155,8 +118,7 @@ class KubernetesLauncher final : public Launcher {
   }
 
   Result<std::unique_ptr<RunningJob>> follow(const KubeHandle& handle, const json::object& job,
-                                             const PerStream<std::uint64_t>& taken,
-                                             std::shared_ptr<FollowedName> name) const {
+                                             const PerStream<std::uint64_t>& taken, LivingName name) const {
     const auto parts = static_cast<std::size_t>(
         std::clamp<std::int64_t>(kube_integer(job, {"spec", "completions"}).value_or(1), 1, kMostParts));
     MergeNotes notes;
@@ -172,8 +134,7 @@ class KubernetesLauncher final : public Launcher {
     for (std::size_t part = 0; part < parts; ++part) {
       feeds.push_back(std::make_shared<PodFeed>(parts > 1 ? notes.merged(part) : taken, artifacts, order));
     }
-    auto keep = std::make_shared<FollowedKeep>();
-    keep->name = std::move(name);
+    auto keep = std::make_shared<FollowedKeep>(FollowedKeep{.name = std::move(name), .follower = {}});
     keep->follower =
         std::make_shared<JobFollower>(FollowedJob{.access = access_,
                                                   .name_space = handle.name_space,
@@ -181,6 +142,7 @@ class KubernetesLauncher final : public Launcher {
                                                   .uid = kube_text(job, {"metadata", "uid"}),
                                                   .title = title_of(job, handle),
                                                   .patience = place_.patience,
+                                                  .refusal_patience = place_.refusal_patience,
                                                   .stop_wished = kube_integer(job, {"spec", "parallelism"}) == 0},
                                       feeds);
     std::vector<std::unique_ptr<JobPart>> pods;
@@ -208,7 +170,7 @@ class KubernetesLauncher final : public Launcher {
   const KubernetesPlace place_;
   const KubeAccess access_;
   const fs::path notes_;
-  const std::shared_ptr<FollowedNames> followed_ = std::make_shared<FollowedNames>();
+  LivingJobs living_;
 };
 
 }  // namespace

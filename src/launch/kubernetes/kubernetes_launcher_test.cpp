@@ -1,5 +1,6 @@
 #include "launch/kubernetes/kubernetes_launcher.h"
 
+#include "launch/finished_job_fixture.h"
 #include "launch/hosted/job_host.h"
 #include "launch/kubernetes/kube_api.h"
 #include "launch/kubernetes/kube_cluster_fixture.h"
@@ -84,36 +85,6 @@ class KubernetesLauncherTest : public testing::Test {
     return std::move(*started);
   }
 
-  struct End {
-    PerStream<std::string> text;
-    Result<JobEnding> ending = Error{.kind = ErrorKind::timeout, .message = "it did not end"};
-  };
-  /// Reads until it has ended and every stream has; with `until`, until that was said.
-  static End follow(RunningJob& job, std::string_view until = {}) {
-    End end;
-    PerStream<bool> closed;
-    bool ended = false;
-    const auto limit = SystemClock().now() + kPatience;
-    while (SystemClock().now() < limit) {
-      const auto ready = job.wait(limit, -1);
-      for (const auto stream : kJobStreams) {
-        std::array<char, 65536> buffer;
-        if (!ready.streams[stream]) continue;
-        const auto got = job.read(stream, buffer);
-        if (got) end.text[stream].append(buffer.data(), *got);
-        closed[stream] = !got;
-      }
-      if (!until.empty() && end.text[JobStream::out].find(until) != std::string::npos) return end;
-      if (ready.ended) {
-        auto ending = job.ending();
-        ended = !ending || ending->has_value();
-        if (!ending) end.ending = ending.error();
-        if (ending && *ending) end.ending = **ending;
-      }
-      if (ended && all_of(closed)) return end;
-    }
-    return end;
-  }
   static bool eventually(const std::function<bool()>& holds) {
     const auto limit = SystemClock().now() + kPatience;
     while (!holds() && SystemClock().now() < limit) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -122,13 +93,13 @@ class KubernetesLauncherTest : public testing::Test {
   /// A job that was there, and then was struck by something.
   Result<JobEnding> ending_after(const std::function<void()>& strike) {
     const auto job = start(shell("echo ready; while :; do sleep 1000 & wait; done"));
-    follow(*job, "ready");
+    await_text(*job, JobStream::out, "ready");
     strike();
-    return follow(*job).ending;
+    return finish_job(*job).ending;
   }
   /// How one ends that never runs.
   Error failure_of_start() {
-    const auto ending = follow(*start(shell("true"))).ending;
+    const auto ending = finish_job(*start(shell("true"))).ending;
     return ending ? Error{.message = "it ran"} : ending.error();
   }
 
@@ -140,24 +111,24 @@ class KubernetesLauncherTest : public testing::Test {
 
 TEST_F(KubernetesLauncherTest, GoesOnWhenWatchesEndAndVersionsAreTooOld) {
   const auto job = start(shell("echo ready; while [ ! -e stop ]; do sleep 0.02; done; exit 3"));
-  follow(*job, "ready");
+  await_text(*job, JobStream::out, "ready");
   for (const bool gone : {false, true}) {
     ASSERT_TRUE(eventually([&] { return cluster_.watches() > 0; }));
     cluster_.end_watches(gone);
   }
   ASSERT_TRUE(eventually([&] { return cluster_.watches() > 0; }));
   job->stop(std::chrono::seconds(5));
-  EXPECT_TRUE(follow(*job).ending->stopped);
+  EXPECT_TRUE(finish_job(*job).ending->stopped);
 }
 
 TEST_F(KubernetesLauncherTest, ALogThatIsCutOffIsReadOnWithoutDoublingOrLosing) {
   const TemporaryFolder folder;
   const std::string go = (folder.path() / "go").string();
   const auto job = start(shell(fmt::format("seq 1 2000; while [ ! -e '{}' ]; do sleep 0.02; done; seq 2001 4000", go)));
-  std::string text = follow(*job, "2000\n").text[JobStream::out];
+  std::string text = await_text(*job, JobStream::out, "2000\n");
   cluster_.cut_logs();
   ASSERT_TRUE(write_file_atomically(go, "").ok());
-  const auto end = follow(*job);
+  const auto end = finish_job(*job);
   text += end.text[JobStream::out];
   std::string all;
   for (int i = 1; i <= 4000; ++i) all += fmt::format("{}\n", i);
@@ -169,7 +140,7 @@ TEST_F(KubernetesLauncherTest, WhatTheNodeHasThrownAwayIsSaid) {
   const TemporaryFolder folder;
   const std::string go = (folder.path() / "go").string();
   auto job = start(shell(fmt::format("seq 1 2000; while [ ! -e '{}' ]; do sleep 0.02; done; echo end", go)));
-  const std::size_t before = follow(*job, "2000\n").text[JobStream::out].size();
+  const std::size_t before = await_text(*job, JobStream::out, "2000\n").size();
   job.reset();
   cluster_.rotate_logs();
   ASSERT_TRUE(write_file_atomically(go, "").ok());
@@ -177,10 +148,10 @@ TEST_F(KubernetesLauncherTest, WhatTheNodeHasThrownAwayIsSaid) {
   PerStream<std::uint64_t> taken;
   taken[JobStream::out] = before;
   job = launcher().attach("r-7/1", taken).value();
-  EXPECT_EQ(follow(*job).text[JobStream::out], "end\n");
+  EXPECT_EQ(finish_job(*job).text[JobStream::out], "end\n");
   job.reset();
   job = launcher().attach("r-7/1", {}).value();
-  const auto text = follow(*job).text[JobStream::out];
+  const auto text = finish_job(*job).text[JobStream::out];
   EXPECT_EQ(text.size(), before + 4) << "every byte stands where it stood";
   EXPECT_THAT(text, AllOf(HasSubstr("bytes are missing here"), testing::EndsWith("\nend\n")));
 }
@@ -206,13 +177,33 @@ TEST_F(KubernetesLauncherTest, AJobWithoutItsSecretIsTakenBack) {
   EXPECT_THAT(cluster_.objects("jobs"), IsEmpty());
 }
 
+TEST_F(KubernetesLauncherTest, AServerThatHasJustBegunRefusesEverybodyForAWhile) {
+  const TemporaryFolder folder;
+  const std::string go = (folder.path() / "go").string();
+  const auto job = start(shell(fmt::format("echo ready; while [ ! -e '{}' ]; do sleep 0.02; done; exit 3", go)));
+  await_text(*job, JobStream::out, "ready");
+  int refused = 0;
+  cluster_.intercept([&](const HttpRequest&) -> std::optional<HttpResponse> {
+    if (++refused > 4) return std::nullopt;
+    return HttpResponse::json(403, kube_fixture("status_forbidden.json"));
+  });
+  cluster_.end_watches(false);
+  cluster_.cut_logs();
+  ASSERT_TRUE(write_file_atomically(go, "").ok());
+  const auto ending = finish_job(*job).ending;
+  ASSERT_TRUE(ending.ok()) << ending.error().text();
+  EXPECT_EQ(ending->exit_code, 3);
+  EXPECT_GT(refused, 4);
+}
+
 TEST_F(KubernetesLauncherTest, LogsThatMayNotBeReadEndIt) {
+  place_.refusal_patience = std::chrono::milliseconds(200);
   cluster_.intercept([](const HttpRequest& request) -> std::optional<HttpResponse> {
     if (!request.path.ends_with("/log")) return std::nullopt;
     return HttpResponse::json(403, kube_fixture("status_forbidden.json"));
   });
   auto job = start(shell("sleep 1000"));
-  const auto ending = follow(*job).ending;
+  const auto ending = finish_job(*job).ending;
   ASSERT_FALSE(ending.ok());
   EXPECT_EQ(ending.error().kind, ErrorKind::denied);
   EXPECT_THAT(ending.error().message, HasSubstr("pods/log"));
@@ -228,7 +219,7 @@ TEST_F(KubernetesLauncherTest, AServerThatHasNoTimeIsAskedAgain) {
     answer.headers.set("Retry-After", "0");
     return answer;
   });
-  EXPECT_EQ(follow(*start(shell("exit 4"))).ending->exit_code, 4);
+  EXPECT_EQ(finish_job(*start(shell("exit 4"))).ending->exit_code, 4);
 }
 
 TEST_F(KubernetesLauncherTest, NoRoomIsSaidAfterThePatience) {
@@ -310,7 +301,7 @@ TEST_F(KubernetesLauncherTest, AJobThatWaitsCanBeStopped) {
   cluster_.hold_pods("pod_unschedulable.json");
   auto job = start(shell("true"));
   job->stop(std::chrono::seconds(5));
-  const auto ending = follow(*job).ending;
+  const auto ending = finish_job(*job).ending;
   ASSERT_TRUE(ending.ok()) << ending.error().text();
   EXPECT_TRUE(ending->stopped);
   job.reset();
@@ -319,7 +310,7 @@ TEST_F(KubernetesLauncherTest, AJobThatWaitsCanBeStopped) {
 
 TEST_F(KubernetesLauncherTest, AJobThatWasStoppedIsClearedAwayAndOneThatEndedIsLeftToTheCluster) {
   auto job = start(shell("exit 0"));
-  follow(*job);
+  finish_job(*job);
   job.reset();
   ASSERT_THAT(cluster_.objects("jobs"), SizeIs(1)) << "so that whoever was restarted finds it";
   EXPECT_EQ(kube_integer(cluster_.objects("jobs")[0], {"spec", "ttlSecondsAfterFinished"}), 3600);
@@ -327,7 +318,7 @@ TEST_F(KubernetesLauncherTest, AJobThatWasStoppedIsClearedAwayAndOneThatEndedIsL
   other.token = "r-8/1";
   job = start(other);
   job->stop(std::chrono::seconds(5));
-  follow(*job);
+  finish_job(*job);
   job.reset();
   EXPECT_THAT(cluster_.objects("jobs"), SizeIs(1));
   EXPECT_THAT(cluster_.objects("secrets"), SizeIs(1));
@@ -336,7 +327,7 @@ TEST_F(KubernetesLauncherTest, AJobThatWasStoppedIsClearedAwayAndOneThatEndedIsL
 TEST_F(KubernetesLauncherTest, APodForEachNodeWithItsRank) {
   Job job = shell("echo rank $RANK of $WORLD_SIZE at $MASTER_ADDR:$MASTER_PORT");
   job.ranks = {.nodes = 2, .per_node = 1};
-  const auto end = follow(*start(job));
+  const auto end = finish_job(*start(job));
   ASSERT_TRUE(end.ending.ok()) << end.ending.error().text();
   EXPECT_THAT(end.text[JobStream::out], AllOf(HasSubstr("rank 0 of 2 at 127.0.0.1:29500\n"),
                                               HasSubstr("[rank 1] rank 1 of 2 at 127.0.0.1:29500\n")));
@@ -346,7 +337,7 @@ TEST_F(KubernetesLauncherTest, APodForEachNodeWithItsRank) {
 TEST_F(KubernetesLauncherTest, ThePodThatFailedFirstIsTheEnding) {
   Job job = shell("[ $RANK = 0 ] && exec sleep 1000; exit 9");
   job.ranks = {.nodes = 2, .per_node = 1};
-  const auto ending = follow(*start(job)).ending;
+  const auto ending = finish_job(*start(job)).ending;
   ASSERT_TRUE(ending.ok()) << ending.error().text();
   EXPECT_EQ(ending->exit_code, 9);
   EXPECT_FALSE(ending->stopped);
@@ -360,7 +351,7 @@ TEST_F(KubernetesLauncherTest, ScratchGoesThereAndArtifactsComeBack) {
       "cat \"$SPEC\" >\"$ARTIFACTS/copy\"; : >\"$ARTIFACTS/empty\"; head -c 300000 /dev/zero >\"$ARTIFACTS/large\"");
   job.scratch = scratch.path();
   job.environment = {{"SPEC", "{scratch}/spec.json"}, {"ARTIFACTS", "{scratch}/artifacts"}};
-  EXPECT_EQ(follow(*start(job)).ending->exit_code, 0);
+  EXPECT_EQ(finish_job(*start(job)).ending->exit_code, 0);
   EXPECT_EQ(read_file(scratch.path() / "artifacts/copy").value(), "settings");
   EXPECT_EQ(read_file(scratch.path() / "artifacts/empty").value(), "");
   EXPECT_EQ(read_file(scratch.path() / "artifacts/large").value().size(), 300000U);
@@ -379,18 +370,18 @@ TEST_F(KubernetesLauncherTest, MoreThanASecretHoldsIsRefused) {
 }
 
 TEST_F(KubernetesLauncherTest, AProgramThatIsNotThereIsTheEnding) {
-  const auto ending = follow(*start({.arguments = {"no-such-program-anywhere"}})).ending;
+  const auto ending = finish_job(*start({.arguments = {"no-such-program-anywhere"}})).ending;
   ASSERT_FALSE(ending.ok());
   EXPECT_EQ(ending.error().kind, ErrorKind::missing_file);
 }
 
 TEST_F(KubernetesLauncherTest, AsksForNoMoreThanItsRightsSay) {
   auto job = start(shell("echo ready; sleep 1000"));
-  follow(*job, "ready");
+  await_text(*job, JobStream::out, "ready");
   job.reset();
   job = launcher().attach("r-7/1", {}).value();
   job->stop(std::chrono::seconds(5));
-  follow(*job);
+  finish_job(*job);
   job.reset();
   place_.patience = std::chrono::milliseconds(200);
   launcher_.reset();

@@ -31,8 +31,9 @@ struct KubernetesPlace {
   std::string service_account;
   std::vector<std::string> pull_secrets;
   std::string runtime_class;
-  Nanos patience = std::chrono::minutes(10);  ///< for pods that do not start
-  Nanos keep = std::chrono::hours(1);         ///< finished jobs, so that whoever was restarted finds them
+  Nanos patience = std::chrono::minutes(10);         ///< for pods that do not start
+  Nanos refusal_patience = std::chrono::minutes(1);  ///< for whoever is refused to follow a job; no option of users
+  Nanos keep = std::chrono::hours(1);                ///< finished jobs, so that whoever was restarted finds them
 };
 
 /// From options as users write them: `namespace=bench,image=registry/assay:1,selector=pool=a100+zone=b`. Where one may

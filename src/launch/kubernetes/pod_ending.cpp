@@ -39,8 +39,10 @@ PartEnding ending_of_pod(const PodState& pod, bool has_run, bool stop_wished) {
     ending.stopped = stop_wished;
     return ending;
   }
-  // The cluster waits for the grace, and then every process of the container is killed.
-  if (stop_wished && pod.phase != PodState::Phase::lost) {
+  // The cluster waits for the grace, and then every process of the container is killed. A pod that was deleted before
+  // its container began is `Failed` for a moment.
+  const bool deleted = pod.phase != PodState::Phase::lost || (pod.being_deleted && !is_of_node(pod.reason));
+  if (stop_wished && deleted) {
     return JobEnding{.signal = has_run ? SIGKILL : SIGTERM, .stopped = true};
   }
   if (pod.why.empty()) {

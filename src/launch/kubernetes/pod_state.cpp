@@ -62,6 +62,9 @@ constexpr std::array kReasons = {
               "The GPUs that were promised are not there: the node's device plug-in may have been restarted."},
 };
 
+/// The one reason of a Job's failure that is no consequence of what became of its pods.
+constexpr std::string_view kDeadlineExceeded = "DeadlineExceeded";
+
 const ReasonRow* row_for(std::string_view reason) {
   const auto* const found =
       std::find_if(kReasons.begin(), kReasons.end(), [&](const ReasonRow& row) { return row.reason == reason; });
@@ -186,9 +189,11 @@ std::string_view remedy_for(std::string_view reason) {
 }
 
 std::optional<std::string> job_failure(const json::object& job) {
-  const auto* const failed = condition_of(job, "Failed", "True");
-  if (!failed) return std::nullopt;
-  return fmt::format("{}: {}", kube_text(*failed, {"reason"}), printable(kube_text(*failed, {"message"})));
+  // The first of them stands from the moment when it was decided, the other once all pods are gone.
+  const json::value* failed = condition_of(job, "FailureTarget", "True");
+  if (!failed) failed = condition_of(job, "Failed", "True");
+  if (!failed || kube_text(*failed, {"reason"}) != kDeadlineExceeded) return std::nullopt;
+  return fmt::format("{}: {}", kDeadlineExceeded, printable(kube_text(*failed, {"message"})));
 }
 
 }  // namespace assay

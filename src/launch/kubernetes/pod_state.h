@@ -45,7 +45,8 @@ std::optional<std::string> newest_warning(const std::vector<json::object>& event
 /// What to do about a reason that is no field of a pod, such as `FailedMount`; empty if we know nothing.
 std::string_view remedy_for(std::string_view reason);
 
-/// Why a job itself has failed, from its object: `DeadlineExceeded: Job was active longer than specified deadline`.
+/// Why the cluster has ended a job, from its object, where that is the Job's own doing and not what follows from a pod
+/// that failed or is gone: `DeadlineExceeded: Job was active longer than specified deadline`.
 std::optional<std::string> job_failure(const json::object& job);
 
 }  // namespace assay

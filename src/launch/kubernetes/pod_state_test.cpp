@@ -70,6 +70,11 @@ TEST(PodState, FindsTheWarningThatSaysMost) {
 
 TEST(PodState, KnowsWhyAJobFailed) {
   EXPECT_THAT(job_failure(kube_fixture_object("job_deadline.json")).value_or(""), HasSubstr("DeadlineExceeded"));
+  EXPECT_THAT(job_failure(kube_fixture_object("job_deadline_target.json")).value_or(""),
+              HasSubstr("DeadlineExceeded: Job was active longer"))
+      << "said before its pods have ended";
+  EXPECT_EQ(job_failure(kube_fixture_object("job_backoff_limit.json")), std::nullopt)
+      << "that follows from what became of a pod, and is no reason of its own";
   EXPECT_EQ(job_failure({}), std::nullopt);
 }
 
@@ -85,6 +90,17 @@ TEST(PodEnding, IsTheContainersWhereItsHostSaidNothing) {
   EXPECT_EQ(ending_of_pod(state_of("pod_running.json"), true, true)->signal, SIGKILL) << "it was gone after the grace";
   EXPECT_TRUE(ending_of_pod(state_of("pod_running.json"), true, true)->stopped);
   EXPECT_FALSE(ending_of_pod(state_of("pod_running.json"), true, false).ok());
+}
+
+TEST(PodEnding, APodThatWasDeletedBeforeItBeganWasStopped) {
+  auto pod = kube_fixture_object("pod_creating.json");
+  pod["metadata"].as_object()["deletionTimestamp"] = "2026-11-18T12:05:40Z";
+  pod["status"].as_object()["phase"] = "Failed";
+  const auto stopped = ending_of_pod(read_pod(pod), false, true);
+  ASSERT_TRUE(stopped.ok()) << stopped.error().text();
+  EXPECT_TRUE(stopped->stopped);
+  EXPECT_EQ(stopped->signal, SIGTERM);
+  EXPECT_FALSE(ending_of_pod(read_pod(pod), false, false).ok()) << "nobody had asked for it";
 }
 
 TEST(PodEnding, ASentenceSaysWhyItDidNotStart) {

@@ -7,58 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <mutex>
-#include <set>
 #include <utility>
 
 #include "base/guard.h"
 #include "base/ids.h"
+#include "launch/living_jobs.h"
 
 namespace assay {
 namespace {
-
-/// The tokens and handles of the jobs that are there, so that none is started or taken up twice. Any thread.
-class LivingJobs {
- public:
-  /// False if it is there already.
-  bool add(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    return names_.insert(name).second;
-  }
-  void remove(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    names_.erase(name);
-  }
-  bool contains(std::string_view name) const {
-    const std::lock_guard lock(mutex_);
-    return names_.contains(name);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::set<std::string, std::less<>> names_;
-};
-
-/// A name among the living jobs, as long as this object lives. An empty one is none.
-class LivingName {
- public:
-  LivingName(LivingJobs& jobs, std::string name)
-      : jobs_(jobs), name_(std::move(name)), ours_(name_.empty() || jobs_.add(name_)) {}
-  LivingName(LivingName&& other) noexcept
-      : jobs_(other.jobs_), name_(std::exchange(other.name_, {})), ours_(other.ours_) {}
-  LivingName& operator=(LivingName&&) = delete;
-  ~LivingName() {
-    if (ours_ && !name_.empty()) jobs_.remove(name_);
-  }
-
-  bool ours() const { return ours_; }
-  const std::string& text() const { return name_; }
-
- private:
-  LivingJobs& jobs_;
-  std::string name_;
-  bool ours_;
-};
 
 JobEnding ending_from(GuardReport report) {
   return {.exit_code = report.exit_code,
@@ -203,7 +159,9 @@ class LocalLauncher final : public Launcher {
       return Error{
           .kind = ErrorKind::unsupported,
           .message = fmt::format("this run needs {} nodes, and `assay run` has this machine alone", job.ranks.nodes),
-          .hint = "Name more of them, for example with '--on ssh:gpu01,gpu02'."};
+          .hint =
+              "Name more of them, for example with '--on ssh:gpu01,gpu02', or ask a leader whose agents take it: "
+              "'--leader URL'."};
     }
     if (!job.nodes.empty() && job.nodes.front() != own_name()) {
       return Error{.kind = ErrorKind::unsupported,

@@ -13,6 +13,7 @@
 #include "launch/hosted/job_folder.h"
 #include "launch/hosted/job_programs.h"
 #include "launch/slurm/slurm_commands.h"
+#include "launch/slurm/slurm_rest.h"
 #include "launch/slurm/slurm_running_job.h"
 #include "launch/slurm/slurm_watch.h"
 
@@ -62,10 +63,15 @@ void withdraw(const JobFolder& folder) {
   fs::remove_all(code ? folder.path() : aside, code);
 }
 
+std::shared_ptr<const SlurmControl> control_of(const SlurmLauncherOptions& options) {
+  if (options.place.rest.empty()) return std::make_shared<SlurmCommands>(options.environment);
+  return std::make_shared<SlurmRest>(options.place.rest, options.environment);
+}
+
 class SlurmLauncher final : public Launcher {
  public:
   explicit SlurmLauncher(SlurmLauncherOptions options)
-      : options_(std::move(options)), commands_(options_.environment), watch_(commands_) {}
+      : options_(std::move(options)), slurm_(control_of(options_)), watch_(slurm_) {}
 
   std::string_view name() const override { return "slurm"; }
 
@@ -84,7 +90,7 @@ class SlurmLauncher final : public Launcher {
     const SlurmTicket ticket{.folder = folder, .id = *id, .nodes = job.ranks.nodes};
     watch_.follow(ticket.id, key_of(folder));
     if (auto begun = await_begin(ticket); !begun) {
-      if (auto cancelled = commands_.cancel(ticket.id); !cancelled) log_debug("{}", cancelled.error().text());
+      if (auto cancelled = slurm_->cancel(ticket.id); !cancelled) log_debug("{}", cancelled.error().text());
       watch_.forget(ticket.id);
       withdraw(folder);
       return std::move(begun).error();
@@ -123,10 +129,7 @@ class SlurmLauncher final : public Launcher {
   Result<std::int64_t> submit(const JobFolder& folder, const Job& job) const {
     const fs::path script = folder.path() / "batch.sh";
     ASSAY_CHECK(write_file_atomically(script, batch_script(folder.path(), options_.assay.string(), job.ranks.nodes)));
-    auto arguments = sbatch_arguments(options_.place, job, key_of(folder));
-    // The script writes where it is asked to; Slurm fails in odd ways where it cannot open a file.
-    arguments.emplace_back("--output=/dev/null");
-    ASSAY_TRY(const auto id, commands_.submit(arguments, script));
+    ASSAY_TRY(const auto id, slurm_->submit(slurm_request(options_.place, job, key_of(folder)), script));
     ASSAY_CHECK(write_ticket(folder, id));
     return id;
   }
@@ -149,7 +152,7 @@ class SlurmLauncher final : public Launcher {
   /// The job of a folder whose owner died while it handed it in: nothing if Slurm does not have it.
   Result<std::optional<std::int64_t>> find_submitted(const JobFolder& folder) {
     ASSAY_TRY(const auto launching, FileLock::claim(launch_lock(folder)));
-    ASSAY_TRY(const auto records, commands_.list());
+    ASSAY_TRY(const auto records, slurm_->list({}));
     for (const auto& [id, record] : records) {
       if (record.key != key_of(folder)) continue;
       ASSAY_CHECK(write_ticket(folder, id));
@@ -173,7 +176,7 @@ class SlurmLauncher final : public Launcher {
   }
 
   const SlurmLauncherOptions options_;
-  const SlurmCommands commands_;
+  const std::shared_ptr<const SlurmControl> slurm_;
   SlurmWatch watch_;
 };
 

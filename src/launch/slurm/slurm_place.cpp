@@ -18,7 +18,7 @@ constexpr std::size_t kNameLimit = 64;
 
 struct TextOption {
   std::string_view name;
-  std::string SlurmPlace::* value;
+  std::string SlurmPlace::*value;
 };
 constexpr std::array kTextOptions = {
     TextOption{"partition", &SlurmPlace::partition},
@@ -32,6 +32,7 @@ constexpr std::array kTextOptions = {
     TextOption{"cpus", &SlurmPlace::cpus},
     TextOption{"memory", &SlurmPlace::memory},
     TextOption{"assay", &SlurmPlace::assay},
+    TextOption{"rest", &SlurmPlace::rest},
 };
 
 Error place_error(std::string_view what, std::string_view rule, std::string hint = {}) {
@@ -71,7 +72,8 @@ std::optional<std::int64_t> time_limit_minutes(const SlurmPlace& place, const Jo
 
 std::string job_name(const Job& job) {
   std::string name = printable(job.name);
-  std::replace_if(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   if (name.size() > kNameLimit) name = printable(name.substr(0, kNameLimit));
   return name.empty() ? "assay" : name;
 }
@@ -92,6 +94,10 @@ Result<SlurmPlace> slurm_place_from(const PlaceText& text) {
     return place_error("folder=" + place.folder.string(), "is not an absolute path",
                        "Name a folder of the file system that the nodes share, from '/' on.");
   }
+  if (!place.rest.empty() && (!place.rest.starts_with("unix:/") || place.rest.size() <= 6)) {
+    return place_error("rest=" + place.rest, "is no socket of slurmrestd",
+                       "Write it as rest=unix:/run/slurmrestd.sock, from '/' on.");
+  }
   ASSAY_TRY(const auto time, duration_option_or(text, "time", Nanos(0)));
   if (text.options.contains("time")) place.time = time;
   if (place.time && place.time->count() <= 0) return place_error("time=" + option_or(text, "time", ""), "is no time");
@@ -100,34 +106,51 @@ Result<SlurmPlace> slurm_place_from(const PlaceText& text) {
 
 std::string slurm_comment(std::string_view key) { return fmt::format("assay:{}", key); }
 
-std::vector<std::string> sbatch_arguments(const SlurmPlace& place, const Job& job, std::string_view key) {
-  // No requeue: a job that was begun is never begun again, and its host would refuse to.
-  std::vector<std::string> arguments = {"--no-requeue", fmt::format("--nodes={}", job.ranks.nodes),
-                                        "--ntasks-per-node=1", "--job-name=" + job_name(job),
-                                        "--comment=" + slurm_comment(key)};
+SlurmRequest slurm_request(const SlurmPlace& place, const Job& job, std::string_view key) {
+  SlurmRequest request{.name = job_name(job),
+                       .comment = slurm_comment(key),
+                       .partition = place.partition,
+                       .account = place.account,
+                       .qos = place.qos,
+                       .constraint = place.constraint,
+                       .reservation = place.reservation,
+                       .nodelist = job.nodes.empty() ? place.nodelist : join(job.nodes, ","),
+                       .exclude = place.exclude,
+                       .gres = place.gres,
+                       .gpus_per_node = {},
+                       .cpus = place.cpus,
+                       .memory = place.memory,
+                       .nodes = job.ranks.nodes,
+                       .exclusive = place.exclusive,
+                       .minutes = time_limit_minutes(place, job),
+                       .environment = place.environment};
+  if (request.cpus.empty() && job.ranks.per_node > 1) request.cpus = std::to_string(job.ranks.per_node);
+  if (request.gres.empty() && job.gpus_per_node.value_or(0) > 0) {
+    request.gpus_per_node = std::to_string(*job.gpus_per_node);
+  }
+  return request;
+}
+
+std::vector<std::string> sbatch_arguments(const SlurmRequest& request) {
+  std::vector<std::string> arguments = {"--no-requeue", fmt::format("--nodes={}", request.nodes), "--ntasks-per-node=1",
+                                        "--job-name=" + request.name, "--comment=" + request.comment};
   const auto add = [&](std::string_view option, const std::string& value) {
     if (!value.empty()) arguments.push_back(fmt::format("--{}={}", option, value));
   };
-  add("partition", place.partition);
-  add("account", place.account);
-  add("qos", place.qos);
-  add("constraint", place.constraint);
-  add("reservation", place.reservation);
-  add("nodelist", job.nodes.empty() ? place.nodelist : join(job.nodes, ","));
-  add("exclude", place.exclude);
-  add("mem", place.memory);
-  if (!place.cpus.empty()) {
-    add("cpus-per-task", place.cpus);
-  } else if (job.ranks.per_node > 1) {
-    add("cpus-per-task", std::to_string(job.ranks.per_node));
-  }
-  if (!place.gres.empty()) {
-    add("gres", place.gres);
-  } else if (job.gpus_per_node.value_or(0) > 0) {
-    add("gpus-per-node", std::to_string(*job.gpus_per_node));
-  }
-  if (place.exclusive) arguments.emplace_back("--exclusive");
-  if (const auto minutes = time_limit_minutes(place, job)) add("time", std::to_string(*minutes));
+  add("partition", request.partition);
+  add("account", request.account);
+  add("qos", request.qos);
+  add("constraint", request.constraint);
+  add("reservation", request.reservation);
+  add("nodelist", request.nodelist);
+  add("exclude", request.exclude);
+  add("mem", request.memory);
+  add("cpus-per-task", request.cpus);
+  add("gres", request.gres);
+  add("gpus-per-node", request.gpus_per_node);
+  add("export", join(request.environment, ","));
+  if (request.exclusive) arguments.emplace_back("--exclusive");
+  if (request.minutes) add("time", std::to_string(*request.minutes));
   return arguments;
 }
 

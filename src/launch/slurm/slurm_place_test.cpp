@@ -65,7 +65,7 @@ TEST(SlurmPlace, SaysToSlurmWhatAJobNeeds) {
   job.ranks = {.nodes = 2, .per_node = 4};
   job.gpus_per_node = 4;
   job.time_limit = 30min;
-  auto arguments = sbatch_arguments({}, job, "abc");
+  auto arguments = sbatch_arguments(slurm_request({}, job, "abc"));
   for (const auto* const wanted : {"--no-requeue", "--nodes=2", "--ntasks-per-node=1", "--job-name=mnist",
                                    "--comment=assay:abc", "--gpus-per-node=4", "--cpus-per-task=4", "--time=36"}) {
     EXPECT_THAT(arguments, Contains(wanted));
@@ -73,7 +73,7 @@ TEST(SlurmPlace, SaysToSlurmWhatAJobNeeds) {
   EXPECT_THAT(arguments, Not(Contains(HasSubstr("--partition"))));
 
   const auto place = read_place("partition=gpu,gres=gpu:h100:2,time=90s,cpus=9,exclusive").value();
-  arguments = sbatch_arguments(place, job, "abc");
+  arguments = sbatch_arguments(slurm_request(place, job, "abc"));
   for (const auto* const wanted :
        {"--partition=gpu", "--gres=gpu:h100:2", "--time=2", "--cpus-per-task=9", "--exclusive"}) {
     EXPECT_THAT(arguments, Contains(wanted));
@@ -84,14 +84,17 @@ TEST(SlurmPlace, SaysToSlurmWhatAJobNeeds) {
 TEST(SlurmPlace, NodesThatARunIsPinnedToAreThoseOfTheList) {
   Job job{.arguments = {"true"}};
   job.nodes = {"gpu01", "gpu02"};
-  EXPECT_THAT(sbatch_arguments(read_place("nodelist=other").value(), job, "k"), Contains("--nodelist=gpu01,gpu02"));
+  EXPECT_THAT(sbatch_arguments(slurm_request(read_place("nodelist=other").value(), job, "k")),
+              Contains("--nodelist=gpu01,gpu02"));
 }
 
 TEST(SlurmPlace, ANameOfAJobIsOneShortLine) {
-  const auto arguments = sbatch_arguments({}, {.arguments = {"true"}, .name = std::string(200, 'x') + "\na"}, "k");
+  const auto arguments =
+      sbatch_arguments(slurm_request({}, {.arguments = {"true"}, .name = std::string(200, 'x') + "\na"}, "k"));
   EXPECT_THAT(arguments, Contains("--job-name=" + std::string(64, 'x')));
-  EXPECT_THAT(sbatch_arguments({}, {.arguments = {"true"}, .name = "a\nb"}, "k"), Contains("--job-name=a b"));
-  EXPECT_THAT(sbatch_arguments({}, {.arguments = {"true"}}, "k"), Contains("--job-name=assay"));
+  EXPECT_THAT(sbatch_arguments(slurm_request({}, {.arguments = {"true"}, .name = "a\nb"}, "k")),
+              Contains("--job-name=a b"));
+  EXPECT_THAT(sbatch_arguments(slurm_request({}, {.arguments = {"true"}}, "k")), Contains("--job-name=assay"));
 }
 
 }  // namespace

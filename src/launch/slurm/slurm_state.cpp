@@ -20,19 +20,6 @@ std::optional<std::int64_t> job_id_in(std::string_view text) {
   return id;
 }
 
-/// Slurm writes nothing, `(null)`, `None` or `N/A` where there is nothing.
-std::string said(std::string_view text) {
-  text = trim(text);
-  if (text == "(null)" || text == "None" || text == "N/A") return {};
-  return printable(text);
-}
-
-std::string key_in(std::string_view comment) {
-  static const std::string kMark = slurm_comment("");
-  comment = trim(comment);
-  return comment.starts_with(kMark) ? std::string(comment.substr(kMark.size())) : std::string();
-}
-
 /// `CANCELLED by 1000` is CANCELLED.
 std::string_view first_word(std::string_view text) { return text.substr(0, text.find(' ')); }
 
@@ -83,6 +70,18 @@ constexpr std::array kEnds = {
 
 }  // namespace
 
+std::string said_by_slurm(std::string_view text) {
+  text = trim(text);
+  if (text == "(null)" || text == "None" || text == "N/A") return {};
+  return printable(text);
+}
+
+std::string key_in_comment(std::string_view comment) {
+  static const std::string kMark = slurm_comment("");
+  comment = trim(comment);
+  return comment.starts_with(kMark) ? std::string(comment.substr(kMark.size())) : std::string();
+}
+
 SlurmRecords parse_squeue(std::string_view printed) {
   SlurmRecords records;
   for (const auto line : split(printed, '\n')) {
@@ -91,8 +90,10 @@ SlurmRecords parse_squeue(std::string_view printed) {
     const auto id = job_id_in(trim(fields[0]));
     auto state = printable(trim(fields[1]));
     if (!id || state.empty()) continue;
-    records[*id] = {
-        .state = std::move(state), .reason = said(fields[2]), .nodes = said(fields[3]), .key = key_in(fields[4])};
+    records[*id] = {.state = std::move(state),
+                    .reason = said_by_slurm(fields[2]),
+                    .nodes = said_by_slurm(fields[3]),
+                    .key = key_in_comment(fields[4])};
   }
   return records;
 }
@@ -103,7 +104,7 @@ std::optional<SlurmRecord> parse_sacct(std::string_view printed, std::int64_t id
     if (fields.size() < 3 || job_id_in(trim(fields[0])) != id) continue;
     auto state = printable(first_word(trim(fields[1])));
     if (state.empty()) continue;
-    return SlurmRecord{.state = std::move(state), .reason = {}, .nodes = said(fields[2]), .key = {}};
+    return SlurmRecord{.state = std::move(state), .reason = {}, .nodes = said_by_slurm(fields[2]), .key = {}};
   }
   return std::nullopt;
 }

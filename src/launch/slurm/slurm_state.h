@@ -28,6 +28,12 @@ struct SlurmRecord {
 };
 using SlurmRecords = std::map<std::int64_t, SlurmRecord>;
 
+/// What Slurm prints, made readable; nothing for what it writes where there is nothing: `(null)`, `None`, `N/A`.
+std::string said_by_slurm(std::string_view text);
+
+/// What marks a job as ours; empty: it is somebody else's.
+std::string key_in_comment(std::string_view comment);
+
 /// Format of squeue that `parse_squeue` reads.
 inline constexpr std::string_view kSqueueFormat = "%i|%T|%r|%N|%k";
 /// The jobs in what squeue printed. Elements of arrays and lines of other shapes are passed over: they are not ours.

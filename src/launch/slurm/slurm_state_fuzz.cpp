@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const assay::Result<assay::SlurmPlace> place = written ? assay::slurm_place_from(*written) : written.error();
   if (!place && place.error().message.empty()) std::abort();
   if (place) {
-    for (const auto& argument : assay::sbatch_arguments(*place, {.arguments = {"true"}}, "key")) {
+    for (const auto& argument : assay::sbatch_arguments(assay::slurm_request(*place, {.arguments = {"true"}}, "key"))) {
       if (!argument.starts_with("--") || argument.find('\n') != std::string::npos) std::abort();
     }
   }

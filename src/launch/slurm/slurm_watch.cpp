@@ -15,7 +15,7 @@ constexpr double kPauseGrowth = 1.3;
 
 }  // namespace
 
-SlurmWatch::SlurmWatch(SlurmCommands commands) : commands_(std::move(commands)) {
+SlurmWatch::SlurmWatch(std::shared_ptr<const SlurmControl> slurm) : slurm_(std::move(slurm)) {
   thread_.emplace(
       "slurm-watch", [this](const std::stop_token& stop) { work(stop); },
       SupervisedThread::OnFailure{.restart_after = kLongestPause, .report = [](const std::string&) {}});
@@ -77,7 +77,9 @@ void SlurmWatch::work(const std::stop_token& stop) {
     if (stop.stop_requested()) return;
     cancel_what_is_due();
     const SteadyTime asked = clock_.now();
-    const auto records = commands_.list();
+    const auto ids = followed_ids();
+    if (ids.empty()) continue;
+    const auto records = slurm_->list(ids);
     note_reach(records);
     const bool news = records && take(*records, asked);
     pause = news ? kShortestPause
@@ -91,6 +93,14 @@ void SlurmWatch::work(const std::stop_token& stop) {
       sleep_for(stop, kShortestPause);
     }
   }
+}
+
+std::vector<std::int64_t> SlurmWatch::followed_ids() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::int64_t> ids;
+  ids.reserve(followed_.size());
+  for (const auto& [id, followed] : followed_) ids.push_back(id);
+  return ids;
 }
 
 bool SlurmWatch::is_away() const {
@@ -139,7 +149,7 @@ void SlurmWatch::take_forgotten(SteadyTime asked, const SlurmRecords& records) {
     }
   }
   for (const auto id : missing) {
-    auto record = commands_.history(id).value_or(
+    auto record = slurm_->history(id).value_or(
         SlurmRecord{.state = std::string(kForgotten), .reason = {}, .nodes = {}, .key = {}});
     const std::lock_guard lock(mutex_);
     const auto found = followed_.find(id);
@@ -161,8 +171,8 @@ void SlurmWatch::cancel_what_is_due() {
     }
   }
   for (const auto id : due) {
-    if (auto cancelled = commands_.cancel(id); !cancelled) {
-      log_debug("scancel {}: {}", id, cancelled.error().text());
+    if (auto cancelled = slurm_->cancel(id); !cancelled) {
+      log_debug("ending Slurm's job {}: {}", id, cancelled.error().text());
       continue;
     }
     const std::lock_guard lock(mutex_);

@@ -3,12 +3,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/supervised_thread.h"
-#include "launch/slurm/slurm_commands.h"
+#include "launch/slurm/slurm_control.h"
 
 namespace assay {
 
@@ -19,12 +21,12 @@ struct SlurmSight {
   SteadyTime seen;   ///< … and at that time last
 };
 
-/// Follows the jobs of one launcher: one squeue for all of them, from a thread of its own, soon after something was
+/// Follows the jobs of one launcher: one question for all of them, from a thread of its own, soon after something was
 /// asked and ever less often while nothing changes (every 5 s at last). While slurmctld is away, what was known stays.
 /// Any thread; nothing here waits for Slurm.
 class SlurmWatch {
  public:
-  explicit SlurmWatch(SlurmCommands commands);
+  explicit SlurmWatch(std::shared_ptr<const SlurmControl> slurm);
   ~SlurmWatch();
 
   /// State of jobs that neither slurmctld nor the accounts know any more.
@@ -40,7 +42,7 @@ class SlurmWatch {
   bool is_away() const;
   /// Asks Slurm often again for a while.
   void hurry();
-  /// Ends the job with scancel, again and again until slurmctld takes it.
+  /// Ends the job, again and again until slurmctld takes it.
   void cancel(std::int64_t id);
   /// Ends it then, unless it is forgotten before.
   void cancel_at(std::int64_t id, SteadyTime when);
@@ -61,8 +63,9 @@ class SlurmWatch {
   void take_forgotten(SteadyTime asked, const SlurmRecords& records);
   bool is_due(const Followed& followed) const;
   void cancel_what_is_due();
+  std::vector<std::int64_t> followed_ids() const;
 
-  const SlurmCommands commands_;
+  const std::shared_ptr<const SlurmControl> slurm_;
   const SystemClock clock_;
   mutable std::mutex mutex_;
   std::condition_variable_any asked_;

@@ -36,9 +36,10 @@ class SlurmWatchTest : public testing::Test {
   void write(const std::string& name, std::string_view text) {
     ASSERT_TRUE(write_file_atomically(folder_.path() / name, text).ok());
   }
-  SlurmCommands commands() const {
+  std::shared_ptr<const SlurmControl> commands() const {
     const char* path = std::getenv("PATH");
-    return SlurmCommands({{"PATH", folder_.path().string() + ":" + (path ? path : "/usr/bin:/bin")}});
+    return std::make_shared<SlurmCommands>(
+        std::map<std::string, std::string>{{"PATH", folder_.path().string() + ":" + (path ? path : "/usr/bin:/bin")}});
   }
 
   static bool soon(const std::function<bool()>& holds) {

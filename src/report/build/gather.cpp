@@ -209,6 +209,17 @@ Result<ReportInput> gather(RunStore& store, std::span<const std::string> referen
   return input;
 }
 
+namespace {
+
+/// What a side of one run is called, where that tells it apart. As the user wrote it, unless that is an id, which says
+/// nothing to people.
+std::string side_label(const Run& run, const std::string& written) {
+  if (!run.variant.empty()) return run.variant;
+  return written == run.id && !run.name.empty() ? run.name : written;
+}
+
+}  // namespace
+
 Result<std::vector<CompareSide>> gather_sides(RunStore& store, std::span<const std::string> references) {
   std::vector<CompareSide> sides;
   for (const auto& reference : references) {
@@ -218,8 +229,7 @@ Result<std::vector<CompareSide>> gather_sides(RunStore& store, std::span<const s
       sides = sides_of(runs);
       break;
     }
-    // A run is called by its name where that tells the sides apart, else as the user wrote it.
-    std::string label = runs.size() == 1 && !runs.front().run.variant.empty() ? runs.front().run.variant : found.label;
+    std::string label = runs.size() == 1 ? side_label(runs.front().run, found.label) : found.label;
     const auto taken = [&](const CompareSide& side) { return side.label == label; };
     if (std::any_of(sides.begin(), sides.end(), taken)) label = found.label;
     sides.push_back({std::move(label), std::move(runs)});

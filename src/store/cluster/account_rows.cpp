@@ -147,6 +147,38 @@ struct RowForm<LinkRecord> {
 };
 
 template <>
+struct RowForm<PanelRecord> {
+  static constexpr const char* kTable = "panel";
+  static constexpr const char* kColumns =
+      "id, account, changed, name, shared, metrics, runs, filter, newest, axis, smoothing, logarithmic";
+  static constexpr int kCount = 12;
+  static void bind(Statement& statement, const PanelRecord& row) {
+    const PanelContent& content = row.content;
+    statement.bind(1, row.id).bind(2, row.user).bind(3, stored_time(row.changed)).bind(4, content.name);
+    statement.bind(5, std::int64_t{content.shared}).bind(6, text_of_list(content.metrics));
+    statement.bind(7, text_of_list(content.runs)).bind(8, content.filter).bind(9, content.newest);
+    statement.bind(10, content.axis).bind(11, content.smoothing).bind(12, std::int64_t{content.logarithmic});
+  }
+  static Result<PanelRecord> read(const Statement& statement) {
+    PanelRecord row{.id = statement.text(0),
+                    .user = statement.text(1),
+                    .changed = wall_time(statement.integer(2)),
+                    .content = {.name = statement.text(3),
+                                .shared = statement.integer(4) != 0,
+                                .metrics = {},
+                                .runs = {},
+                                .filter = statement.text(7),
+                                .newest = statement.integer(8),
+                                .axis = statement.text(9),
+                                .smoothing = statement.real(10),
+                                .logarithmic = statement.integer(11) != 0}};
+    ASSAY_TRY(row.content.metrics, list_in(statement, 5));
+    ASSAY_TRY(row.content.runs, list_in(statement, 6));
+    return row;
+  }
+};
+
+template <>
 struct RowForm<CatalogRecord> {
   static constexpr const char* kTable = "catalog";
   static constexpr const char* kColumns = "name, description, kind, models, datasets, commands";
@@ -376,6 +408,7 @@ class AccountRows final : public AccountTables {
         once_(connections),
         tokens_(connections),
         links_(connections),
+        panels_(connections),
         catalog_(connections),
         quotas_(connections),
         prices_(connections),
@@ -388,6 +421,7 @@ class AccountRows final : public AccountTables {
   KeptTable<OnceRecord>& once() override { return once_; }
   KeptTable<PersonalTokenRecord>& tokens() override { return tokens_; }
   KeptTable<LinkRecord>& links() override { return links_; }
+  KeptTable<PanelRecord>& panels() override { return panels_; }
   KeptTable<CatalogRecord>& catalog() override { return catalog_; }
   KeptTable<QuotaRecord>& quotas() override { return quotas_; }
   KeptTable<GpuPrice>& prices() override { return prices_; }
@@ -401,6 +435,7 @@ class AccountRows final : public AccountTables {
   KeptRows<OnceRecord> once_;
   KeptRows<PersonalTokenRecord> tokens_;
   KeptRows<LinkRecord> links_;
+  KeptRows<PanelRecord> panels_;
   KeptRows<CatalogRecord> catalog_;
   KeptRows<QuotaRecord> quotas_;
   KeptRows<GpuPrice> prices_;

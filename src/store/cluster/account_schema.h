@@ -35,4 +35,11 @@ inline constexpr const char* kPriceTables = R"(
        CREATE TABLE power_price (site TEXT PRIMARY KEY, per_kwh REAL, currency TEXT NOT NULL, grams_co2_per_kwh REAL,
                                  source TEXT NOT NULL) WITHOUT ROWID;)";
 
+/// Charts that people put together.
+inline constexpr const char* kPanelTable = R"(
+       CREATE TABLE panel (id TEXT PRIMARY KEY, account TEXT NOT NULL, changed INTEGER NOT NULL, name TEXT NOT NULL,
+                           shared INTEGER NOT NULL, metrics TEXT NOT NULL, runs TEXT NOT NULL, filter TEXT NOT NULL,
+                           newest INTEGER NOT NULL, axis TEXT NOT NULL, smoothing REAL NOT NULL,
+                           logarithmic INTEGER NOT NULL) WITHOUT ROWID;)";
+
 }  // namespace assay

@@ -93,6 +93,7 @@ constexpr std::array kMigrations = {
        UPDATE job SET doing = id;
        ALTER TABLE quota ADD COLUMN gpus_at_once INTEGER;)",
     kPriceTables,
+    kPanelTable,
 };
 
 }  // namespace

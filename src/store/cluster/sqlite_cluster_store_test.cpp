@@ -138,6 +138,25 @@ TEST_F(SqliteClusterStoreTest, WhatTheSecondFormatHasStays) {
   EXPECT_EQ(store_->refusals().list()->size(), 1U);
 }
 
+TEST_F(SqliteClusterStoreTest, WhatTheSixthFormatHasOfPeopleStays) {
+  open_fixture("cluster-6.db");
+  auto& accounts = store_->accounts();
+  const auto users = accounts.users().list();
+  ASSERT_TRUE(users.ok()) << users.error().text();
+  ASSERT_EQ(users->size(), 2U);
+  EXPECT_EQ((*users)[0].full_name, "Ada ü");
+  EXPECT_EQ((*users)[1].role, "admin");
+  EXPECT_EQ(accounts.catalog().list()->at(0).models, std::vector<std::string>{"gpt2*"});
+  EXPECT_EQ(accounts.quotas().list()->at(0).gpus_at_once, 4);
+  EXPECT_EQ(accounts.prices().list()->at(0).on_demand, 3.5);
+  EXPECT_TRUE(accounts.panels().list()->empty());
+  const PanelRecord panel{
+      .id = "p", .user = "ada", .content = {.name = "Nights", .metrics = {"loss"}, .runs = {}, .filter = ""}};
+  ASSERT_TRUE(accounts.panels().put(panel).ok());
+  open();
+  EXPECT_EQ(*store_->accounts().panels().list(), std::vector<PanelRecord>{panel});
+}
+
 TEST_F(SqliteClusterStoreTest, WhatCouldNotBeReadBeforeIsLeftOut) {
   ASSERT_TRUE(make_folders(file().parent_path()).ok());
   fs::copy_file(test::fixture_folder() / "cluster/cluster-1.db", file());

@@ -221,6 +221,47 @@ Result<RunRow> row_from(const Statement& statement) {
   return row;
 }
 
+Result<RunPage> page_of(Database& database, const RunQuery& query) {
+  ASSAY_TRY(const auto where, where_of(query));
+  ASSAY_TRY(const auto order, order_of(query));
+  auto from = where;
+  if (!query.after.empty()) {
+    ASSAY_TRY(auto after, after_of(query));
+    join_clause(from, std::move(after));
+  }
+  ASSAY_TRY(auto select, database.prepare(kSelectRows + from.sql + order.sql + " LIMIT ?"));
+  int next = bind_all(select, from.values, 1);
+  next = bind_all(select, order.values, next);
+  // One more than wanted says whether there is a next page.
+  select.bind(next, query.limit < 0 ? std::int64_t{-1} : query.limit + 1);
+
+  RunPage page;
+  std::int64_t last_key = 0;
+  bool is_all = query.after.empty();
+  for (;;) {
+    ASSAY_TRY(const bool found, select.step());
+    if (!found) break;
+    if (query.limit >= 0 && std::ssize(page.rows) == query.limit) {
+      is_all = false;
+      page.next =
+          page.rows.empty() ? query.after : write_place(place_of(page.rows.back(), query, std::to_string(last_key)));
+      break;
+    }
+    ASSAY_TRY(auto row, row_from(select));
+    page.rows.push_back(std::move(row));
+    last_key = select.integer(kKeyColumn);
+  }
+  if (is_all) {
+    page.total = std::ssize(page.rows);
+    return page;
+  }
+  ASSAY_TRY(auto count, database.prepare("SELECT count(*) FROM runs" + where.sql));
+  bind_all(count, where.values, 1);
+  ASSAY_CHECK(count.step());
+  page.total = count.integer(0);
+  return page;
+}
+
 }  // namespace
 
 Result<RowWriter> RowWriter::prepare(Database& database) {
@@ -266,45 +307,14 @@ Result<void> RowWriter::put(const RunRow& row) {
   return {};
 }
 
-Result<RunPage> query_rows(Database& database, const RunQuery& query) {
-  ASSAY_TRY(const auto where, where_of(query));
-  ASSAY_TRY(const auto order, order_of(query));
-  auto from = where;
-  if (!query.after.empty()) {
-    ASSAY_TRY(auto after, after_of(query));
-    join_clause(from, std::move(after));
-  }
-  ASSAY_TRY(auto select, database.prepare(kSelectRows + from.sql + order.sql + " LIMIT ?"));
-  int next = bind_all(select, from.values, 1);
-  next = bind_all(select, order.values, next);
-  // One more than wanted says whether there is a next page.
-  select.bind(next, query.limit < 0 ? std::int64_t{-1} : query.limit + 1);
-
-  RunPage page;
-  std::int64_t last_key = 0;
-  bool is_all = query.after.empty();
-  for (;;) {
-    ASSAY_TRY(const bool found, select.step());
-    if (!found) break;
-    if (query.limit >= 0 && std::ssize(page.rows) == query.limit) {
-      is_all = false;
-      page.next =
-          page.rows.empty() ? query.after : write_place(place_of(page.rows.back(), query, std::to_string(last_key)));
-      break;
-    }
-    ASSAY_TRY(auto row, row_from(select));
-    page.rows.push_back(std::move(row));
-    last_key = select.integer(kKeyColumn);
-  }
-  if (is_all) {
-    page.total = std::ssize(page.rows);
-    return page;
-  }
-  ASSAY_TRY(auto count, database.prepare("SELECT count(*) FROM runs" + where.sql));
-  bind_all(count, where.values, 1);
-  ASSAY_CHECK(count.step());
-  page.total = count.integer(0);
-  return page;
+Result<RunPage> query_rows(Database& database, const RunQuery& query, std::int64_t most_work) {
+  if (query.limit < 0) return page_of(database, query);
+  const WorkLimit limit(database, most_work);
+  auto page = page_of(database, query);
+  if (page.ok() || !limit.reached()) return page;
+  return Error{.kind = ErrorKind::usage,
+               .message = "this filter would have to look at too many runs",
+               .hint = "Add how far back it shall look: created>7d."};
 }
 
 }  // namespace assay

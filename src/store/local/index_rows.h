@@ -34,7 +34,11 @@ class RowWriter {
 /// The number of the change that is being made: higher than all before, those of an index that was made anew included.
 extern const char* const kCountChange;
 
-/// Answers a query from the index's tables. A field that does not exist is an error of kind `usage`.
-Result<RunPage> query_rows(Database& database, const RunQuery& query);
+/// About a second: two million runs by a metric, ten by a text (WorkLimit).
+constexpr std::int64_t kMostWorkOfAPage = 40'000'000;
+
+/// Answers a query from the index's tables. `usage`: a field that does not exist, or a page that would take more than
+/// `most_work`; a query without a limit takes what it takes.
+Result<RunPage> query_rows(Database& database, const RunQuery& query, std::int64_t most_work = kMostWorkOfAPage);
 
 }  // namespace assay

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "model/study.h"
+#include "store/local/index_rows.h"
 #include "store/local/local_store_fixture.h"
 #include "store/local/run_catalogue.h"
 #include "store/run_contract.h"
@@ -206,6 +207,32 @@ TEST_F(LocalStoreTest, AListLooksAtABoundedNumberOfRunsThatGoOn) {
   const RunQuery interrupted{.conditions = {{"verdict", Condition::Op::equal, "interrupted"}}};
   EXPECT_EQ(store->list_runs(interrupted)->total, kLook);
   EXPECT_EQ(store->list_runs(interrupted)->total, kLook + 3) << "the next look goes on behind the one before";
+}
+
+/// However many runs there are: a filter that fits none of them ends.
+TEST(IndexRows, APageTakesABoundedAmountOfWork) {
+  auto database = Database::open(":memory:");
+  ASSERT_OK(database);
+  ASSERT_OK(database->execute(kIndexTables));
+  auto writer = RowWriter::prepare(*database);
+  ASSERT_OK(writer);
+  for (int i = 0; i < 2000; ++i) {
+    RunRow row;
+    row.id = std::to_string(i);
+    row.created = WallTime(std::chrono::seconds(i));
+    ASSERT_OK(writer->put(row));
+  }
+  constexpr std::int64_t kLittle = 5000;
+  const Condition none{"host", Condition::Op::equal, "nowhere"};
+  const auto refused = query_rows(*database, {.conditions = {none}, .limit = 10}, kLittle);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::usage) << refused.error().text();
+  EXPECT_THAT(refused.error().hint, HasSubstr("created>"));
+
+  const Condition late{"created", Condition::Op::greater, {}, 1990};
+  EXPECT_EQ(query_rows(*database, {.conditions = {none, late}, .limit = 10}, kLittle)->total, 0);
+  EXPECT_EQ(query_rows(*database, {.conditions = {none}, .limit = 10})->total, 0);
+  EXPECT_EQ(query_rows(*database, {.conditions = {none}}, kLittle)->total, 0) << "all is all";
 }
 
 TEST_F(LocalStoreTest, ManyListWhileRunsAreRecorded) {

@@ -120,6 +120,7 @@ class AccountMemory final : public AccountTables {
   KeptTable<OnceRecord>& once() override { return once_; }
   KeptTable<PersonalTokenRecord>& tokens() override { return tokens_; }
   KeptTable<LinkRecord>& links() override { return links_; }
+  KeptTable<PanelRecord>& panels() override { return panels_; }
   KeptTable<CatalogRecord>& catalog() override { return catalog_; }
   KeptTable<QuotaRecord>& quotas() override { return quotas_; }
   KeptTable<GpuPrice>& prices() override { return prices_; }
@@ -133,6 +134,7 @@ class AccountMemory final : public AccountTables {
   KeptInMemory<OnceRecord> once_{&OnceRecord::id};
   KeptInMemory<PersonalTokenRecord> tokens_{&PersonalTokenRecord::id};
   KeptInMemory<LinkRecord> links_{&LinkRecord::id};
+  KeptInMemory<PanelRecord> panels_{&PanelRecord::id};
   KeptInMemory<CatalogRecord> catalog_{&CatalogRecord::name};
   KeptInMemory<QuotaRecord> quotas_{&QuotaRecord::user};
   KeptInMemory<GpuPrice> prices_{&GpuPrice::gpu};

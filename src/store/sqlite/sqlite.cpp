@@ -179,6 +179,14 @@ Transaction::~Transaction() {
   [[maybe_unused]] const auto undone = database_->execute("ROLLBACK");
 }
 
+WorkLimit::WorkLimit(Database& database, std::int64_t steps)
+    : connection_(database.connection_.get()), left_(steps / kPortion) {
+  const auto count = [](void* left) { return --*static_cast<std::int64_t*>(left) < 0 ? 1 : 0; };
+  sqlite3_progress_handler(connection_, kPortion, count, &left_);
+}
+
+WorkLimit::~WorkLimit() { sqlite3_progress_handler(connection_, 0, nullptr, nullptr); }
+
 Result<void> migrate(Database& database, std::span<const char* const> migrations, std::string_view what) {
   const auto newest = static_cast<std::int64_t>(migrations.size());
   ASSAY_TRY(auto version, database.number("PRAGMA user_version"));

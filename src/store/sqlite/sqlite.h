@@ -63,11 +63,30 @@ class Database {
   bool read_only() const { return sqlite3_db_readonly(connection_.get(), "main") == 1; }
 
  private:
+  friend class WorkLimit;
   struct Close {
     void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
   };
   explicit Database(sqlite3* connection) : connection_(connection) {}
   std::unique_ptr<sqlite3, Close> connection_;
+};
+
+/// While it lives, the statements of a connection do so much together and no more: the one that goes beyond ends with an
+/// error, and `reached` says why. One at a time on a connection, which it must not outlive.
+class WorkLimit {
+ public:
+  /// `steps`: instructions of SQLite's machine, ten to thirty million a second; counted in portions of `kPortion`.
+  WorkLimit(Database& database, std::int64_t steps);
+  WorkLimit(const WorkLimit&) = delete;
+  WorkLimit& operator=(const WorkLimit&) = delete;
+  ~WorkLimit();
+
+  bool reached() const { return left_ < 0; }
+  static constexpr int kPortion = 1000;
+
+ private:
+  sqlite3* const connection_;
+  std::int64_t left_;  ///< portions
 };
 
 /// Brings the tables of a database up to date: the first `user_version` of the statements were run in its life, the

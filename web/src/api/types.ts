@@ -274,6 +274,14 @@ export interface Flag {
   message: string;
 }
 
+/** A node of a run over several, behind the first. */
+export interface FurtherNode {
+  /** Its name */
+  node: string;
+  /** UUIDs of the GPUs that it gives to the run */
+  gpus: Array<string>;
+}
+
 /** A GPU as found at the start of a run. */
 export interface GpuInfo {
   /** What it is known by */
@@ -483,6 +491,34 @@ export interface LeaseTerms {
   length_ns?: number;
 }
 
+/** A job of Slurm and where it is. */
+export interface ListedSlurmJob {
+  /** 12; of arrays 13_2, and 13_[4-9] for those that wait */
+  id: string;
+  /** Whose it is; empty: Slurm keeps that to itself */
+  user: string;
+  /** What it is called; empty: Slurm keeps that to itself */
+  name: string;
+  /** As Slurm says it: RUNNING, PENDING, COMPLETING, … */
+  state: string;
+  /** Several, with commas, of one that waits */
+  partition: string;
+  /** Those that it has, as Slurm writes them: node[1-2]; empty: none yet */
+  nodes: string;
+  /** How many it has, or asks for */
+  node_count: number;
+  /** In all; absent: Slurm does not say */
+  gpus?: number;
+  /** When it began, or was asked for if it waits */
+  since?: string;
+  /** Why it waits, in Slurm's words */
+  reason?: string;
+  /** Whether it says that it is the job of a run of assay */
+  of_assay?: boolean;
+  /** Those of its nodes that this leader knows */
+  on: Array<string>;
+}
+
 /** The data of an event of the live stream: `snapshot` or `delta`. */
 export interface LiveEvent {
   /** The leader's clock, in milliseconds since 1970 */
@@ -587,6 +623,28 @@ export interface NewJoinToken {
   uses?: number;
   /** true: each waits until an administrator has looked */
   approval?: boolean;
+}
+
+/** Charts to be saved: which metrics of which runs, drawn how. */
+export interface NewPanel {
+  /** What it is called */
+  name: string;
+  /** true: everybody who may look at runs sees it */
+  shared?: boolean;
+  /** A chart for each */
+  metrics: Array<string>;
+  /** Their ids; none: those that the filter finds */
+  runs?: Array<string>;
+  /** As `assay runs --filter`: tag=night metrics.loss<0.5 */
+  filter?: string;
+  /** At most so many of those that it finds (8) */
+  newest?: number;
+  /** step (the default), relative (time since the start) or wall (of day) */
+  axis?: string;
+  /** Of curves, from 0 to 0.98 (0) */
+  smoothing?: number | null;
+  /** true: the vertical axis is */
+  logarithmic?: boolean;
 }
 
 /** A token to be made. */
@@ -786,6 +844,40 @@ export interface OwnerAnswer {
   owner: string;
 }
 
+/** Charts that somebody saved. */
+export interface Panel {
+  /** What it is changed and removed by */
+  id: string;
+  /** Whose it is */
+  user: string;
+  /** When it was last saved */
+  changed: string;
+  /** What it is called */
+  name: string;
+  /** true: everybody who may look at runs sees it */
+  shared?: boolean;
+  /** A chart for each */
+  metrics: Array<string>;
+  /** Their ids; none: those that the filter finds */
+  runs?: Array<string>;
+  /** As `assay runs --filter`: tag=night metrics.loss<0.5 */
+  filter?: string;
+  /** At most so many of those that it finds (8) */
+  newest?: number;
+  /** step (the default), relative (time since the start) or wall (of day) */
+  axis?: string;
+  /** Of curves, from 0 to 0.98 (0) */
+  smoothing?: number | null;
+  /** true: the vertical axis is */
+  logarithmic?: boolean;
+}
+
+/** Panels that the caller sees. */
+export interface PanelList {
+  /** Their own and those that are shared, by name */
+  panels: Array<Panel>;
+}
+
 /** A new password of one's own. */
 export interface PasswordChange {
   /** The present one, for who has one */
@@ -830,6 +922,10 @@ export interface Placement {
   gpus?: Array<string>;
   /** Where its job goes on whatever becomes of its owner: `ssh:gpu01` */
   place?: string;
+  /** Of a run over several nodes: those behind the first */
+  further?: Array<FurtherNode>;
+  /** In an agent's own store: which of these nodes it is */
+  part?: number;
 }
 
 /** One run that a study plans to do. */
@@ -882,12 +978,14 @@ export interface PricedRun {
   repeat: number;
   /** For people: 2 GPUs; the CPUs of a node */
   needs: string;
-  /** GPUs that it would have */
+  /** GPUs that it would have, on all of its nodes */
   gpus: number;
   /** Nodes that it would have */
   nodes: number;
   /** Where it would probably be done; empty: nowhere now */
   node: string;
+  /** The other nodes of a run over several */
+  further?: Array<string>;
   /** How long it would probably take */
   length: ExpectedLength;
   /** Why it could not be done now */
@@ -985,7 +1083,9 @@ export interface QueuedRun {
   needs: string;
   /** Where it is or must be done; empty: not decided yet */
   node: string;
-  /** UUIDs of the GPUs it has been given */
+  /** The other nodes of a run over several */
+  further?: Array<string>;
+  /** UUIDs of the GPUs it has been given, on all of its nodes */
   gpus: Array<string>;
   /** Runs that must have succeeded first */
   after: Array<string>;
@@ -1009,6 +1109,8 @@ export interface QueuedRun {
   ahead?: number;
   /** Where it will probably be done */
   expected_node?: string;
+  /** The same for the other nodes of a run over several */
+  expected_further?: Array<string>;
   /** When it will probably start */
   expected_start?: string;
   /** When, if the runs before it take as long as they well may */
@@ -1495,6 +1597,22 @@ export interface SilenceRequest {
   for: string;
   /** For the others */
   reason?: string;
+}
+
+/** What Slurm does and has to do on machines that it shares with this leader. */
+export interface SlurmJobList {
+  /** The node whose agent tells of it; empty: none does */
+  told_by: string;
+  /** When Slurm said so; absent: it was not heard of yet */
+  as_of?: string;
+  /** Why nothing newer is known */
+  problem?: string;
+  /** Whether users and names are left out, since Slurm shows jobs to their owners alone */
+  keeps_private: boolean;
+  /** Further jobs that wait and are not listed */
+  left_out: number;
+  /** Those that have nodes, then those that wait */
+  jobs: Array<ListedSlurmJob>;
 }
 
 /** A specification that somebody is writing. */
@@ -2115,6 +2233,13 @@ export interface Routes {
     body: NewPriority;
     answer: QueuedRun;
   };
+  /** Jobs of the Slurm cluster that gives out the same machines, whoever's they are: those that have nodes, then those that wait. What Slurm keeps private stays out */
+  "GET /api/v1/slurm/jobs": {
+    path: Record<string, never>;
+    query: { node?: string };
+    body: undefined;
+    answer: SlurmJobList;
+  };
   /** The metrics that assay knows by name: unit, meaning, which way is better */
   "GET /api/v1/metrics/known": {
     path: Record<string, never>;
@@ -2206,7 +2331,7 @@ export interface Routes {
     body: UserChange | undefined;
     answer: UserView;
   };
-  /** Remove an account with its sessions, tokens and links; its runs stay */
+  /** Remove an account with its sessions, tokens, links and panels; its runs stay */
   "DELETE /api/v1/users/{user}": {
     path: { user: string };
     query: Record<string, never>;
@@ -2258,6 +2383,34 @@ export interface Routes {
   /** Revoke a link of the caller's; administrators, anybody's */
   "DELETE /api/v1/links/{link}": {
     path: { link: string };
+    query: Record<string, never>;
+    body: undefined;
+    answer: Done;
+  };
+  /** Charts that people saved: the caller's own, and those that are shared with everybody */
+  "GET /api/v1/panels": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: undefined;
+    answer: PanelList;
+  };
+  /** Save a panel for the caller's account; shared with everybody, for who may start runs */
+  "POST /api/v1/panels": {
+    path: Record<string, never>;
+    query: Record<string, never>;
+    body: NewPanel;
+    answer: Panel;
+  };
+  /** Change a panel of the caller's */
+  "PUT /api/v1/panels/{panel}": {
+    path: { panel: string };
+    query: Record<string, never>;
+    body: NewPanel;
+    answer: Panel;
+  };
+  /** Remove a panel of the caller's; administrators, any that is shared */
+  "DELETE /api/v1/panels/{panel}": {
+    path: { panel: string };
     query: Record<string, never>;
     body: undefined;
     answer: Done;
@@ -2455,6 +2608,7 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "POST /api/v1/runs/{run}/hold": { method: "POST", path: "/api/v1/runs/{run}/hold", scope: "run", media: "application/json" },
   "POST /api/v1/runs/{run}/release": { method: "POST", path: "/api/v1/runs/{run}/release", scope: "run", media: "application/json" },
   "POST /api/v1/runs/{run}/priority": { method: "POST", path: "/api/v1/runs/{run}/priority", scope: "run", media: "application/json" },
+  "GET /api/v1/slurm/jobs": { method: "GET", path: "/api/v1/slurm/jobs", scope: "read", media: "application/json" },
   "GET /api/v1/metrics/known": { method: "GET", path: "/api/v1/metrics/known", scope: "read", media: "application/json" },
   "GET /api/v1/spec/schema": { method: "GET", path: "/api/v1/spec/schema", scope: "read", media: "application/json" },
   "POST /api/v1/spec/validate": { method: "POST", path: "/api/v1/spec/validate", scope: "read", media: "application/json" },
@@ -2476,6 +2630,10 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/links": { method: "GET", path: "/api/v1/links", scope: "run", media: "application/json" },
   "POST /api/v1/links": { method: "POST", path: "/api/v1/links", scope: "run", media: "application/json" },
   "DELETE /api/v1/links/{link}": { method: "DELETE", path: "/api/v1/links/{link}", scope: "run", media: "application/json" },
+  "GET /api/v1/panels": { method: "GET", path: "/api/v1/panels", scope: "read", media: "application/json" },
+  "POST /api/v1/panels": { method: "POST", path: "/api/v1/panels", scope: "read", media: "application/json" },
+  "PUT /api/v1/panels/{panel}": { method: "PUT", path: "/api/v1/panels/{panel}", scope: "read", media: "application/json" },
+  "DELETE /api/v1/panels/{panel}": { method: "DELETE", path: "/api/v1/panels/{panel}", scope: "read", media: "application/json" },
   "GET /api/v1/audit": { method: "GET", path: "/api/v1/audit", scope: "admin", media: "application/json" },
   "GET /api/v1/catalog": { method: "GET", path: "/api/v1/catalog", scope: "read", media: "application/json" },
   "PUT /api/v1/catalog": { method: "PUT", path: "/api/v1/catalog", scope: "admin", media: "application/json" },

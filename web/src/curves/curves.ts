@@ -14,6 +14,19 @@ export function labelOf(labels: Record<string, string>): string {
     .join(", ");
 }
 
+/** What people look for first in a run, in this order; everything else follows by name. */
+const kHeadlines = [
+  "loss", "perplexity", "val_loss", "val_perplexity", "val_accuracy", "learning_rate", "samples_per_second", "tokens_per_second", "requests_per_second", "output_tokens_per_second",
+  "ttft_seconds", "tpot_seconds", "latency_seconds", "step_seconds", "mfu", "gpu_memory_bytes", "gpu_memory_peak_bytes", "host_rss_bytes", "host_rss_peak_bytes", "duration_seconds",
+];
+export function isHeadline(name: string): boolean {
+  return kHeadlines.includes(name);
+}
+export function importantFirst(names: string[]): string[] {
+  const rank = (name: string) => (isHeadline(name) ? kHeadlines.indexOf(name) : kHeadlines.length);
+  return [...names].sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : a > b ? 1 : 0));
+}
+
 /** A curve as a line of a chart; `begin` is where its run began, in nanoseconds, for an axis that is relative. */
 export function lineOf(curve: RunCurve, axis: CurveAxis, begin: number, smoothing: number, key: string, label: string): Line {
   const x = curve.begin.map((at) => (axis === "step" ? at : axis === "wall" ? at / 1e6 : (at - begin) / 1e9));

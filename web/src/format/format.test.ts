@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { csv, csvCell } from "./csv";
 import { strokeName } from "./palette";
-import { ago, readRange, readSpan, writeRange } from "./time";
-import { duration, quantity, tickLabels } from "./units";
+import { ago, localised, readRange, readSpan, stamp, writeRange } from "./time";
+import { duration, plainFigures, quantity, tickLabels } from "./units";
 
 const plain = (text: string) => text.replace(/\u202f/g, " ");
 
@@ -10,6 +10,12 @@ describe("labels along an axis", () => {
   test("are told apart", () => {
     expect(tickLabels([1.3401 * 2 ** 30, 1.3402 * 2 ** 30], "B").map(plain)).toEqual(["1.3401 GiB", "1.3402 GiB"]);
     expect(tickLabels([0, 0.2, null], "ratio").map(plain)).toEqual(["0 %", "20 %", ""]);
+    expect(tickLabels([10_000, 20_000], "samples/s").map(plain)).toEqual(["10,000", "20,000"]);
+  });
+  test("of many cells have one unit", () => {
+    expect(plainFigures([0, 512 * 2 ** 20, 3.92 * 2 ** 30, null], "B")).toEqual({ texts: ["0.00", "0.50", "3.92", "–"], unit: "GiB" });
+    expect(plainFigures([0.702, 1], "ratio")).toEqual({ texts: ["70", "100"], unit: "%" });
+    expect(plainFigures([61.4, null], "°C")).toEqual({ texts: ["61", "–"], unit: "°C" });
   });
 });
 
@@ -17,7 +23,9 @@ describe("quantities", () => {
   test("have their unit", () => {
     expect(plain(quantity(0.832, "ratio"))).toBe("83.2 %");
     expect(plain(quantity(1.5 * 2 ** 30, "B"))).toBe("1.5 GiB");
-    expect(plain(quantity(12_340, "tok/s"))).toBe("12.3 ktok/s");
+    expect(plain(quantity(12_340, "tok/s"))).toBe("12,340 tok/s");
+    expect(plain(quantity(668_060))).toBe("668,060");
+    expect(plain(quantity(22_915.34, "samples/s"))).toBe("22,915 samples/s");
     expect(plain(quantity(3.5, "USD/GPUh"))).toBe("3.50 USD/GPUh");
     expect(plain(quantity(0.2855, "EUR/kWh"))).toBe("0.2855 EUR/kWh");
     expect(plain(quantity(340, "W"))).toBe("340 W");
@@ -66,4 +74,10 @@ describe("CSV", () => {
 test("thirty-two lines differ by colour or dash", () => {
   const seen = new Set(Array.from({ length: 32 }, (_, i) => JSON.stringify(strokeName(i))));
   expect(seen.size).toBe(32);
+});
+
+test("times in texts are those of the browser's zone", () => {
+  const at = "2026-11-18T20:48:10.218Z";
+  expect(localised(`heard at ${at}.`)).toBe(`heard at ${stamp(Date.parse(at))}.`);
+  expect(localised("no time 2026")).toBe("no time 2026");
 });

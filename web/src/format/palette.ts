@@ -4,6 +4,9 @@
 const kColours = 8;
 const kDashes: number[][] = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 
+/** So many lines can be told apart. */
+export const kStrokes = kColours * kDashes.length;
+
 export interface Stroke {
   colour: string;
   dash: number[];

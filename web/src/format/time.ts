@@ -33,6 +33,11 @@ export function ago(ms: number, now = Date.now()): string {
   return `${Math.round(seconds / 86400)} d ago`;
 }
 
+/** A text with its ISO 8601 times in the browser's zone, as all others here are. */
+export function localised(text: string): string {
+  return text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (time) => stamp(Date.parse(time)));
+}
+
 export interface Range {
   from: number;
   to: number;

@@ -7,6 +7,7 @@ function digits(value: number, significant = 4): string {
   if (value === 0) return "0";
   if (size >= 1e15 || size < 1e-4) return value.toExponential(2);
   const decimals = Math.max(0, significant - 1 - Math.floor(Math.log10(size)));
+  if (size >= 10_000) return Math.round(Number(value.toPrecision(Math.max(significant, 6)))).toLocaleString("en-US");
   const text = value.toFixed(Math.min(decimals, 8));
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
@@ -56,9 +57,6 @@ export function quantity(value: number | null | undefined, unit = "", significan
     case "FLOP/s":
     case "FLOP":
     case "Hz":
-    case "tok/s":
-    case "samples/s":
-    case "1/s":
       return scaled(value, 1000, kDecimal, unit, significant ?? 3);
     default:
       // Money has cents.
@@ -67,9 +65,10 @@ export function quantity(value: number | null | undefined, unit = "", significan
   }
 }
 
-/** Values along an axis, with as many digits as it takes to tell them apart. */
+/** Values along an axis, with as many digits as it takes to tell them apart. A unit that is a word stands in the title alone. */
 export function tickLabels(values: (number | null)[], unit: string): string[] {
-  const written = (significant?: number) => values.map((value) => (value === null ? "" : quantity(value, unit, significant)));
+  const shown = unit.length > 3 && unitTitle(unit) === unit && !/^FLOP/.test(unit) ? "" : unit;
+  const written = (significant?: number) => values.map((value) => (value === null ? "" : quantity(value, shown, significant)));
   let labels = written();
   for (let significant = 4; significant <= 8 && new Set(labels).size < labels.length; ++significant) labels = written(significant);
   return labels;
@@ -81,7 +80,19 @@ export function unitTitle(unit: string): string {
   return unit === "number" || unit.startsWith("B") ? "" : unit;
 }
 
+/** Numbers of one chart without their unit, which is told once: all in the prefix of the largest. */
+export function plainFigures(values: (number | null | undefined)[], unit: string): { texts: string[]; unit: string } {
+  const known = values.filter((value): value is number => typeof value === "number" && Number.isFinite(value));
+  const most = Math.max(0, ...known.map(Math.abs));
+  if (unit === "ratio") return { texts: values.map((value) => (typeof value === "number" ? (value * 100).toFixed(0) : "–")), unit: "%" };
+  const base = unit === "B" || unit === "B/s" ? 1024 : 1;
+  const step = base > 1 && most > 0 ? Math.min(kBinary.length - 1, Math.max(0, Math.floor(Math.log(most) / Math.log(base)))) : 0;
+  const size = base ** step;
+  const decimals = most / size >= 100 || most === 0 ? 0 : most / size >= 10 ? (base > 1 ? 1 : 0) : 2;
+  return { texts: values.map((value) => (typeof value === "number" && Number.isFinite(value) ? (value / size).toFixed(decimals) : "–")), unit: (kBinary[step] ?? "") + (unit === "number" ? "" : unit) };
+}
+
 /** "1 run", "12 runs". */
 export function count(value: number, one: string, many = one + "s"): string {
-  return `${value}${kThin}${value === 1 ? one : many}`;
+  return `${digits(value)}${kThin}${value === 1 ? one : many}`;
 }

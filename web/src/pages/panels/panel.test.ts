@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { readHash, writeHash } from "../../router/hash";
-import { hasPanel, panelOf, queryOf, readKept, titleOf, withPanel, writeKept, type Panel } from "./panel";
+import { contentOf, hasPanel, isSaved, keptIn, panelIn, panelOf, queryOf, titleOf, type Panel } from "./panel";
 
 const full: Panel = { title: "Loss & more", metrics: ["loss", "val_loss"], runs: [], filter: 'tag="a b" metrics.loss<1', axis: "wall", smoothing: 0.5, logarithmic: true, most: 12 };
 
@@ -22,18 +22,22 @@ describe("a panel in an address", () => {
   it("has a name", () => expect([titleOf(full), titleOf({ ...full, title: "" }), titleOf(panelOf({}))]).toEqual(["Loss & more", "loss, val_loss", "Without a name"]));
 });
 
-describe("kept panels", () => {
-  it("come back, and what is no panel does not", () => {
-    expect(readKept(writeKept([{ key: "1", panel: full }]))).toEqual([{ key: "1", panel: full }]);
-    expect(readKept(null)).toEqual([]);
-    expect(readKept("{nonsense")).toEqual([]);
-    expect(readKept('{"a":1}')).toEqual([]);
-    expect(readKept('[null, 3, {"key":""}, {"key":"x"}, {"key":"ok","query":{"metrics":"loss","most":7}}]')).toEqual([{ key: "ok", panel: panelOf({ metrics: "loss" }) }]);
+describe("a panel that the leader saves", () => {
+  const saved = { id: "p", user: "ada", changed: "", ...contentOf(full, true) };
+  it("comes back whole", () => {
+    expect(panelIn(saved)).toEqual(full);
+    expect(isSaved(full, saved)).toBe(true);
+    expect(isSaved({ ...full, smoothing: 0 }, saved)).toBe(false);
   });
-  it("are changed in their place or added", () => {
-    const one = { key: "1", panel: full };
-    const two = { key: "2", panel: full };
-    expect(withPanel([one], two).map(({ key }) => key)).toEqual(["1", "2"]);
-    expect(withPanel([one, two], { key: "1", panel: { ...full, title: "new" } }).map(({ panel }) => panel.title)).toEqual(["new", "Loss & more"]);
+  it("has what is usual where the leader left it out", () => expect(panelIn({ id: "p", user: "ada", changed: "", name: "loss", metrics: ["loss"] })).toEqual(panelOf({ title: "loss", metrics: "loss" })));
+  it("has a name, whether somebody gave it one or not", () => expect(contentOf(panelOf({ metrics: "loss" }), false).name).toBe("loss"));
+});
+
+describe("panels that a browser had kept", () => {
+  it("are found, and what shows nothing is not", () => {
+    expect(keptIn(null)).toEqual([]);
+    expect(keptIn("{nonsense")).toEqual([]);
+    expect(keptIn('{"a":1}')).toEqual([]);
+    expect(keptIn('[null, 3, {"key":""}, {"query":{"filter":"tag=a"}}, {"key":"ok","query":{"metrics":"loss","most":7}}]')).toEqual([panelOf({ metrics: "loss" })]);
   });
 });

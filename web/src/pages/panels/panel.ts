@@ -1,5 +1,6 @@
-// A panel that somebody made: which metrics of which runs, drawn how. An address holds all of it; a browser keeps some. Pure functions.
+// A panel that somebody made: which metrics of which runs, drawn how. An address holds all of it; the leader saves it. Pure functions.
 
+import type { NewPanel, Panel as SavedPanel } from "../../api/types";
 import type { CurveAxis } from "../../curves/curves";
 
 export interface Panel {
@@ -64,16 +65,34 @@ export function titleOf(panel: Panel): string {
   return panel.title || panel.metrics.join(", ") || "Without a name";
 }
 
-/** A panel that this browser keeps. */
-export interface KeptPanel {
-  key: string;
-  panel: Panel;
+/** What a saved panel draws. */
+export function panelIn(saved: SavedPanel): Panel {
+  const axis = saved.axis ?? "step";
+  return {
+    title: saved.name,
+    metrics: saved.metrics,
+    runs: saved.runs ?? [],
+    filter: saved.filter ?? "",
+    axis: (kAxes.includes(axis) ? axis : "step") as CurveAxis,
+    smoothing: saved.smoothing ?? 0,
+    logarithmic: saved.logarithmic ?? false,
+    most: saved.newest ?? kUsualRuns,
+  };
 }
 
-const kMostKept = 100;
+/** What is saved of it. */
+export function contentOf(panel: Panel, shared: boolean): NewPanel {
+  const { metrics, runs, filter, axis, smoothing, logarithmic, most } = panel;
+  return { name: titleOf(panel), shared, metrics, runs, filter, axis, smoothing, logarithmic, newest: most };
+}
 
-/** What a browser had kept. Anything else that is found there is left out, since other versions and people write there, too. */
-export function readKept(text: string | null): KeptPanel[] {
+/** Whether it draws what is saved. */
+export function isSaved(panel: Panel, saved: SavedPanel): boolean {
+  return JSON.stringify(contentOf(panel, false)) === JSON.stringify(contentOf(panelIn(saved), false));
+}
+
+/** Panels that browsers kept before leaders saved them. Anything else that is found there is left out, since other programs and people write there, too. */
+export function keptIn(text: string | null): Panel[] {
   let found: unknown;
   try {
     found = JSON.parse(text ?? "[]");
@@ -81,21 +100,9 @@ export function readKept(text: string | null): KeptPanel[] {
     return [];
   }
   if (!Array.isArray(found)) return [];
-  return found.slice(0, kMostKept).flatMap((one: unknown): KeptPanel[] => {
-    if (typeof one !== "object" || one === null) return [];
-    const { key, query } = one as { key?: unknown; query?: unknown };
-    if (typeof key !== "string" || key === "" || typeof query !== "object" || query === null) return [];
-    const texts = Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === "string"));
-    return [{ key, panel: panelOf(texts) }];
+  const panels = found.map((one: unknown): Panel => {
+    const query = (typeof one === "object" && one !== null && (one as { query?: unknown }).query) || {};
+    return panelOf(Object.fromEntries(Object.entries(query).filter((entry): entry is [string, string] => typeof entry[1] === "string")));
   });
-}
-
-export function writeKept(kept: KeptPanel[]): string {
-  return JSON.stringify(kept.map(({ key, panel }) => ({ key, query: Object.fromEntries(Object.entries(queryOf(panel)).filter(([, value]) => value !== null)) })));
-}
-
-/** With the panel in the place of the one with its key, or at the end. */
-export function withPanel(kept: KeptPanel[], one: KeptPanel): KeptPanel[] {
-  const known = kept.some(({ key }) => key === one.key);
-  return known ? kept.map((other) => (other.key === one.key ? one : other)) : [...kept, one].slice(-kMostKept);
+  return panels.filter(({ metrics }) => metrics.length > 0);
 }
