@@ -51,6 +51,10 @@ constexpr std::array kRules = {
               "Run `assay doctor` there and look at its clocks, temperatures and ECC errors since that run."},
     IssueRule{"throttling", Severity::warning, "GPU clocks were held down during more than 1 % of a run",
               "Check cooling and power limit; figures of a throttled run describe the cooling."},
+    IssueRule{
+        "power_capped_gpu", Severity::warning,
+        "the power limit held one GPU's clocks down in 25 % more of its readings than the run's other GPUs (median)",
+        "Compare its power limit (`nvidia-smi -q -d POWER`) and its cooling with those of the others."},
     IssueRule{"hot_gpu", Severity::warning, "a GPU reached 85 °C", "Check cooling and air flow."},
     IssueRule{"input_wait", Severity::warning, "waiting for data took more than 10 % of the step",
               "Raise `data.workers` or `data.prefetch`, or tokenise ahead of the training."},

@@ -30,6 +30,7 @@ constexpr double kUnevenShare = 0.10;
 constexpr double kMemoryHeadroom = 0.70;
 constexpr double kInputWait = 0.10;
 constexpr double kThrottled = 0.01;
+constexpr double kPowerCapped = 0.25;
 constexpr double kLowUtilisation = 0.50;
 constexpr double kNoisyRepeats = 0.05;
 constexpr double kSetUpSeconds = 2.0;

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "model/metric.h"
 #include "report/build/figures.h"
+#include "report/build/held_gpu.h"
 #include "report/build/issue_rules.h"
 #include "report/build/sections.h"
 
@@ -112,6 +113,18 @@ void look_at_resources(const Arm& arm, Issues& issues) {
   if (throttled && *throttled > limits::kThrottled) {
     issues.add("throttling", arm.name,
                fmt::format("Clocks were held down during up to {} of a run.", percent_text(*throttled, 0)));
+  }
+  for (const auto* one : arm.usable) {
+    if (const auto held = held_by_hardware(one->run); held && held->share > limits::kThrottled) {
+      issues.add("throttling", arm.name,
+                 fmt::format("Clocks of {} were held down in {} of its readings ({}).", held->name,
+                             percent_text(held->share, 0), held->reason));
+    }
+    if (const auto held = held_by_power_limit(one->run)) {
+      issues.add(
+          "power_capped_gpu", arm.name,
+          fmt::format("{} was at its power limit in {} of its readings.", held->name, percent_text(held->share, 0)));
+    }
   }
   const auto hottest = worst_of(arm, [](const Run& run) { return highest_of_series(run, "gpu.temperature_c"); });
   if (hottest && *hottest >= limits::kHotGpu)

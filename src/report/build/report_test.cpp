@@ -341,6 +341,40 @@ TEST(Report, ResourcesOfSeveralNodesAreShownForEach) {
   EXPECT_THAT(column_of(report_on(input), "resources", "name"), ElementsAre("bench"));
 }
 
+TEST(Report, AGpuThatIsHeldDownIsNamed) {
+  const auto readings = [](const char* gpu, const char* reason, double share, std::int64_t points = 10) {
+    return SeriesSummary{.name = "gpu.throttle",
+                         .labels = {{"gpu", gpu}, {"node", "gpu02"}, {"reason", reason}},
+                         .points = points,
+                         .max = 1,
+                         .mean = share};
+  };
+  const auto issues_with = [](std::vector<SeriesSummary> series) {
+    ReportInput input{.title = "x"};
+    input.runs.push_back(finished_run("a", {}));
+    input.runs.back().run.series = std::move(series);
+    return report_on(input);
+  };
+  const auto hot = issues_with({readings("GPU-1", "hw_thermal", 0), readings("GPU-2", "hw_thermal", 0.2)});
+  EXPECT_THAT(issue_rules_in(hot), Contains("throttling"));
+  EXPECT_THAT(render_markdown(hot), HasSubstr("GPU-2 of gpu02 were held down in 20 % of its readings (hw_thermal)"));
+  EXPECT_THAT(issue_rules_in(issues_with({readings("GPU-1", "hw_thermal", 1, 9)})), Not(Contains("throttling")))
+      << "too few readings";
+  EXPECT_THAT(issue_rules_in(issues_with({readings("GPU-1", "idle", 1)})), Not(Contains("throttling")));
+
+  const auto capped = issues_with(
+      {readings("GPU-1", "sw_power", 0.3), readings("GPU-2", "sw_power", 0.4), readings("GPU-3", "sw_power", 0.9)});
+  EXPECT_THAT(issue_rules_in(capped), Contains("power_capped_gpu"));
+  EXPECT_THAT(render_markdown(capped), HasSubstr("GPU-3 of gpu02 was at its power limit in 90 %"));
+  for (const double share : {0.3, 0.9}) {
+    EXPECT_THAT(
+        issue_rules_in(issues_with({readings("GPU-1", "sw_power", share), readings("GPU-2", "sw_power", share)})),
+        Not(Contains("power_capped_gpu")))
+        << "all alike";
+  }
+  EXPECT_THAT(issue_rules_in(issues_with({readings("GPU-1", "sw_power", 1)})), Not(Contains("power_capped_gpu")));
+}
+
 TEST(Report, IssuesOfResourcesHaveTheirRules) {
   struct Case {
     const char* rule;
