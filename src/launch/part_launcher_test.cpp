@@ -2,10 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 
+#include "base/spawn.h"
 #include "launch/local/local_launcher.h"
 
 namespace assay {

@@ -43,7 +43,7 @@ Result<void> RunDesk::check_gang(const PlannedRun& planned, const RunRequest& re
     if (is_named && !joins) {
       return Error{.kind = ErrorKind::unsupported,
                    .message = fmt::format("the agent of '{}' does no part of a run over several nodes", record.name),
-                   .hint = "It is of an older version: update it."};
+                   .hint = "It is of an older version, which can be updated, or its runs are done elsewhere."};
     }
     able += joins ? 1 : 0;
   }
