@@ -73,6 +73,8 @@ Provenance full_provenance() {
 Run full_run() {
   Run run{.id = "r", .name = "n", .kind = "train", .tags = {"t"}, .study = "s", .variant = "v", .repeat = 1};
   run.placement = {.node = "gpu01", .gpus = std::vector<std::string>{"GPU-1"}, .place = "ssh:gpu01"};
+  run.placement.further = {{.node = "gpu02", .gpus = {"GPU-2"}}};
+  run.placement.part = 1;
   run.state = RunState::ended;
   run.verdict = Verdict::failed;
   run.flags = {{.kind = "k", .about = "a", .message = "m"}};
@@ -202,11 +204,13 @@ TEST(ApiTypes, WhatTravelsOfTheQueue) {
   run.why = "is held";
   run.ahead = 1;
   run.expected_node = "gpu01";
+  run.further = run.expected_further = {"gpu02"};
   expect_described(run);
   expect_described(QueueList{.runs = {run}});
   expect_described(NewPriority{.priority = 1});
   PreviewedRun previewed{.variant = "v", .node = "gpu01", .length = {.seconds = 5, .factor = 2, .from_runs = 1}};
   previewed.why = "w";
+  previewed.further = {"gpu02"};
   previewed.expected_start = previewed.late_start = some_time();
   expect_described(PricedRun{.run = previewed, .cost = 0.5});
   expect_described(OrderPreview{.name = "n",
