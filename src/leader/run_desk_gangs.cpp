@@ -41,19 +41,23 @@ Result<void> RunDesk::check_gang(const PlannedRun& planned, const RunRequest& re
     const bool joins = offer_of(record, NodeState::online) && record.facts.contains(kAddressFact);
     const bool is_named = std::find(named.begin(), named.end(), record.name) != named.end();
     if (is_named && !joins) {
-      return Error{.kind = ErrorKind::unsupported,
-                   .message = fmt::format("the agent of '{}' does no part of a run over several nodes", record.name),
-                   .hint = "It is of an older version, which can be updated, or its runs are done elsewhere."};
+      return Error{
+          .kind = ErrorKind::unsupported,
+          .message = fmt::format("the agent of '{}' does no part of a run over several nodes", record.name),
+          .hint =
+              "It is of an older version, which can be updated, or its runs are done elsewhere. One run on each "
+              "node: `each_node: true`."};
     }
     able += joins ? 1 : 0;
   }
   if (able >= planned.nodes) return {};
-  return Error{.kind = ErrorKind::unsupported,
-               .message = fmt::format("this run is for {} nodes, and the agents of {} take parts of such runs",
-                                      planned.nodes, able),
-               .hint =
-                   "They do with --allow run, from this version on. `assay run --on ssh:…` and `--on slurm:…` need "
-                   "no agents."};
+  return Error{
+      .kind = ErrorKind::unsupported,
+      .message =
+          fmt::format("this run is for {} nodes, and the agents of {} take parts of such runs", planned.nodes, able),
+      .hint =
+          "They do with --allow run, from this version on. One run on each: `each_node: true`. `assay run --on ssh:…` "
+          "and `--on slurm:…` need no agents."};
 }
 
 /// From now on its nodes are expected to say how they do.
