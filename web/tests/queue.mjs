@@ -83,7 +83,7 @@ await play(async (scene) => {
     }
   });
   await check("who uses the nodes through Slurm, and what waits there, is told beside it", async () => {
-    const other = await open("viewer");
+    const other = await scene.enter("viewer");
     const now = new Date().toISOString();
     const job = { node_count: 1, partition: "gpu", since: now };
     const jobs = [
