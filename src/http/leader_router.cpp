@@ -81,8 +81,7 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, LeaderProgram 
   router.on_refusal(
       [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
   const RouteOptions at_once{.run_on = RunOn::io_thread};
-  router.get(
-      "/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
+  router.get("/health", [](const HttpRequest&) { return HttpResponse::text(200, "OK"); }, at_once);
   add_dashboard_routes(router, dashboard, kWelcome);
   router.get("/api/v1/openapi.json", [document = pretty_json(table.document())](const HttpRequest&) {
     return HttpResponse::json(200, document);

@@ -105,7 +105,7 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
                .description = "How long telemetry and events are kept, counted back from the newest readings.",
                .example = "{raw: 30d}"});
   const auto keep = [&](std::string_view key, std::string_view standard, std::string_view description,
-                        Nanos LeaderConfig::*member) {
+                        Nanos LeaderConfig::* member) {
     table.add({.key = key,
                .type = SettingType::duration,
                .default_value = standard,
@@ -167,7 +167,7 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
 
 /// A setting of the directory: one member of `LeaderConfig::ldap`.
 template <typename T>
-void add_ldap(ConfigTable<LeaderConfig>& table, Setting setting, T LdapSettings::*member, RowExtras extras = {}) {
+void add_ldap(ConfigTable<LeaderConfig>& table, Setting setting, T LdapSettings::* member, RowExtras extras = {}) {
   const auto put = [member](LeaderConfig& config, const json::value& value) {
     assign_member(config.ldap.*member, value);
   };
@@ -323,7 +323,7 @@ void add_people(ConfigTable<LeaderConfig>& table) {
   table.group(
       {.key = "session", .description = "How long people stay signed in.", .example = "{idle: 1h, length: 24h}"});
   const auto time = [&](std::string_view key, std::string_view standard, std::string_view description,
-                        Nanos LeaderConfig::*member) {
+                        Nanos LeaderConfig::* member) {
     table.add({.key = key,
                .type = SettingType::duration,
                .default_value = standard,

@@ -56,8 +56,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
 
 std::string word_in(std::string_view text, std::size_t limit = kWordLimit) {
   auto word = said_by_slurm(text);
-  std::replace_if(
-      word.begin(), word.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::replace_if(word.begin(), word.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return shortened(word, limit);
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t kNameLimit = 64;
 
 struct TextOption {
   std::string_view name;
-  std::string SlurmPlace::*value;
+  std::string SlurmPlace::* value;
 };
 constexpr std::array kTextOptions = {
     TextOption{"partition", &SlurmPlace::partition},
@@ -72,8 +72,7 @@ std::optional<std::int64_t> time_limit_minutes(const SlurmPlace& place, const Jo
 
 std::string job_name(const Job& job) {
   std::string name = printable(job.name);
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  std::replace_if(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   if (name.size() > kNameLimit) name = printable(name.substr(0, kNameLimit));
   return name.empty() ? "assay" : name;
 }

@@ -71,8 +71,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-/// While it lives, the statements of a connection do so much together and no more: the one that goes beyond ends with an
-/// error, and `reached` says why. One at a time on a connection, which it must not outlive.
+/// While it lives, the statements of a connection do so much together and no more: the one that goes beyond ends with
+/// an error, and `reached` says why. One at a time on a connection, which it must not outlive.
 class WorkLimit {
  public:
   /// `steps`: instructions of SQLite's machine, ten to thirty million a second; counted in portions of `kPortion`.
