@@ -38,7 +38,7 @@ std::optional<HttpResponse> refuse_strangers(const ApiTable& table, Gatekeeper& 
 
 }  // namespace
 
-ApiTable make_leader_api(Leader& leader, TokenBook& book, LeaderProgram program) {
+ApiTable make_leader_api(Leader& leader, TokenBook& book, const LeaderProgram& program) {
   ApiTable table({.description =
                       "Nodes, telemetry, events, alerts and runs of a GPU cluster. Times are ISO 8601 in UTC, "
                       "or milliseconds (_ms) or nanoseconds (_ns) since 1970 where a name ends so."});
@@ -56,7 +56,7 @@ ApiTable make_leader_api(Leader& leader, TokenBook& book, LeaderProgram program)
   add_panel_endpoints(table, leader);
   add_offer_endpoints(table, leader);
   add_price_endpoints(table, leader);
-  add_join_endpoints(table, leader, book, std::move(program));
+  add_join_endpoints(table, leader, book, program);
   hold_to_owners(table, leader);
   return table;
 }
@@ -74,9 +74,9 @@ std::unique_ptr<Gatekeeper> make_gatekeeper(Leader& leader, TokenBook& book) {
   return std::make_unique<Gatekeeper>(book, account_authenticators(leader.accounts(), study_of), std::move(options));
 }
 
-Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, LeaderProgram program,
+Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, const LeaderProgram& program,
                           std::span<const DashboardFile> dashboard) {
-  ApiTable table = make_leader_api(leader, gatekeeper.book(), std::move(program));
+  ApiTable table = make_leader_api(leader, gatekeeper.book(), program);
   Router router;
   router.on_refusal(
       [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
