@@ -27,6 +27,7 @@ constexpr Nanos kRunRequestTime = 30s;
 
 std::vector<std::string> allowed_by(const ReportingOptions& reporting) {
   std::vector<std::string> names;
+  names.reserve(reporting.allow.size() + 1);
   for (const auto kind : reporting.allow) names.emplace_back(name_of(kind));
   if (reporting.jobs) names.emplace_back("run");
   return names;
