@@ -34,7 +34,7 @@ bool make_shared_folder(const fs::path& folder) {
 std::optional<fs::path> write_notice(const fs::path& folder, std::string_view run) {
   const auto self = read_process_stat(::getpid());
   if (!self || !make_shared_folder(folder)) return std::nullopt;
-  const fs::path path = folder / fmt::format("{}-{}", self->pid, self->start_ticks);
+  fs::path path = folder / fmt::format("{}-{}", self->pid, self->start_ticks);
   auto file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
   if (!file) return std::nullopt;
   // An agent of another user has to read it, whatever our umask is.

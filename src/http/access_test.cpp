@@ -32,6 +32,7 @@ const std::vector<Call> kCalls = {
     {"POST", "/api/v1/nodes/gpu01/resume", Role::admin, ""},
     {"GET", "/api/v1/events?limit=5", Role::viewer, ""},
     {"POST", "/api/v1/nodes/gpu01/commands", Role::admin, R"({"kind": "doctor"})"},
+    {"GET", "/api/v1/slurm/jobs", Role::viewer, ""},
     {"GET", "/api/v1/commands", Role::user, ""},
     {"GET", "/api/v1/commands/{command}", Role::user, ""},
     {"GET", "/api/v1/series?q=host.load", Role::viewer, ""},

@@ -205,6 +205,13 @@ void close_run(Run& run, RunWriter& writer, Outcome outcome, const Workload& wor
   services.observer.on_end(run);
 }
 
+void end_unstarted(Run& run, const Error& why, WallTime now) {
+  run.ended = now;
+  run.state = RunState::ended;
+  run.verdict = Verdict::failed;
+  run.error = RunError{.kind = why.kind, .message = why.text(), .hint = why.hint};
+}
+
 /// Goes on with the run from what its marks say; fills in its times. Of the launcher's errors, `not_found` means that
 /// there is nothing to go on with.
 Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& marks, const Workload& workload,
@@ -242,7 +249,10 @@ Result<Run> execute_run(Run run, const Workload& workload, const RunServices& se
   ASSAY_TRY(auto writer, begin_run(services.store, run));
   auto outcome = record_workload(run, *writer, run.id, workload, services);
   if (!outcome) {
-    // Nothing was measured: a mistyped program name should not litter the list of runs.
+    // Nothing was measured: a mistyped program name should not litter the list of runs. Who looks until it is gone is
+    // to see why it ended, not a run that has lost its owner.
+    end_unstarted(run, outcome.error(), services.clock.wall());
+    if (auto finished = writer->finish(run); !finished) log_warning("{}", finished.error().text());
     writer.reset();
     if (auto removed = services.store.remove_run(run.id); !removed) log_warning("{}", removed.error().text());
     return std::move(outcome).error();
