@@ -104,7 +104,8 @@ std::optional<Shipment> RunShipper::handle(Error error) {
 /// Ships what is there. True when that was the last of it.
 Result<bool> RunShipper::go_on() {
   std::optional<Run> run;
-  if (!ending_) {
+  // What could not be started has a record here for a moment, and then none.
+  if (!ending_ || (recorded_ && never_began())) {
     // Looked at before the frames: those of a run that had ended are all there.
     ASSAY_TRY(run, look_here());
     if (run && run->state == RunState::ended) {

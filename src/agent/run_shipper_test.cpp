@@ -336,5 +336,22 @@ TEST_F(RunShipperTest, ARunThatNeverBeganEndsWithTheReason) {
   EXPECT_EQ(theirs().error->kind, ErrorKind::no_engine);
 }
 
+/// What could not be started has a record for as long as it takes to remove that.
+TEST_F(RunShipperTest, ARecordThatIsGoneWhileItIsShippedHoldsNothingUp) {
+  begin();
+  end();
+  auto shipper = make();
+  leader_.on_call([&, removed = false](std::string_view operation) mutable {
+    if (operation != "append_frames" || std::exchange(removed, true)) return;
+    EXPECT_TRUE(local_->remove_run("r1").ok());
+    Run run = a_run();
+    run.state = RunState::ended;
+    run.verdict = Verdict::failed;
+    shipper.end_with(run);
+  });
+  EXPECT_EQ(shipper.ship({}).end, End::complete);
+  EXPECT_EQ(theirs().verdict, Verdict::failed);
+}
+
 }  // namespace
 }  // namespace assay
