@@ -40,7 +40,7 @@ class Shipper {
   void look_again();
   /// No run was begun here, and none will be: it ends so.
   void end_with(Run run);
-  /// It does not end here for now: what is not shipped yet is another shipper's.
+  /// It goes on without this agent: what is not shipped yet is another shipper's.
   void leave();
   /// Whether the leader still wants this node to do the run. Once it does not, it is asked whether the run is ours.
   void set_listed(bool listed);
