@@ -19,6 +19,9 @@ await play(async (scene) => {
   const sweep = runs.filter((run) => run.study);
   await until("nodes", async () => (await api("/api/v1/nodes")).nodes.length === 4);
 
+  /** What a check says of something that must not pass it. */
+  const objection = (body) => body().then(() => "", (error) => error.message);
+
   const page = await look();
   await check("a token that is none is refused with a reason", async () => {
     await page.goto(base + "/");
@@ -42,10 +45,11 @@ await play(async (scene) => {
   };
   for (const [name, path] of Object.entries(pages)) {
     await check(`${name}: nothing wrong, nothing that keeps people out, no other host`, async () => {
-      page.wrong.length = 0;
+      page.wrong.length = page.refused.length = 0;
       await go(page, base, path);
       await sleep(500);
       await checks.examine(page, name);
+      expect(page.refused.length === 0, page.refused.join("; "));
     });
   }
   for (const [name, options] of kScreens) {
@@ -69,10 +73,21 @@ await play(async (scene) => {
       expect((await page.locator("main img").count()) === 0, `${path} has a picture`);
     }
   });
+  await check("these checks notice a page that breaks, one that shows an error, and a part of it that fails", async () => {
+    const other = await scene.enter();
+    await other.route("**/api/v1/studies*", (route) => route.fulfill({ json: { studies: [null] } }));
+    expect(/This page broke/.test(await objection(() => go(other, base, "/studies"))), "a page that broke passes");
+    expect(other.wrong.length > 0, "that it broke is not noted");
+    other.wrong.length = 0;
+    await other.route("**/api/v1/nodes*", (route) => route.fulfill({ status: 500, json: { error: { kind: "io", message: "no disk", hint: "" } } }));
+    expect(/No nodes/.test(await objection(() => go(other, base, "/nodes"))), "a page without its data passes");
+    expect(other.wrong.some((one) => /^500 /.test(one)), "a failed request is not noted");
+    await other.context().close();
+  });
   await check("what one page cannot draw does not take the others along", async () => {
     const other = await scene.enter();
     await other.route("**/api/v1/studies*", (route) => route.fulfill({ json: { studies: [null] } }));
-    await checks.go(other, base, "/studies");
+    await other.goto(`${base}/#/studies`);
     await other.getByRole("heading", { name: "This page broke" }).waitFor();
     await checks.go(other, base, "/nodes");
     await other.getByText("sim001").waitFor();
