@@ -155,6 +155,29 @@ await play(async (scene) => {
     const before = (await now()).join();
     await until("another value", async () => (await now()).join() !== before, 15_000);
   });
+  await check("what is held still stays as it is, and goes on when it is let go", async () => {
+    const other = await scene.enter();
+    await other.clock.install();
+    await go(other, base, "/cluster?metric=gpu.power_w&range=5min");
+    await other.locator(".u-over").first().waitFor();
+    await other.getByRole("button", { name: "‖ Pause" }).click();
+    const rows = async () => (await other.locator('[role="table"] [role="row"]').allTextContents()).join("\n");
+    const span = () => other.locator("figure canvas").first().evaluate((canvas) => canvas.toDataURL());
+    await sleep(1500);
+    const [held, drawn, asked] = [await rows(), await span(), []];
+    other.on("request", (request) => /\/api\/v1\/(query|live)/.test(request.url()) && asked.push(request.url()));
+    await other.clock.fastForward(180_000);
+    await sleep(1500);
+    expect(asked.length === 0, `it asks for ${asked.length} more`);
+    expect((await rows()) === held, "the values change");
+    expect((await span()) === drawn, "the graph moves");
+    const [again] = await Promise.all([other.waitForRequest(/api\/v1\/query\?q=gpu\.power_w/), other.reload()]);
+    const heldTo = new Date(Number(/paused=(\d+)/.exec(other.url())?.[1])).toISOString();
+    expect(new URL(again.url()).searchParams.get("q").includes(`to=${heldTo}`), `the same address shows another time: ${again.url()}`);
+    await other.getByRole("button", { name: "▶ Go on" }).click();
+    await until("newer values", async () => (await rows()) !== held);
+    await other.context().close();
+  });
   await check("an alert is raised, and somebody takes care of it", async () => {
     await until("the alert of a lost node", async () => (await api("/api/v1/alerts")).alerts.length > 0, 90_000);
     await go(page, base, "/alerts");

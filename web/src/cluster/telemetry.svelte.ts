@@ -11,7 +11,8 @@ export interface TelemetryQuestion {
   node: string;
   /** As in the address: "15min", "from..to" */
   range: string;
-  paused: boolean;
+  /** When it was held still, in milliseconds since 1970; 0: it goes on */
+  held: number;
   labels?: string;
 }
 
@@ -52,22 +53,22 @@ export function telemetry(question: () => TelemetryQuestion, points = 400) {
   const asked = $derived(question());
   const fixed = $derived(asked.range.includes(".."));
   const span = $derived.by(() => {
-    const { from, to } = readRange(asked.range, Date.now());
+    const { from, to } = readRange(asked.range, 0);
     return to - from;
   });
-  const streams = $derived(!fixed && !asked.paused && span <= kLiveSpan);
+  const streams = $derived(!fixed && span <= kLiveSpan);
   const past = load(
     (signal) => {
-      const range = readRange(asked.range, Date.now());
+      const range = readRange(asked.range, asked.held || Date.now());
       return ask("GET /api/v1/query", { query: { q: questionText(asked, range, points) }, signal });
     },
-    { every: 60_000 },
+    { every: () => (asked.held ? 0 : 60_000) },
   );
-  const live = watchLive(() => (streams ? { metrics: asked.metric, ...(asked.node ? { node: asked.node } : {}) } : null));
+  const live = watchLive(() => (streams && !asked.held ? { metrics: asked.metric, ...(asked.node ? { node: asked.node } : {}) } : null));
 
   const shown = $derived.by((): { lines: RawLine[]; range: Range; unit: string } => {
     void live.version;
-    const range = readRange(asked.range, asked.paused ? past.at || Date.now() : Date.now());
+    const range = readRange(asked.range, asked.held || Date.now());
     const lines = past.value ? linesOf(past.value) : [];
     const byKey = new Map(lines.map((line) => [line.key, line]));
     if (streams) {
@@ -81,11 +82,13 @@ export function telemetry(question: () => TelemetryQuestion, points = 400) {
         }
         // Later than the last bucket, which may still be half full.
         const last = line.x.at(-1) ?? 0;
-        let begin = one.x.length;
+        let end = one.x.length;
+        while (asked.held && end > 0 && (one.x[end - 1] ?? 0) > asked.held) --end;
+        let begin = end;
         while (begin > 0 && (one.x[begin - 1] ?? 0) > last) --begin;
-        if (begin < one.x.length) {
-          line.x = line.x.concat(one.x.slice(begin));
-          line.y = line.y.concat(one.y.slice(begin));
+        if (begin < end) {
+          line.x = line.x.concat(one.x.slice(begin, end));
+          line.y = line.y.concat(one.y.slice(begin, end));
           delete line.low;
           delete line.high;
         }
