@@ -58,7 +58,7 @@ join=$ASSAY_DATA/join.token
 [ -s "$join" ] || step assay token create --role agent --out "$join"
 # It does what people start in the dashboard: as whoever runs this, and for root as a user without rights, who must be
 # able to start what was built.
-runs=(--allow doctor,run)
+runs=(--allow "doctor,run")
 if [ "$(id -u)" -eq 0 ]; then
   runs+=(--run-as nobody)
   if ! setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups assay-engine --version >/dev/null 2>&1; then
