@@ -223,6 +223,7 @@ const ApiType<RunRow>& api_type() {
                                .added("nodes", &RunRow::nodes, "On how many machines")
                                .added("host", &RunRow::host, "Where it ran; may be empty")
                                .field<AsNanos>("created_ns", &RunRow::created, "When it was asked for")
+                               .added<AsNanos>("started_ns", &RunRow::started, "When its workload began; 0: it has not")
                                .added<AsNanos>("duration_ns", &RunRow::duration, "How long its workload took")
                                .added("metrics", &RunRow::metrics, "Final values by name");
   return type;

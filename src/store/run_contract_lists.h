@@ -53,6 +53,7 @@ TEST_P(RunStoreContract, AListRowShowsWhatTheRunHas) {
   EXPECT_EQ(row.nodes, 2);
   EXPECT_EQ(row.host, "gpu01");
   EXPECT_EQ(row.created, at(0));
+  EXPECT_EQ(row.started, at(1));
   EXPECT_EQ(row.duration, std::chrono::milliseconds(1500));
   EXPECT_EQ(row.metrics.at("loss"), 0.5);
   EXPECT_TRUE(std::isnan(row.metrics.at("broken")));

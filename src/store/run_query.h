@@ -64,6 +64,7 @@ struct RunRow {
   int nodes = 1;
   std::string host;
   WallTime created{};
+  WallTime started{};  ///< its workload; the epoch: not yet
   Nanos duration{};
   std::map<std::string, double> metrics;
 };

@@ -1407,6 +1407,8 @@ export interface RunRow {
   host: string;
   /** When it was asked for */
   created_ns: number;
+  /** When its workload began; 0: it has not */
+  started_ns: number;
   /** How long its workload took */
   duration_ns: number;
   /** Final values by name */
