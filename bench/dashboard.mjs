@@ -31,10 +31,11 @@ const target = document.getElementById("app")!;
 const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 const timed = async (what: () => void) => { const begin = performance.now(); what(); flushSync(); await frame(); return performance.now() - begin; };
 Object.assign(window, {
-  async chart(points: number) {
+  async chart(points: number, banded: boolean) {
     const x = Array.from({ length: points }, (_, i) => i);
     const y = x.map((i) => Math.sin(i / 5000) + Math.random() / 10);
-    const props = $stateful({ title: "a million points", lines: [{ key: "a", label: "a", x, y }], axis: "step" as const, range: null as null | { from: number; to: number } });
+    const band = { low: y.map((value) => value - 1), high: y.map((value) => value + 1), counts: y.map(() => 3) };
+    const props = $stateful({ title: "a million points", lines: [{ key: "a", label: "a", x, y, ...(banded ? band : {}) }], axis: "step" as const, range: null as null | { from: number; to: number } });
     let made: ReturnType<typeof mount>;
     const draw = await timed(() => (made = mount(Chart, { target, props })));
     const zoom = await timed(() => (props.range = { from: points * 0.4, to: points * 0.6 }));
@@ -77,7 +78,7 @@ const { charts, lines: count, every } = $props<{ charts: number; lines: number; 
 let at = $state(1500);
 $effect(() => { const timer = setInterval(() => (at += 1), every); return () => clearInterval(timer); });
 const value = (chart: number, line: number, i: number) => Math.sin((i + 40 * line + chart) / 60) + line / 4;
-const lines = (chart: number) => { const x = Array.from({ length: 300 }, (_, i) => (at - 300 + i) * 1000); return Array.from({ length: count }, (_, line) => ({ key: String(line), label: "GPU " + line, x, y: x.map((_, i) => value(chart, line, at - 300 + i)) })); };
+const lines = (chart: number) => { const x = Array.from({ length: 300 }, (_, i) => (at - 300 + i) * 1000); return Array.from({ length: count }, (_, line) => { const y = x.map((_, i) => value(chart, line, at - 300 + i)); return { key: String(line), label: "GPU " + line, x, y, low: y.map((one) => one - 0.1), high: y.map((one) => one + 0.2), counts: y.map(() => 3) }; }); };
 </script>
 <div class="grid">{#each Array.from({ length: charts }, (_, i) => i) as chart (chart)}<Chart title={"chart " + chart} lines={lines(chart)} height={160} />{/each}</div>
 `,
@@ -109,9 +110,12 @@ const tell = (what, value, unit, budget, atLeast = false) => {
   over ||= !good;
   console.log(`${what.padEnd(44)} ${value.toFixed(1).padStart(8)} ${unit.padEnd(5)} ${atLeast ? "at least" : "at most"} ${budget}${good ? "" : "   OVER"}`);
 };
-const million = await page.evaluate(() => window.chart(1_000_000));
+const million = await page.evaluate(() => window.chart(1_000_000, false));
+const banded = await page.evaluate(() => window.chart(1_000_000, true));
 tell("chart of a million points, first drawing", million.draw, "ms", 300);
 tell("the same, zoom to a fifth", million.zoom, "ms", 100);
+tell("with a band, first drawing", banded.draw, "ms", 300);
+tell("the same, zoom to a fifth", banded.zoom, "ms", 100);
 const table = await page.evaluate(() => window.table(10_000));
 tell("table of 10,000 runs × 20, first drawing", table.draw, "ms", 300);
 tell("the same, sorted by a number", table.sort, "ms", 100);
