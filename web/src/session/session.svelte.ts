@@ -137,7 +137,7 @@ class Session {
       } catch (error) {
         // One that is over already is left.
         if (stop.aborted || (error instanceof AskError && error.status === 401)) break;
-        this.leaving = textOf(error);
+        this.leaving = error instanceof AskError ? error.message : String(error);
       }
       await new Promise((done) => setTimeout(done, kLeaveAgainMs));
     }

@@ -37,7 +37,7 @@ test("who logs out is out once the leader has ended the session, and is told unt
   answers = [null, 503, 200];
   const done = session.logout();
   await vi.advanceTimersByTimeAsync(100);
-  expect([session.state, session.leaving]).toEqual(["in", "The leader does not answer. The dashboard tries again by itself."]);
+  expect([session.state, session.leaving]).toEqual(["in", "The leader does not answer."]);
   await vi.advanceTimersByTimeAsync(3000);
   expect([session.state, session.leaving]).toEqual(["in", "the disk is full"]);
   await vi.advanceTimersByTimeAsync(3000);
