@@ -42,17 +42,20 @@ Object.assign(window, {
     unmount(made!);
     return { draw, zoom };
   },
-  async table(rows: number) {
-    const data = Array.from({ length: rows }, (_, i) => ({ id: String(i), values: Array.from({ length: 20 }, () => Math.random()) }));
-    const columns = Array.from({ length: 20 }, (_, c) => ({ key: "c" + c, title: "c" + c, value: (row: (typeof data)[0]) => row.values[c] as string | number | undefined, number: true }));
+  async table(rows: number, wide: number) {
+    const data = Array.from({ length: rows }, (_, i) => ({ id: String(i), values: Array.from({ length: wide }, () => Math.random()) }));
+    const columns = Array.from({ length: wide }, (_, c) => ({ key: "c" + c, title: "c" + c, value: (row: (typeof data)[0]) => row.values[c] as string | number | undefined, number: true }));
     columns.unshift({ key: "name", title: "name", value: (row: (typeof data)[0]) => "run " + ((Number(row.id) * 7919) % rows), number: false });
     const props = $stateful({ name: "runs", rows: data, columns, keyOf: (row: { id: string }) => row.id, sort: "c0", onsort: () => undefined });
     let made: ReturnType<typeof mount>;
     const draw = await timed(() => (made = mount(DataTable as never, { target, props })));
     const sort = await timed(() => (props.sort = "-c7"));
     const byText = await timed(() => (props.sort = "name"));
+    const box = target.querySelector('[role="table"]')!;
+    const gaps: number[] = [];
+    for (let i = 0; i < 30; ++i) gaps.push(await timed(() => { box.scrollLeft += 300; box.dispatchEvent(new Event("scroll")); }));
     unmount(made!);
-    return { draw, sort, byText };
+    return { draw, sort, byText, scroll: gaps.sort((a, b) => a - b)[15]! };
   },
   async live(seconds: number, charts: number, lines: number, every: number) {
     const made = mount(Charts, { target, props: { charts, lines, every } });
@@ -116,10 +119,13 @@ tell("chart of a million points, first drawing", million.draw, "ms", 300);
 tell("the same, zoom to a fifth", million.zoom, "ms", 100);
 tell("with a band, first drawing", banded.draw, "ms", 300);
 tell("the same, zoom to a fifth", banded.zoom, "ms", 100);
-const table = await page.evaluate(() => window.table(10_000));
-tell("table of 10,000 runs × 20, first drawing", table.draw, "ms", 300);
-tell("the same, sorted by a number", table.sort, "ms", 100);
-tell("the same, sorted by a text", table.byText, "ms", 100);
+for (const wide of [20, 200]) {
+  const table = await page.evaluate((columns) => window.table(10_000, columns), wide);
+  tell(`table of 10,000 runs × ${wide}, first drawing`, table.draw, "ms", 300);
+  tell("the same, sorted by a number", table.sort, "ms", 100);
+  tell("the same, sorted by a text", table.byText, "ms", 100);
+  if (wide > 20) tell("the same, scrolled to the right", table.scroll, "ms", 100);
+}
 await page.evaluate(() => window.live(2, 32, 8, 200));
 const before = await heap();
 tell("32 live charts of 8 lines, 5 values a second", (await page.evaluate((s) => window.live(s, 32, 8, 200), seconds)).rate, "fps", 30, true);

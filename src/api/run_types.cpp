@@ -257,7 +257,9 @@ const ApiType<RunQuery>& api_type() {
                                .optional("sort", &RunQuery::sort, "A field, or metrics.X; without: created")
                                .optional("descending", &RunQuery::descending, "The largest first, unless this is false")
                                .optional("limit", &RunQuery::limit, "At most so many, and no more than 10,000")
-                               .optional("after", &RunQuery::after, "The 'next' of the page before");
+                               .optional("after", &RunQuery::after, "The 'next' of the page before")
+                               .optional("changed_after", &RunQuery::changed_after,
+                                         "Only runs that were added or changed after the change of this number");
   return type;
 }
 

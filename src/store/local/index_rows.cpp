@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -107,6 +108,10 @@ Result<Clause> where_of(const RunQuery& query) {
   for (const auto& condition : query.conditions) {
     ASSAY_TRY(auto clause, clause_of(condition));
     join_clause(where, std::move(clause));
+  }
+  if (query.changed_after) {
+    const auto number = std::min<std::uint64_t>(*query.changed_after, INT64_MAX);
+    join_clause(where, {.sql = "change > ?", .values = {static_cast<std::int64_t>(number)}});
   }
   return where;
 }

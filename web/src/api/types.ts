@@ -1369,6 +1369,8 @@ export interface RunQuery {
   limit?: number;
   /** The 'next' of the page before */
   after?: string;
+  /** Only runs that were added or changed after the change of this number */
+  changed_after?: number;
 }
 
 /** A run as it should be. */
@@ -1989,7 +1991,7 @@ export interface Routes {
   /** Runs, newest first */
   "GET /api/v1/runs": {
     path: Record<string, never>;
-    query: { filter?: string; sort?: string; limit?: number; after?: string };
+    query: { filter?: string; sort?: string; limit?: number; after?: string; changed_after?: number };
     body: undefined;
     answer: RunPage;
   };

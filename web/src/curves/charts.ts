@@ -47,13 +47,13 @@ function chartOf(name: string, sides: Side[], look: Look, unitOf: (name: string)
   return { title: titleOf(name), names: [name], unit, lines, stacked: false };
 }
 
-/** What a run's steps are made of, one chart for each process that says so. */
-function splitCharts(side: Side, look: Look): CurveChart[] {
+/** What a run's steps are made of, one chart for each process that says so; never smoothed, since the parts make up the whole. */
+function splitCharts(side: Side, axis: CurveAxis): CurveChart[] {
   return stepSplits(side.curves).map(({ whose, parts }) => ({
     title: ["Where a step's time goes", whose].filter(Boolean).join(", "),
     names: kStepSeries,
     unit: "s",
-    lines: parts.map(({ title, curve }) => lineOf(curve, look.axis, side.begin, look.smoothing, title, title)),
+    lines: parts.map(({ title, curve }) => lineOf(curve, axis, side.begin, 0, title, title)),
     stacked: true,
   }));
 }
@@ -61,7 +61,7 @@ function splitCharts(side: Side, look: Look): CurveChart[] {
 /** A chart for each of the series, in their order; of a run alone, the parts of its steps are one. */
 export function chartsOf(names: string[], sides: Side[], look: Look, unitOf: (name: string) => string): CurveChart[] {
   const [alone, ...others] = sides;
-  const splits = alone && others.length === 0 ? splitCharts(alone, look) : [];
+  const splits = alone && others.length === 0 ? splitCharts(alone, look.axis) : [];
   const first = splits.length > 0 ? names.findIndex(isPartOfStep) : -1;
   return names.flatMap((name, i) => {
     if (i === first) return splits;
