@@ -33,7 +33,7 @@ export function clusterMarks(question: () => MarksQuestion) {
     const alerts = async () => {
       const { alerts: found } = await ask("GET /api/v1/alerts", { query: { all: true, limit: kMost, ...time, ...of }, signal });
       if (found.length === kMost) cut.push("alerts");
-      return found.map(markOfAlert);
+      return found.map((alert) => markOfAlert(alert, now));
     };
     const events = async () => {
       const { events: found, next } = await ask("GET /api/v1/events", { query: { limit: kMost, ...time, ...of }, signal });

@@ -13,9 +13,11 @@ export function markKinds(text: string): MarkKind[] {
   return kMarkKinds.filter((kind) => words.includes(kind));
 }
 
-export function markOfAlert(alert: AlertView): Mark {
+/** For as long as it is open, up to now. */
+export function markOfAlert(alert: AlertView, now: number): Mark {
+  const since = alert.since_ns / 1e6;
   return {
-    x: alert.since_ns / 1e6, ...(alert.resolved_at_ns ? { to: alert.resolved_at_ns / 1e6 } : {}),
+    x: since, to: alert.resolved_at_ns ? alert.resolved_at_ns / 1e6 : Math.max(since, now),
     label: `${alert.rule}: ${alert.node}`, tone: alert.severity === "critical" ? "bad" : "warn",
   };
 }
