@@ -79,9 +79,7 @@ void RunDesk::see_node(const Node& node, const KnownNode& known) {
     scheduler_.node_down(record.name);
     return;
   }
-  gpus_.nodes[record.name] = {.count = offer->gpus.size(),
-                              .model = offer->gpus.empty() ? "" : offer->gpus.front().model,
-                              .joins = record.facts.contains(kAddressFact)};
+  gpus_.nodes[record.name] = {.gpus = offer->gpus, .joins = record.facts.contains(kAddressFact)};
   if (auto up = scheduler_.node_up(*offer); !up) log_warning("{}", up.error().text());
 }
 
@@ -185,6 +183,7 @@ Result<JobRequest> RunDesk::request_of(Entry& entry, const PlannedRun& planned) 
   request.priority = job.priority;
   if (const auto limit = time_limit_of(planned.spec)) request.time_limit = *limit + kBeyondLimit;
   request.after = job.after;
+  request.data = data_of(planned.spec);
   request.retry = {.attempts = job.attempts, .first_wait = options_.first_wait};
   request.attempt = job.attempt;
   request.not_before = job.not_before;

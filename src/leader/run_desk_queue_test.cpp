@@ -50,6 +50,49 @@ TEST_F(RunQueueTest, GpusThatWereAskedForByNameAreWaitedFor) {
   EXPECT_EQ(queued(none).node, "gpu01");
 }
 
+TEST_F(RunQueueTest, RunsFindTheGpusThatTheyAskFor) {
+  const auto gpu = [](const std::string& id, const char* model, const char* memory, const char* group = nullptr) {
+    DeviceFacts device{.id = id, .facts = {{"name", model}, {"memory_bytes", memory}}};
+    if (group != nullptr) device.facts["link_group"] = group;
+    return device;
+  };
+  join_with("big", {gpu("GPU-h1", "NVIDIA H200", "150754820096"), gpu("GPU-h2", "NVIDIA H200", "150754820096")}, {});
+  join_with("small",
+            {gpu("GPU-v1", "Tesla V100", "34359738368"), gpu("GPU-v2", "Tesla V100", "34359738368", "1"),
+             gpu("GPU-v3", "Tesla V100", "34359738368", "1")},
+            {});
+  const auto asking = [&](json::object wish, int ranks) {
+    auto one = training(ranks);
+    one.spec["gpu"] = std::move(wish);
+    return asked(anywhere(std::move(one)));
+  };
+  const auto h200 = asking({{"model", "H200"}}, 1);
+  EXPECT_EQ(node_of(h200), "big");
+  EXPECT_EQ(node_of(asking({{"model", "v100"}}, 1)), "small");
+  EXPECT_EQ(node_of(asking({{"memory", 100'000'000'000}}, 1)), "big");
+  const auto third = asking({{"memory", 100'000'000'000}}, 1);
+  EXPECT_EQ(queued(third).reason, "gpus_busy") << "the others have too little";
+  EXPECT_THAT(queued(asking({{"linked", true}}, 2)).gpus, ElementsAre("GPU-v2", "GPU-v3"));
+  const auto never = asking({{"model", "B200"}, {"memory", 10'000'000'000}}, 1);
+  EXPECT_EQ(node_of(never), "") << "it waits for such a GPU, and does not run on a CPU instead";
+  EXPECT_THAT(queued(never).why, HasSubstr("1 × B200 with 9.31 GiB"));
+}
+
+TEST_F(RunQueueTest, RunsGoToTheirDataAndGangsToOneRack) {
+  join_with("holder", {{.id = "GPU-d", .facts = {}}}, {{"holds", "/data/other,/data/cifar10"}});
+  auto reads = training(1);
+  reads.spec["dataset"] = json::object{{"name", "cifar10:/data/cifar10"}};
+  EXPECT_EQ(node_of(asked(anywhere(reads))), "holder");
+  addresses_ = "10.0.0.1";
+  for (const auto& [name, rack] :
+       {std::pair{"east1", "east"}, {"west1", "west"}, {"west2", "west"}, {"north1", "north"}}) {
+    join_with(name, {{.id = std::string("GPU-") + name, .facts = {}}}, {{"rack", rack}});
+  }
+  auto gang = training(2);
+  gang.nodes = 2;
+  EXPECT_EQ(node_of(asked(anywhere(gang))), "west1") << "with west2";
+}
+
 TEST_F(RunQueueTest, ACommandGetsAllGpusOfANode) {
   const auto command = asked(anywhere(planned({{"kind", "command"}, {"command", "true"}})));
   EXPECT_THAT(queued(command).gpus, ElementsAre("GPU-a", "GPU-b"));

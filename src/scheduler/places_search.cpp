@@ -76,14 +76,15 @@ Nanos Places::longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, 
 
 std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,
                                             const PlaceWish& wish) const {
+  const auto count = static_cast<std::size_t>(needs.nodes);
   std::vector<NodeNumber> found;
   for (const std::string& name : needs.on) {
-    if (found.size() == static_cast<std::size_t>(needs.nodes)) break;
+    if (count == 1 && !found.empty()) break;
     const auto number = number_of(name);
     if (number && fits_on(*number, needs, fits) && open_for(nodes_[*number], needs, wish)) found.push_back(*number);
   }
-  if (found.size() < static_cast<std::size_t>(needs.nodes)) found.clear();
-  return found;
+  if (found.size() < count) return {};
+  return count == 1 ? found : together(found, count);
 }
 
 std::vector<NodeNumber> Places::find_gang(const JobNeeds& needs, std::span<const KindFit> fits,

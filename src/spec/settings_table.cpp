@@ -9,6 +9,7 @@ constexpr Kinds kNode = SpecKind::node;
 constexpr Kinds kCommand = SpecKind::command;
 constexpr Kinds kNull = SpecKind::null;
 constexpr Kinds kModelled = kTrain | kServe;
+constexpr Kinds kPlaced = kTrain | kServe | kCommand;
 constexpr Kinds kRanked = kTrain | kCommand | kNull;
 
 // Large enough for anybody, small enough to stay exact in a double.
@@ -88,6 +89,17 @@ std::vector<SpecSetting> common_settings() {
               "effective "
               "batch, so that `batch_size` is divided among the ranks.",
               "strong", {.choices = {"weak", "strong"}})),
+      row("gpu", kPlaced, group, "", "The GPUs it needs: a model, or a mapping with details.",
+          "{model: H200, memory: 80GB}", {.shorthand = "model"}),
+      row("gpu.model", kPlaced, text, "",
+          "Model of each GPU, as whole words of the name that the driver gives. A leader places the run there; "
+          "elsewhere "
+          "a run that had another one is flagged.",
+          "H200", {.range = Range{1, 100}, .otherwise = "any"}),
+      row("gpu.memory", kPlaced, bytes, "", "Memory of each GPU, at least.", "80GB",
+          {.range = Range{1, 1e15}, .otherwise = "any"}),
+      row("gpu.linked", kPlaced, boolean, "", "GPUs of one node must have NVLink to each other; a leader sees to it.",
+          "true", {.otherwise = "they need not"}),
       row("ranks", kRanked, whole, "1",
           "Processes that work together. A command starts them itself: write `{ranks}` where it needs their number.",
           "4", {.range = Range{1, 65536}}),
