@@ -225,5 +225,15 @@ TEST(Training, AProfileIsAChromeTrace) {
   EXPECT_THAT(json::serialize(*outcome.first("result")), HasSubstr("profiled"));
 }
 
+TEST(Training, ARunOfOneStepThatIsLimitedByTimeHasNoTraceAndSaysSo) {
+  const std::string path = spec_file({}) + ".trace";
+  // So short a time that it is over before the second step.
+  const Outcome outcome =
+      train(tiny_gpt({{"steps", nullptr}, {"duration", 1e-6}}), {"--profile", "2", "--trace", path});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_FALSE(std::ifstream(path)) << "steps of the warm-up are not what a profile shows";
+  EXPECT_THAT(json::serialize(*outcome.first("result")), HasSubstr("before the first step"));
+}
+
 }  // namespace
 }  // namespace assay::engine
