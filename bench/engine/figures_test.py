@@ -152,7 +152,7 @@ class Files(unittest.TestCase):
         self.assertEqual(lines[0], "| training | PyTorch eager | torch.compile | assay-engine | learning |")
         self.assertTrue(lines[2].startswith(
             "| MLP [64, 32, 16], batch 32, fp32 | 462 steps/s, fused Adam 671 steps/s | 551 steps/s, "
-            "CUDA graph **9,647 steps/s** | 9,623 steps/s | alike: loss at 200 "), lines[2])
+            "CUDA graph **9,647 steps/s** | 9,623 steps/s | alike: loss at 300 "), lines[2])
         self.assertEqual(lines[3], "| GPT-2 124M, 32 × 1024, `bf16`, AdamW | 164,264 tok/s | – | **545,938 tok/s** | "
                                    "not compared |")
         self.assertEqual(lines[-1], "GPU NVIDIA H200, power limit 700.0, driver 580.1, PyTorch 2.11.0, commit abc, held down "
