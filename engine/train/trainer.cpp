@@ -378,7 +378,8 @@ void Trainer::report_progress(std::int64_t done, bool evaluates, bool epoch_ends
     }
   }
   if (epoch_ends) log_.forget_epoch();
-  log_.restart_clock();
+  // The time of an evaluation belongs to no step; what the end of an epoch costs belongs to the next one.
+  if (evaluates) log_.restart_clock();
 }
 
 boost::json::object Trainer::rank_spread() {

@@ -48,6 +48,8 @@ class TrainingStep {
 
   /// One optimiser step over micro-batches that are on the device. `log` may be null (then no marks are made).
   void run(const std::vector<Batch>& batches, StepLog* log);
+  /// Its first half: leaves the mean gradients of all ranks, times the loss scale, and returns the mean loss (1).
+  at::Tensor gradients(const std::vector<Batch>& batches, StepLog* log);
 
   /// Scores every batch that `next` hands out, until it has none; on all ranks. Fp32 (3), summed over the ranks:
   /// losses, right answers, targets. Running statistics become the mean of those of all ranks first: which rank scores
@@ -65,6 +67,9 @@ class TrainingStep {
   std::unique_ptr<GradientBuckets> buckets_;
   at::Tensor accumulation_share_;
 };
+
+/// Instead of a training: writes the gradients of its first step (see save_gradients) and, as `result`, the loss.
+void write_first_gradients(const TrainSpec& spec, const Workplace& place, const std::string& path);
 
 /// Trains as the spec says and reports through the protocol.
 class Trainer {

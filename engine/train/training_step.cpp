@@ -67,10 +67,17 @@ TrainingStep::TrainingStep(const TrainSpec& spec, std::unique_ptr<Model> model, 
 }
 
 void TrainingStep::run(const std::vector<Batch>& batches, StepLog* log) {
+  const at::Tensor loss = gradients(batches, log);
+  const at::NoGradGuard no_grad;
+  update_->apply(ledger_.begin_update(model_->parameters().arenas()));
+  ledger_.end_step(loss);
+  if (log) log->mark(Phase::optimizer);
+}
+
+at::Tensor TrainingStep::gradients(const std::vector<Batch>& batches, StepLog* log) {
   const auto mark = [log](Phase phase) {
     if (log) log->mark(phase);
   };
-  auto& arenas = model_->parameters().arenas();
   model_->parameters().zero_grad();
   at::Tensor mean_loss;
   at::Tensor scale = batches.size() > 1 ? accumulation_share_ : at::Tensor();
@@ -96,10 +103,7 @@ void TrainingStep::run(const std::vector<Batch>& batches, StepLog* log) {
     buckets_->finish();
     mark(Phase::communication);
   }
-  const at::NoGradGuard no_grad;
-  update_->apply(ledger_.begin_update(arenas));
-  ledger_.end_step(mean_loss);
-  mark(Phase::optimizer);
+  return mean_loss;
 }
 
 at::Tensor TrainingStep::score(const std::function<std::optional<Batch>()>& next) {
