@@ -31,27 +31,31 @@ const target = document.getElementById("app")!;
 const frame = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
 const timed = async (what: () => void) => { const begin = performance.now(); what(); flushSync(); await frame(); return performance.now() - begin; };
 Object.assign(window, {
-  async chart(points: number) {
+  async chart(points: number, banded: boolean) {
     const x = Array.from({ length: points }, (_, i) => i);
     const y = x.map((i) => Math.sin(i / 5000) + Math.random() / 10);
-    const props = $stateful({ title: "a million points", lines: [{ key: "a", label: "a", x, y }], axis: "step" as const, range: null as null | { from: number; to: number } });
+    const band = { low: y.map((value) => value - 1), high: y.map((value) => value + 1), counts: y.map(() => 3) };
+    const props = $stateful({ title: "a million points", lines: [{ key: "a", label: "a", x, y, ...(banded ? band : {}) }], axis: "step" as const, range: null as null | { from: number; to: number } });
     let made: ReturnType<typeof mount>;
     const draw = await timed(() => (made = mount(Chart, { target, props })));
     const zoom = await timed(() => (props.range = { from: points * 0.4, to: points * 0.6 }));
     unmount(made!);
     return { draw, zoom };
   },
-  async table(rows: number) {
-    const data = Array.from({ length: rows }, (_, i) => ({ id: String(i), values: Array.from({ length: 20 }, () => Math.random()) }));
-    const columns = Array.from({ length: 20 }, (_, c) => ({ key: "c" + c, title: "c" + c, value: (row: (typeof data)[0]) => row.values[c] as string | number | undefined, number: true }));
+  async table(rows: number, wide: number) {
+    const data = Array.from({ length: rows }, (_, i) => ({ id: String(i), values: Array.from({ length: wide }, () => Math.random()) }));
+    const columns = Array.from({ length: wide }, (_, c) => ({ key: "c" + c, title: "c" + c, value: (row: (typeof data)[0]) => row.values[c] as string | number | undefined, number: true }));
     columns.unshift({ key: "name", title: "name", value: (row: (typeof data)[0]) => "run " + ((Number(row.id) * 7919) % rows), number: false });
     const props = $stateful({ name: "runs", rows: data, columns, keyOf: (row: { id: string }) => row.id, sort: "c0", onsort: () => undefined });
     let made: ReturnType<typeof mount>;
     const draw = await timed(() => (made = mount(DataTable as never, { target, props })));
     const sort = await timed(() => (props.sort = "-c7"));
     const byText = await timed(() => (props.sort = "name"));
+    const box = target.querySelector('[role="table"]')!;
+    const gaps: number[] = [];
+    for (let i = 0; i < 30; ++i) gaps.push(await timed(() => { box.scrollLeft += 300; box.dispatchEvent(new Event("scroll")); }));
     unmount(made!);
-    return { draw, sort, byText };
+    return { draw, sort, byText, scroll: gaps.sort((a, b) => a - b)[15]! };
   },
   async live(seconds: number, charts: number, lines: number, every: number) {
     const made = mount(Charts, { target, props: { charts, lines, every } });
@@ -77,7 +81,7 @@ const { charts, lines: count, every } = $props<{ charts: number; lines: number; 
 let at = $state(1500);
 $effect(() => { const timer = setInterval(() => (at += 1), every); return () => clearInterval(timer); });
 const value = (chart: number, line: number, i: number) => Math.sin((i + 40 * line + chart) / 60) + line / 4;
-const lines = (chart: number) => { const x = Array.from({ length: 300 }, (_, i) => (at - 300 + i) * 1000); return Array.from({ length: count }, (_, line) => ({ key: String(line), label: "GPU " + line, x, y: x.map((_, i) => value(chart, line, at - 300 + i)) })); };
+const lines = (chart: number) => { const x = Array.from({ length: 300 }, (_, i) => (at - 300 + i) * 1000); return Array.from({ length: count }, (_, line) => { const y = x.map((_, i) => value(chart, line, at - 300 + i)); return { key: String(line), label: "GPU " + line, x, y, low: y.map((one) => one - 0.1), high: y.map((one) => one + 0.2), counts: y.map(() => 3) }; }); };
 </script>
 <div class="grid">{#each Array.from({ length: charts }, (_, i) => i) as chart (chart)}<Chart title={"chart " + chart} lines={lines(chart)} height={160} />{/each}</div>
 `,
@@ -109,13 +113,19 @@ const tell = (what, value, unit, budget, atLeast = false) => {
   over ||= !good;
   console.log(`${what.padEnd(44)} ${value.toFixed(1).padStart(8)} ${unit.padEnd(5)} ${atLeast ? "at least" : "at most"} ${budget}${good ? "" : "   OVER"}`);
 };
-const million = await page.evaluate(() => window.chart(1_000_000));
+const million = await page.evaluate(() => window.chart(1_000_000, false));
+const banded = await page.evaluate(() => window.chart(1_000_000, true));
 tell("chart of a million points, first drawing", million.draw, "ms", 300);
 tell("the same, zoom to a fifth", million.zoom, "ms", 100);
-const table = await page.evaluate(() => window.table(10_000));
-tell("table of 10,000 runs × 20, first drawing", table.draw, "ms", 300);
-tell("the same, sorted by a number", table.sort, "ms", 100);
-tell("the same, sorted by a text", table.byText, "ms", 100);
+tell("with a band, first drawing", banded.draw, "ms", 300);
+tell("the same, zoom to a fifth", banded.zoom, "ms", 100);
+for (const wide of [20, 200]) {
+  const table = await page.evaluate((columns) => window.table(10_000, columns), wide);
+  tell(`table of 10,000 runs × ${wide}, first drawing`, table.draw, "ms", 300);
+  tell("the same, sorted by a number", table.sort, "ms", 100);
+  tell("the same, sorted by a text", table.byText, "ms", 100);
+  if (wide > 20) tell("the same, scrolled to the right", table.scroll, "ms", 100);
+}
 await page.evaluate(() => window.live(2, 32, 8, 200));
 const before = await heap();
 tell("32 live charts of 8 lines, 5 values a second", (await page.evaluate((s) => window.live(s, 32, 8, 200), seconds)).rate, "fps", 30, true);

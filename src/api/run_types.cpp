@@ -223,6 +223,7 @@ const ApiType<RunRow>& api_type() {
                                .added("nodes", &RunRow::nodes, "On how many machines")
                                .added("host", &RunRow::host, "Where it ran; may be empty")
                                .field<AsNanos>("created_ns", &RunRow::created, "When it was asked for")
+                               .added<AsNanos>("started_ns", &RunRow::started, "When its workload began; 0: it has not")
                                .added<AsNanos>("duration_ns", &RunRow::duration, "How long its workload took")
                                .added("metrics", &RunRow::metrics, "Final values by name");
   return type;
@@ -255,7 +256,9 @@ const ApiType<RunQuery>& api_type() {
                                .optional("sort", &RunQuery::sort, "A field, or metrics.X; without: created")
                                .optional("descending", &RunQuery::descending, "The largest first, unless this is false")
                                .optional("limit", &RunQuery::limit, "At most so many, and no more than 10,000")
-                               .optional("after", &RunQuery::after, "The 'next' of the page before");
+                               .optional("after", &RunQuery::after, "The 'next' of the page before")
+                               .optional("changed_after", &RunQuery::changed_after,
+                                         "Only runs that were added or changed after the change of this number");
   return type;
 }
 

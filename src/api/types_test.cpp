@@ -166,7 +166,8 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
                             .sort = "ranks",
                             .descending = false,
                             .limit = 5,
-                            .after = "7b"});
+                            .after = "7b",
+                            .changed_after = 6});
   expect_described(RunChanges{.changes = {{.sequence = 1, .run = "r", .removed = true}}, .newest = 2});
   expect_described(
       CurveQuestion{.names = {"loss"}, .axis = CurveQuestion::Axis::time, .from = 1, .to = 2, .width = 10});

@@ -53,9 +53,29 @@ TEST_P(RunStoreContract, AListRowShowsWhatTheRunHas) {
   EXPECT_EQ(row.nodes, 2);
   EXPECT_EQ(row.host, "gpu01");
   EXPECT_EQ(row.created, at(0));
+  EXPECT_EQ(row.started, at(1));
   EXPECT_EQ(row.duration, std::chrono::milliseconds(1500));
   EXPECT_EQ(row.metrics.at("loss"), 0.5);
   EXPECT_TRUE(std::isnan(row.metrics.at("broken")));
+}
+
+TEST_P(RunStoreContract, AListMayBeOfWhatChangedAfterwardsAlone) {
+  const Run first = ended_run(a_run("first"));
+  ended_run(a_run("second"));
+  const auto before = store_->newest_change();
+  ASSERT_OK(before);
+  EXPECT_THAT(names({.changed_after = *before}), testing::IsEmpty());
+  ASSERT_OK(store_->change_run(first.id, [](Run& one) -> Result<void> {
+    one.tags.emplace_back("seen");
+    return {};
+  }));
+  ended_run(a_run("third"));
+  EXPECT_THAT(names({.changed_after = *before}), testing::UnorderedElementsAre("first", "third"));
+  const auto page =
+      store_->list_runs({.conditions = {{"tag", Condition::Op::equal, "seen"}}, .limit = 1, .changed_after = *before});
+  ASSERT_OK(page);
+  EXPECT_EQ(page->total, 1) << "of those that changed";
+  EXPECT_THAT(names({.changed_after = UINT64_MAX}), testing::IsEmpty());
 }
 
 class ListedRunStoreContract : public RunStoreContract {

@@ -223,6 +223,7 @@ RunRow row_of(const Run& run) {
           .nodes = run.nodes,
           .host = run.provenance.hostname,
           .created = run.created,
+          .started = run.started,
           .duration = run.duration,
           .metrics = run.metrics};
 }

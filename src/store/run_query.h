@@ -47,6 +47,7 @@ struct RunQuery {
   bool descending = true;
   std::int64_t limit = -1;  ///< -1: all
   std::string after;        ///< the `next` of another page of the same query; empty: from the beginning
+  std::optional<std::uint64_t> changed_after;  ///< only runs whose newest change (see RunStore::changes) came later
 };
 
 /// What a list shows of a run; `find_run` has the rest.
@@ -64,6 +65,7 @@ struct RunRow {
   int nodes = 1;
   std::string host;
   WallTime created{};
+  WallTime started{};  ///< its workload; the epoch: not yet
   Nanos duration{};
   std::map<std::string, double> metrics;
 };

@@ -141,6 +141,7 @@ ClientResponse TestLeader::request(const std::string& method, const std::string&
   }
   auto client = HttpClient::create(std::move(*url));
   if (!secret.empty()) headers.add("Authorization", "Bearer " + secret);
+  if (!body.empty() && !headers.find("Content-Type")) headers.add("Content-Type", "application/json");
   auto response = (*client)->send({.method = method, .target = target, .headers = std::move(headers), .body = body});
   if (!response) {
     ADD_FAILURE() << method << " " << target << ": " << response.error().text();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -18,8 +19,8 @@ namespace assay {
 const char* const kIndexTables = R"(
 CREATE TABLE runs(
   key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, kind TEXT, state TEXT, verdict TEXT, study TEXT,
-  variant TEXT, repeat INTEGER, ranks INTEGER, nodes INTEGER, host TEXT, created REAL, duration REAL, packed BLOB,
-  change INTEGER);
+  variant TEXT, repeat INTEGER, ranks INTEGER, nodes INTEGER, host TEXT, created REAL, started REAL, duration REAL,
+  packed BLOB, change INTEGER);
 CREATE INDEX runs_by_created ON runs(created);
 CREATE INDEX runs_by_name ON runs(name);
 CREATE INDEX runs_by_study ON runs(study);
@@ -103,6 +104,10 @@ Result<Clause> where_of(const RunQuery& query) {
   for (const auto& condition : query.conditions) {
     ASSAY_TRY(auto clause, clause_of(condition));
     join_clause(where, std::move(clause));
+  }
+  if (query.changed_after) {
+    const auto number = std::min<std::uint64_t>(*query.changed_after, INT64_MAX);
+    join_clause(where, {.sql = "change > ?", .values = {static_cast<std::int64_t>(number)}});
   }
   return where;
 }
@@ -197,9 +202,13 @@ Result<void> unpack(std::string_view packed, RunRow& row) {
 }
 
 constexpr const char* kSelectRows =
-    "SELECT id, name, kind, state, verdict, study, variant, repeat, ranks, nodes, host, created, duration, packed, key "
-    "FROM runs";
-constexpr int kKeyColumn = 14;
+    "SELECT id, name, kind, state, verdict, study, variant, repeat, ranks, nodes, host, created, started, duration, "
+    "packed, key FROM runs";
+constexpr int kKeyColumn = 15;
+
+WallTime time_in(const Statement& statement, int column) {
+  return WallTime(std::chrono::milliseconds(std::llround(statement.real(column) * 1e3)));
+}
 
 /// Columns as `kSelectRows` has them.
 Result<RunRow> row_from(const Statement& statement) {
@@ -215,9 +224,10 @@ Result<RunRow> row_from(const Statement& statement) {
   row.ranks = static_cast<int>(statement.integer(8));
   row.nodes = static_cast<int>(statement.integer(9));
   row.host = statement.text(10);
-  row.created = WallTime(std::chrono::milliseconds(std::llround(statement.real(11) * 1e3)));
-  row.duration = Nanos(std::llround(statement.real(12) * 1e9));
-  ASSAY_CHECK(unpack(statement.bytes(13), row));
+  row.created = time_in(statement, 11);
+  row.started = time_in(statement, 12);
+  row.duration = Nanos(std::llround(statement.real(13) * 1e9));
+  ASSAY_CHECK(unpack(statement.bytes(14), row));
   return row;
 }
 
@@ -267,13 +277,13 @@ Result<RunPage> page_of(Database& database, const RunQuery& query) {
 Result<RowWriter> RowWriter::prepare(Database& database) {
   ASSAY_TRY(auto count_change, database.prepare(kCountChange));
   ASSAY_TRY(auto put_run, database.prepare(R"(
-    INSERT INTO runs(id, name, kind, state, verdict, study, variant, repeat, ranks, nodes, host, created, duration,
-      packed, change)
-    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO runs(id, name, kind, state, verdict, study, variant, repeat, ranks, nodes, host, created, started,
+      duration, packed, change)
+    VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT(id) DO UPDATE SET name = excluded.name, kind = excluded.kind, state = excluded.state,
       verdict = excluded.verdict, study = excluded.study, variant = excluded.variant, repeat = excluded.repeat,
       ranks = excluded.ranks, nodes = excluded.nodes, host = excluded.host, created = excluded.created,
-      duration = excluded.duration, packed = excluded.packed, change = excluded.change
+      started = excluded.started, duration = excluded.duration, packed = excluded.packed, change = excluded.change
     RETURNING key)"));
   ASSAY_TRY(auto drop_metrics, database.prepare("DELETE FROM run_metrics WHERE run = ?"));
   ASSAY_TRY(auto drop_tags, database.prepare("DELETE FROM run_tags WHERE run = ?"));
@@ -294,7 +304,8 @@ Result<void> RowWriter::put(const RunRow& row) {
       .bind(5, name_of(row.verdict));
   put_run_.bind(6, row.study).bind(7, row.variant).bind(8, std::int64_t{row.repeat}).bind(9, std::int64_t{row.ranks});
   put_run_.bind(10, std::int64_t{row.nodes}).bind(11, row.host).bind(12, unix_seconds(row.created));
-  put_run_.bind(13, seconds_of(row.duration)).bind_bytes(14, pack(row)).bind(15, change);
+  put_run_.bind(13, unix_seconds(row.started)).bind(14, seconds_of(row.duration)).bind_bytes(15, pack(row));
+  put_run_.bind(16, change);
   ASSAY_CHECK(put_run_.step());
   const auto key = put_run_.integer(0);
   put_run_.reset();

@@ -9,7 +9,7 @@
 namespace assay {
 
 /// Raise it with every change of the tables: an index of another version is made again.
-constexpr int kIndexVersion = 2;
+constexpr int kIndexVersion = 3;
 extern const char* const kIndexTables;
 
 /// Writes rows into the index's tables, all with the same prepared statements. Goes before its Database.

@@ -169,7 +169,9 @@ class MemoryStore final : public RunStore {
   Result<RunPage> list_runs(const RunQuery& query) override {
     const std::lock_guard lock(memory_->mutex);
     std::vector<RunRow> rows;
-    for (const auto& [id, entry] : memory_->runs) rows.push_back(row_of(entry.run));
+    for (const auto& [id, entry] : memory_->runs) {
+      if (entry.change > query.changed_after.value_or(0)) rows.push_back(row_of(entry.run));
+    }
     return filter_rows(std::move(rows), query);
   }
   Result<Run> change_run(std::string_view id, const std::function<Result<void>(Run&)>& change) override {

@@ -11,8 +11,8 @@ export class Loaded<T> {
 }
 
 export interface LoadOptions {
-  /** Asks again so often, in milliseconds; not while the page is hidden */
-  every?: number;
+  /** Asks again so long after an answer, in milliseconds; not while the page is hidden. What may end says undefined then. */
+  every?: number | (() => number | undefined);
 }
 
 /**
@@ -21,6 +21,7 @@ export interface LoadOptions {
  */
 export function load<T>(question: (signal: AbortSignal) => Promise<T>, options: LoadOptions = {}): Loaded<T> {
   const loaded = new Loaded<T>();
+  const pause = () => (typeof options.every === "function" ? options.every() : options.every);
   let round = $state(0);
   loaded.again = () => (round += 1);
 
@@ -31,7 +32,7 @@ export function load<T>(question: (signal: AbortSignal) => Promise<T>, options: 
     const wait = (ms: number) => (timer = setTimeout(turn, ms));
     const turn = () => {
       if (document.hidden && loaded.value !== undefined) {
-        wait(options.every ?? 1000);
+        wait(pause() ?? 1000);
         return;
       }
       void once();
@@ -51,7 +52,8 @@ export function load<T>(question: (signal: AbortSignal) => Promise<T>, options: 
           error instanceof AskError ? error : new AskError(1, { kind: "internal", message: String(error), hint: "" });
       }
       loaded.loading = false;
-      if (options.every || away) wait(options.every ?? 3000);
+      const next = pause();
+      if (next !== undefined || away) wait(next ?? 3000);
     };
     loaded.loading = true;
     void once();

@@ -1369,6 +1369,8 @@ export interface RunQuery {
   limit?: number;
   /** The 'next' of the page before */
   after?: string;
+  /** Only runs that were added or changed after the change of this number */
+  changed_after?: number;
 }
 
 /** A run as it should be. */
@@ -1407,6 +1409,8 @@ export interface RunRow {
   host: string;
   /** When it was asked for */
   created_ns: number;
+  /** When its workload began; 0: it has not */
+  started_ns: number;
   /** How long its workload took */
   duration_ns: number;
   /** Final values by name */
@@ -1970,7 +1974,7 @@ export interface Routes {
   /** Runs, newest first */
   "GET /api/v1/runs": {
     path: Record<string, never>;
-    query: { filter?: string; sort?: string; limit?: number; after?: string };
+    query: { filter?: string; sort?: string; limit?: number; after?: string; changed_after?: number };
     body: undefined;
     answer: RunPage;
   };

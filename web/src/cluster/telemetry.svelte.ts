@@ -1,9 +1,11 @@
 import { ask } from "../api/ask";
-import { keyOf, watchLive } from "../api/live.svelte";
+import { watchLive } from "../api/live.svelte";
 import { load } from "../api/loaded.svelte";
-import type { SeriesAnswer } from "../api/types";
 import { readRange, type Range } from "../format/time";
 import type { Line } from "../parts/chart_data";
+import { linesOf, withLive, type RawLine } from "./lines";
+
+export type { RawLine };
 
 export interface TelemetryQuestion {
   metric: string;
@@ -18,6 +20,9 @@ export interface TelemetryQuestion {
 /** Up to this the leader's stream is shown as well; beyond it new points would not be seen. */
 const kLiveSpan = 2 * 3600e3;
 
+/** A reading a second for more than a day; beyond it, and where the leader refuses, means are saved, which say so. */
+const kFullPoints = 100_000;
+
 function quoted(value: string): string {
   return /[\s"]/.test(value) ? `"${value.replaceAll('"', "")}"` : value;
 }
@@ -27,24 +32,6 @@ export function questionText(asked: TelemetryQuestion, range: Range, points: num
   const from = new Date(range.from).toISOString();
   const to = new Date(range.to).toISOString();
   return `${asked.metric}${node}${asked.labels ? " " + asked.labels : ""} from=${from} to=${to} points=${points}`;
-}
-
-export interface RawLine extends Line {
-  labels: Record<string, string>;
-  unit: string;
-}
-
-function linesOf(answer: SeriesAnswer): RawLine[] {
-  return answer.series.map((series) => ({
-    key: keyOf(series),
-    label: "",
-    labels: series.labels,
-    unit: series.unit,
-    x: series.buckets.map(([at]) => at),
-    y: series.buckets.map(([, , , mean]) => mean),
-    low: series.buckets.map(([, min]) => min),
-    high: series.buckets.map(([, , max]) => max),
-  }));
 }
 
 /** A metric over a time, with what comes in meanwhile. To be called while a component is set up. */
@@ -69,26 +56,12 @@ export function telemetry(question: () => TelemetryQuestion, points = 400) {
     void live.version;
     const range = readRange(asked.range, asked.paused ? past.at || Date.now() : Date.now());
     const lines = past.value ? linesOf(past.value) : [];
-    const byKey = new Map(lines.map((line) => [line.key, line]));
     if (streams) {
+      const places = new Map(lines.map((line, i) => [line.key, i]));
       for (const [key, one] of live.lines) {
         if (one.series.name !== asked.metric || (asked.node && one.series.node !== asked.node)) continue;
-        let line = byKey.get(key);
-        if (!line) {
-          line = { key, label: "", labels: one.series.labels, unit: one.series.unit, x: [], y: [] };
-          lines.push(line);
-          byKey.set(key, line);
-        }
-        // Later than the last bucket, which may still be half full.
-        const last = line.x.at(-1) ?? 0;
-        let begin = one.x.length;
-        while (begin > 0 && (one.x[begin - 1] ?? 0) > last) --begin;
-        if (begin < one.x.length) {
-          line.x = line.x.concat(one.x.slice(begin));
-          line.y = line.y.concat(one.y.slice(begin));
-          delete line.low;
-          delete line.high;
-        }
+        const at = places.get(key) ?? lines.length;
+        lines[at] = withLive(lines[at] ?? { key, label: "", labels: one.series.labels, unit: one.series.unit, x: [], y: [] }, one);
       }
     }
     return { lines, range, unit: lines[0]?.unit ?? "" };
@@ -97,6 +70,8 @@ export function telemetry(question: () => TelemetryQuestion, points = 400) {
     get shown() {
       return shown;
     },
+    /** What the leader has of the same time, in as many points as it gives. */
+    full: async (): Promise<Line[]> => linesOf(await ask("GET /api/v1/query", { query: { q: questionText(asked, shown.range, kFullPoints) } })),
     past,
     live,
   };

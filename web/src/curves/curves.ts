@@ -1,7 +1,6 @@
 import type { RunCurve } from "../api/types";
 import { smoothed, type Line } from "../parts/chart_data";
-
-export type CurveAxis = "step" | "relative" | "wall";
+import type { CurveAxis } from "./look";
 
 /** Whether a series tells of the machine and not of the work. */
 export function isTelemetry(name: string): boolean {
@@ -34,7 +33,7 @@ export function lineOf(curve: RunCurve, axis: CurveAxis, begin: number, smoothin
     const n = curve.finite[i] ?? 0;
     return sum === null || n === 0 ? null : sum / n;
   });
-  return { key, label, x, y: smoothed(mean, smoothing), ...(smoothing > 0 ? {} : { low: curve.min, high: curve.max }) };
+  return { key, label, x, y: smoothed(mean, smoothing), low: curve.min, high: curve.max, counts: curve.finite, last: curve.last, ...(smoothing > 0 ? { raw: mean } : {}) };
 }
 
 /** What a chart's axis is, in the words of Chart.svelte. */

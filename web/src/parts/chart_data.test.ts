@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { joined, smoothed, summary, thinned, type Joined } from "./chart_data";
+import { howDrawn, joined, pointAt, smoothed, stacked, summary, thinned, type Joined } from "./chart_data";
 
 const line = (key: string, x: number[], y: (number | null)[]) => ({ key, label: key, x, y });
 
@@ -23,6 +23,28 @@ describe("smoothing", () => {
 test("a summary is of the part that is shown, without what is not finite", () => {
   expect(summary(line("a", [1, 2, 3, 4], [9, 2, null, 4]), 2, 4)).toEqual({ last: 4, min: 2, max: 4, mean: 3 });
   expect(summary(line("a", [1], [null])).mean).toBeNull();
+});
+
+describe("points that are means", () => {
+  const means = { ...line("a", [1, 2], [10, 40]), low: [0, 40], high: [95, 40], counts: [3, 1], last: [5, 40] };
+  test("are summed up as the values they stand for", () => {
+    expect(summary(means)).toEqual({ last: 40, min: 0, max: 95, mean: 17.5 });
+    expect(summary(means, 0, 1)).toEqual({ last: 5, min: 0, max: 95, mean: 10 });
+  });
+  test("are summed up as they were before they were smoothed", () => expect(summary({ ...means, y: [20, 20], raw: means.y })).toEqual(summary(means)));
+  test("say so", () => {
+    expect(howDrawn([line("b", [1], [1])])).toBe("");
+    expect(howDrawn([means, line("b", [1], [1])])).toBe("means of up to 3 values");
+    expect(howDrawn([{ ...means, raw: means.y }])).toBe("means of up to 3 values, smoothed");
+  });
+});
+
+test("a point is found by its place", () => expect([1, 2, 5].map((x) => pointAt(line("a", [1, 5], [7, 8]), x))).toEqual([0, -1, 1]));
+
+test("stacked lines lie on top of each other, and one that has no point adds nothing", () => {
+  const [first, second] = stacked([line("a", [1, 2], [3, 4]), line("b", [2, 3], [5, null])]);
+  expect(first).toMatchObject({ x: [1, 2, 3], y: [3, 4, 0], low: [0, 0, 0], high: [3, 4, 0] });
+  expect(second).toMatchObject({ y: [3, 9, 0], low: [3, 4, 0], high: [3, 9, 0] });
 });
 
 describe("many points", () => {

@@ -5,10 +5,17 @@ export interface Line {
   key: string;
   label: string;
   x: number[];
+  /** What is drawn */
   y: (number | null)[];
-  /** The smallest and largest of each bucket, for a band around the line */
+  /** The smallest and largest value that each point stands for: a band around the line */
   low?: (number | null)[];
   high?: (number | null)[];
+  /** How many values each point is the mean of; without: each is one itself */
+  counts?: number[];
+  /** The last value that each point stands for */
+  last?: (number | null)[];
+  /** Where the line was smoothed: what it was before */
+  raw?: (number | null)[];
   /** Which colour and dash; without: its place among the lines */
   stroke?: number;
 }
@@ -116,6 +123,36 @@ export function smoothed(values: (number | null)[], weight: number): (number | n
   });
 }
 
+/** The most values that a point of these lines is the mean of; 1: the points are the values. */
+export function meansOf(lines: Line[]): number {
+  return lines.reduce((most, { counts }) => counts?.reduce((a, b) => Math.max(a, b), most) ?? most, 1);
+}
+
+/** In words, how what is drawn follows from what was recorded; "" where it is that itself. */
+export function howDrawn(lines: Line[]): string {
+  const means = meansOf(lines);
+  const isSmoothed = lines.some(({ raw }) => raw !== undefined);
+  return [means > 1 ? `means of up to ${means} values` : "", isSmoothed ? "smoothed" : ""].filter(Boolean).join(", ");
+}
+
+/** The place of a point in its line; -1: the line has none there. */
+export function pointAt(line: Line, x: number): number {
+  const at = placeOf(line.x, x);
+  return line.x[at] === x ? at : -1;
+}
+
+/** Lines on top of each other: each is drawn at the sum of those before it and its own, with that stretch as its band. */
+export function stacked(lines: Line[]): Line[] {
+  const [axis, ...columns] = joined(lines.map((line) => ({ ...line, y: line.raw ?? line.y })));
+  let below = axis.map(() => 0);
+  return lines.map(({ key, label, stroke }, i) => {
+    const low = below;
+    const high = axis.map((_, at) => (low[at] ?? 0) + (columns[i]?.[at] ?? 0));
+    below = high;
+    return { key, label, x: axis, y: high, low, high, ...(stroke === undefined ? {} : { stroke }) };
+  });
+}
+
 export interface Summary {
   last: number | null;
   min: number | null;
@@ -123,17 +160,19 @@ export interface Summary {
   mean: number | null;
 }
 
-/** Of the finite values of a line within a range. */
+/** Of the finite values of a line within a range: of all that its points stand for, before they were smoothed. */
 export function summary(line: Line, from = -Infinity, to = Infinity): Summary {
   let [last, min, max, sum, n]: [number | null, number, number, number, number] = [null, Infinity, -Infinity, 0, 0];
+  const means = line.raw ?? line.y;
   for (let i = 0; i < line.x.length; ++i) {
-    const [x, y] = [line.x[i] ?? NaN, line.y[i]];
+    const [x, y] = [line.x[i] ?? NaN, means[i]];
     if (x < from || x > to || y === null || y === undefined || !Number.isFinite(y)) continue;
-    last = y;
+    const count = line.counts?.[i] ?? 1;
+    last = line.last?.[i] ?? y;
     min = Math.min(min, line.low?.[i] ?? y);
     max = Math.max(max, line.high?.[i] ?? y);
-    sum += y;
-    ++n;
+    sum += y * count;
+    n += count;
   }
   return n === 0 ? { last: null, min: null, max: null, mean: null } : { last, min, max, mean: sum / n };
 }

@@ -10,6 +10,8 @@ function storedToken(): string {
   return sessionStorage.getItem(kToken) ?? localStorage.getItem(kToken) ?? "";
 }
 
+const kLeaveAgainMs = 3000;
+
 const isRefusal = (error: unknown) => error instanceof AskError && (error.status === 401 || error.status === 403);
 const textOf = (error: unknown) => (error instanceof AskError ? [error.message, error.view.hint].filter(Boolean).join(" ") : String(error));
 
@@ -23,6 +25,9 @@ class Session {
   who: SessionInfo | null = $state(null);
   /** Why the last try was refused */
   refusal = $state("");
+  /** Why a log-out is not done yet, while it is tried again; "" for none */
+  leaving = $state("");
+  private stopLeaving = new AbortController();
   /** The secret of the link that this tab was opened with */
   private shared = "";
 
@@ -121,9 +126,28 @@ class Session {
     this.who = { ...this.who, needs_password: false };
   }
 
+  /** Tries until the leader has ended the session, since its cookie is good until then; `stay` gives it up. */
   async logout() {
-    if (this.who?.via === "session") await ask("DELETE /api/v1/session").catch(() => undefined);
+    this.stay();
+    const stop = (this.stopLeaving = new AbortController()).signal;
+    while (this.who?.via === "session" && !stop.aborted) {
+      try {
+        await ask("DELETE /api/v1/session", { signal: stop });
+        break;
+      } catch (error) {
+        // One that is over already is left.
+        if (stop.aborted || (error instanceof AskError && error.status === 401)) break;
+        this.leaving = error instanceof AskError ? error.message : String(error);
+      }
+      await new Promise((done) => setTimeout(done, kLeaveAgainMs));
+    }
+    if (stop.aborted) return;
+    this.leaving = "";
     this.forget("");
+  }
+  stay() {
+    this.stopLeaving.abort();
+    this.leaving = "";
   }
 
   private forgetToken() {

@@ -1,25 +1,20 @@
 // A panel that somebody made: which metrics of which runs, drawn how. An address holds all of it; the leader saves it. Pure functions.
 
 import type { NewPanel, Panel as SavedPanel } from "../../api/types";
-import type { CurveAxis } from "../../curves/curves";
+import { axisOf, lookOf, lookText, type CurveLook } from "../../curves/look";
 
-export interface Panel {
+export interface Panel extends CurveLook {
   title: string;
   metrics: string[];
   /** Ids; empty: those that the filter finds */
   runs: string[];
   filter: string;
-  axis: CurveAxis;
-  /** 0…0.98 */
-  smoothing: number;
-  logarithmic: boolean;
   /** At most so many runs, the newest */
   most: number;
 }
 
 export const kMostRuns = 24;
 const kUsualRuns = 8;
-const kAxes: readonly string[] = ["step", "relative", "wall"];
 /** What an address must have one of to show a panel, and not the list. */
 const kMarks = ["new", "metrics", "runs", "filter"];
 
@@ -32,15 +27,12 @@ const within = (value: number, low: number, high: number, otherwise: number) => 
 
 /** Whatever an address says, a panel that can be drawn. */
 export function panelOf(query: Record<string, string>): Panel {
-  const axis = query["axis"] ?? "step";
   return {
+    ...lookOf(query),
     title: (query["title"] ?? "").slice(0, 200),
     metrics: listOf(query["metrics"]).slice(0, 24),
     runs: listOf(query["runs"]).slice(0, kMostRuns),
     filter: query["filter"] ?? "",
-    axis: (kAxes.includes(axis) ? axis : "step") as CurveAxis,
-    smoothing: within(Number(query["smooth"] ?? 0), 0, 0.98, 0),
-    logarithmic: query["log10"] === "1",
     most: Math.round(within(Number(query["most"] ?? kUsualRuns), 1, kMostRuns, kUsualRuns)),
   };
 }
@@ -52,9 +44,7 @@ export function queryOf(panel: Panel): Record<string, string | null> {
     metrics: panel.metrics.join(",") || null,
     runs: panel.runs.join(",") || null,
     filter: panel.filter || null,
-    axis: panel.axis === "step" ? null : panel.axis,
-    smooth: panel.smoothing > 0 ? String(panel.smoothing) : null,
-    log10: panel.logarithmic ? "1" : null,
+    ...lookText(panel),
     most: panel.most === kUsualRuns ? null : String(panel.most),
     // A panel that says nothing yet is one all the same.
     new: panel.metrics.length + panel.runs.length === 0 && !panel.filter ? "1" : null,
@@ -67,13 +57,12 @@ export function titleOf(panel: Panel): string {
 
 /** What a saved panel draws. */
 export function panelIn(saved: SavedPanel): Panel {
-  const axis = saved.axis ?? "step";
   return {
     title: saved.name,
     metrics: saved.metrics,
     runs: saved.runs ?? [],
     filter: saved.filter ?? "",
-    axis: (kAxes.includes(axis) ? axis : "step") as CurveAxis,
+    axis: axisOf(saved.axis),
     smoothing: saved.smoothing ?? 0,
     logarithmic: saved.logarithmic ?? false,
     most: saved.newest ?? kUsualRuns,
