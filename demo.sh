@@ -48,7 +48,7 @@ stop_cluster() {
 trap stop_cluster EXIT
 printf '\n\033[1m$ assay serve &\033[0m\n'
 # Alerts of an earlier demo would pass for those of this one.
-rm -rf "$ASSAY_DATA/leader" "$ASSAY_DATA/agent" "$ASSAY_DATA/join.token"
+rm -rf "$ASSAY_DATA/leader" "$ASSAY_DATA/agent" "$ASSAY_DATA/join.token" "$ASSAY_DATA/user.token"
 assay serve --listen 127.0.0.1:0 2>"$leader_log" & cluster+=($!)
 for _ in $(seq 100); do [ -s "$ASSAY_DATA/leader/endpoint.json" ] && break; sleep 0.1; done
 cat "$leader_log"
@@ -56,11 +56,26 @@ url=$(sed -n 's/.*"url": *"\([^"]*\)".*/\1/p' "$ASSAY_DATA/leader/endpoint.json"
 [ -n "$url" ] || { echo "The leader did not start." >&2; exit 1; }
 join=$ASSAY_DATA/join.token
 [ -s "$join" ] || step assay token create --role agent --out "$join"
-printf '\n\033[1m$ assay agent --leader %s --token-file join.token &\033[0m\n' "$url"
-assay agent --leader "$url" --token-file "$join" 2>build/demo-agent.log & cluster+=($!)
+# It does what people start in the dashboard: as whoever runs this, and for root as a user without rights, who must be
+# able to start what was built.
+runs=(--allow "doctor,run")
+if [ "$(id -u)" -eq 0 ]; then
+  runs+=(--run-as nobody)
+  if ! setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups assay-engine --version >/dev/null 2>&1; then
+    runs=()
+    echo "Runs cannot be started on this node: root's agent does them as the user nobody, who cannot read $PWD."
+  fi
+fi
+printf '\n\033[1m$ assay agent --leader %s --token-file join.token %s &\033[0m\n' "$url" "${runs[*]}"
+assay agent --leader "$url" --token-file "$join" "${runs[@]}" 2>build/demo-agent.log & cluster+=($!)
 printf '\033[1m$ assay fleet-sim 6 --gpus 8 --leader %s --token-file join.token --fault hot:node2:gpu3@5s --fault node-dead:node5@12s &\033[0m\n' "$url"
 assay fleet-sim 6 --gpus 8 --leader "$url" --token-file "$join" --fault hot:node2:gpu3@5s --fault node-dead:node5@12s \
   --quiet >build/demo-fleet.log 2>&1 & cluster+=($!)
+# What *Start* on the dashboard's Benchmark page does: the leader has the agent do it.
+if [ ${#runs[@]} -gt 0 ]; then
+  step assay token create --role user --out "$ASSAY_DATA/user.token"
+  step assay run examples/spiral.yaml --leader "$url" --token-file "$ASSAY_DATA/user.token" --tag demo
+fi
 # Rules wait before they speak: until the first alert, or a minute and a half.
 for _ in $(seq 90); do assay alerts --json | grep -q '"rule"' && break; sleep 1; done
 step assay nodes
@@ -88,7 +103,7 @@ The leader and the simulated cluster stay until Ctrl-C. In another terminal:
   assay query 'gpu.power_w node=sim001 last=5min'
   assay alerts                                     the hot GPU is reported once it has been hot for a while
 
-The dashboard, with the nodes, runs, studies and alerts from above; the link works once:
+The dashboard, with the nodes, runs, studies and alerts from above; Benchmark starts a training on this machine. The link works once:
   $dashboard
 TEXT
   trap 'exit 0' INT TERM

@@ -187,7 +187,7 @@ Action add_runs(CLI::App& app, Context& context) {
   command->add_option("-m,--metrics", options->metrics, "Metrics to show as columns: loss,val_accuracy")
       ->type_name("NAMES");
   command->footer(R"(
-Fields: id name kind state verdict study variant host tag created duration ranks nodes metrics.NAME
+Fields: id name kind state verdict study variant host node tag created duration ranks nodes metrics.NAME
 Operators: = != < <= > >= ~ (contains). `study` takes a name or an id; last=5m is created>5m.
 Examples:
   assay runs 'verdict=valid' 'created>2d'

@@ -127,6 +127,14 @@ const ApiType<NodeTrends>& api_type() {
 }
 
 template <>
+const ApiType<TrendList>& api_type() {
+  static const auto type = ApiType<TrendList>("TrendList", "How the GPUs of many nodes develop.")
+                               .field("nodes", &TrendList::nodes, "By name; their GPUs without the weeks")
+                               .field("next", &TrendList::next, "`after` of the next page; empty: there is none");
+  return type;
+}
+
+template <>
 const ApiType<ClusterEvent>& api_type() {
   static const auto type = ApiType<ClusterEvent>("EventView", "Something that happened on the cluster.")
                                .field("id", &ClusterEvent::id, "In the order of arrival")

@@ -70,6 +70,12 @@ struct NodeTrends {
   std::map<std::string, TrendView> gpus;  ///< by UUID
 };
 
+/// Of many nodes; without the weeks.
+struct TrendList {
+  std::vector<NodeTrends> nodes;
+  std::string next;  ///< empty: there are no more
+};
+
 struct EventList {
   std::vector<ClusterEvent> events;
   std::string next;
@@ -182,6 +188,8 @@ template <>
 const ApiType<TrendView>& api_type();
 template <>
 const ApiType<NodeTrends>& api_type();
+template <>
+const ApiType<TrendList>& api_type();
 template <>
 const ApiType<ClusterEvent>& api_type();
 template <>

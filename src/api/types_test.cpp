@@ -253,6 +253,7 @@ TEST(ApiTypes, WhatTravelsAboutTheCluster) {
   expect_described(node);
   TrendView trend{.verdict = "hotter", .why = "w", .weeks = {{.start = some_time(), .hours = 5}}};
   expect_described(NodeTrends{.node = "gpu01", .gpus = {{"GPU-1", trend}}});
+  expect_described(TrendList{.nodes = {{.node = "gpu01", .gpus = {{"GPU-1", trend}}}}, .next = "gpu01"});
   expect_described(EventList{.events = {{.id = 1, .time = some_time(), .values = {{"xid", 79}}}}, .next = "1.2"});
   expect_described(CommandView{.id = "c", .created = some_time(), .output = "o", .exit_code = 3});
   expect_described(CommandRequest{.kind = "doctor", .arguments = {{"a", 1}}});

@@ -28,6 +28,7 @@ const std::vector<Call> kCalls = {
     {"GET", "/api/v1/nodes?values=true", Role::viewer, ""},
     {"GET", "/api/v1/nodes/gpu01", Role::viewer, ""},
     {"GET", "/api/v1/nodes/gpu01/trend", Role::viewer, ""},
+    {"GET", "/api/v1/trends?limit=5", Role::viewer, ""},
     {"POST", "/api/v1/nodes/gpu01/drain", Role::admin, R"({"reason": "a new fan"})"},
     {"POST", "/api/v1/nodes/gpu01/resume", Role::admin, ""},
     {"GET", "/api/v1/events?limit=5", Role::viewer, ""},

@@ -24,6 +24,8 @@ Result<AlertList> list_alerts(Leader& leader, const HttpRequest& request) {
                          .node = std::string(request.query_value("node").value_or("")),
                          .before = std::string(request.query_value("before").value_or(""))};
   ASSAY_TRY(query.limit, limit_of(request, query.limit, query.limit));
+  ASSAY_TRY(query.from, time_of(request, "from"));
+  ASSAY_TRY(query.to, time_of(request, "to"));
   AlertList answer;
   ASSAY_TRY(answer.alerts, leader.alerts().list(query));
   return answer;
@@ -75,6 +77,8 @@ void add_alert_endpoints(ApiTable& table, Leader& leader) {
              .summary = "What needs attention: what, where, since when, the values and what to do",
              .parameters = {{.name = "all", .description = "true: resolved ones, too", .type = "boolean"},
                             {.name = "node", .description = "Of this node only"},
+                            {.name = "from", .description = "Not those that were over before (ISO 8601)"},
+                            {.name = "to", .description = "Not those that began then or later (ISO 8601)"},
                             {.name = "before", .description = "What follows the alert of this id: the next page"},
                             {.name = "limit", .description = "At most so many (1000)", .type = "integer"}},
              .handle = answering(

@@ -56,6 +56,18 @@ TEST_F(Endpoints, NodesWithTheirNewestValues) {
   EXPECT_EQ(status("GET", "/api/v1/nodes/gpu99/trend", Role::viewer), 404);
 }
 
+TEST_F(Endpoints, TrendsOfAllNodesComeInPages) {
+  hello(TestAgent("gpu02", "two"));
+  const auto first = answer("GET", "/api/v1/trends?limit=1", Role::viewer);
+  ASSERT_THAT(first.at("nodes").as_array(), SizeIs(1));
+  EXPECT_EQ(first.at("nodes").at(0).at("node").as_string(), "gpu01");
+  EXPECT_EQ(first.at("next").as_string(), "gpu01");
+  const auto second = answer("GET", "/api/v1/trends?limit=1&after=gpu01", Role::viewer);
+  EXPECT_EQ(second.at("nodes").at(0).at("node").as_string(), "gpu02");
+  EXPECT_EQ(second.at("next").as_string(), "");
+  EXPECT_EQ(status("GET", "/api/v1/trends?limit=51", Role::viewer), 400);
+}
+
 TEST_F(Endpoints, DrainAndResume) {
   const auto drained = answer("POST", "/api/v1/nodes/gpu01/drain", Role::admin, R"({"reason": "a new fan"})");
   EXPECT_EQ(drained.at("state").as_string(), "draining");
@@ -222,6 +234,7 @@ TEST_F(Endpoints, NodesComeInPages) {
 
 TEST_F(Endpoints, AnUnknownAlertIsNotFound) {
   EXPECT_EQ(status("GET", "/api/v1/alerts?all=true&before=nothing", Role::viewer), 400);
+  EXPECT_EQ(status("GET", "/api/v1/alerts?all=true&from=yesterday", Role::viewer), 400);
   EXPECT_EQ(status("POST", "/api/v1/alerts/nothing/acknowledge", Role::user), 404);
   EXPECT_THAT(answer("GET", "/api/v1/alerts", Role::viewer).at("alerts").as_array(), IsEmpty());
 }

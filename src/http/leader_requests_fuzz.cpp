@@ -74,6 +74,7 @@ constexpr std::array kRoutes = {
     Route{"GET", "/api/v1/nodes?values=true"},
     Route{"GET", "/api/v1/nodes/~"},
     Route{"GET", "/api/v1/nodes/gpu01/trend"},
+    Route{"GET", "/api/v1/trends?limit=5"},
     Route{"POST", "/api/v1/nodes/gpu01/drain"},
     Route{"POST", "/api/v1/nodes/gpu01/resume"},
     Route{"POST", "/api/v1/nodes/gpu01/commands"},

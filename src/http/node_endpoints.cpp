@@ -110,12 +110,35 @@ TrendView view_of(const GpuTrend& trend) {
   return view;
 }
 
+NodeTrends view_of(const std::string& node, const NodeGpuTrends& trends) {
+  NodeTrends view{.node = node, .gpus = {}};
+  for (const auto& [gpu, trend] : trends) view.gpus[gpu] = view_of(trend);
+  return view;
+}
+
 Result<NodeTrends> show_trend(Leader& leader, const HttpRequest& request) {
   ASSAY_TRY(const auto node, find_node(leader, request));
   ASSAY_TRY(const auto trends, gpu_trends(leader.series(), node->name(), leader.clock().wall()));
-  NodeTrends answer{.node = node->name(), .gpus = {}};
-  for (const auto& [gpu, trend] : trends) answer.gpus[gpu] = view_of(trend);
-  return answer;
+  return view_of(node->name(), trends);
+}
+
+/// Of one page: each that is not known yet is hundreds of thousands of values to read.
+constexpr std::size_t kMostTrendsOfAPage = 50;
+
+Result<TrendList> list_trends(Leader& leader, TrendVerdicts& verdicts, const HttpRequest& request) {
+  const auto after = request.query_value("after").value_or("");
+  ASSAY_TRY(const auto limit, limit_of(request, kMostTrendsOfAPage / 2, kMostTrendsOfAPage));
+  TrendList list;
+  for (const auto& node : leader.nodes().all()) {
+    if (!after.empty() && node->name() <= after) continue;
+    if (list.nodes.size() == limit) {
+      list.next = list.nodes.back().node;
+      break;
+    }
+    ASSAY_TRY(const auto trends, verdicts.of(node->name()));
+    list.nodes.push_back(view_of(node->name(), trends));
+  }
+  return list;
 }
 
 /// Where a page of events begins: after an event, or where the page before has ended (`TIME.ID`).
@@ -246,6 +269,14 @@ void add_node_endpoints(ApiTable& table, Leader& leader) {
              .parameters = {kNode},
              .handle = answering(
                  [&leader](const HttpRequest& request, const Principal&) { return show_trend(leader, request); })});
+  table.add(
+      {.path = "/api/v1/trends",
+       .summary = "How the GPUs of all nodes develop over weeks, as of this hour: the verdicts, without the weeks",
+       .parameters = {{.name = "after", .description = "The 'next' of the page before"},
+                      {.name = "limit", .description = "At most so many nodes (25)", .type = "integer"}},
+       .handle = answering(
+           [&leader, verdicts = std::make_shared<TrendVerdicts>(leader.series(), leader.clock())](
+               const HttpRequest& request, const Principal&) { return list_trends(leader, *verdicts, request); })});
   for (const bool draining : {true, false}) {
     table.add({.method = "POST",
                .path = draining ? "/api/v1/nodes/{node}/drain" : "/api/v1/nodes/{node}/resume",

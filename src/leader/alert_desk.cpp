@@ -156,7 +156,7 @@ Result<std::vector<AlertRecord>> AlertDesk::list(const Query& query) const {
   });
   std::set<std::string> open;
   for (const auto& record : records) open.insert(record.alert.id);
-  AlertPageQuery page{.node = query.node, .limit = query.limit};
+  AlertPageQuery page{.node = query.node, .limit = query.limit, .from = query.from, .to = query.to};
   if (open.contains(query.before)) {
     const auto last = std::find_if(records.begin(), records.end(),
                                    [&](const AlertRecord& record) { return record.alert.id == query.before; });
@@ -171,9 +171,9 @@ Result<std::vector<AlertRecord>> AlertDesk::list(const Query& query) const {
     records.clear();
     page.after = {.since = last->row.alert.since, .id = query.before};
   }
-  if (!query.node.empty()) {
-    std::erase_if(records, [&](const AlertRecord& record) { return record.alert.node != query.node; });
-  }
+  std::erase_if(records, [&](const AlertRecord& record) {
+    return (!query.node.empty() && record.alert.node != query.node) || (query.to && record.alert.since >= *query.to);
+  });
   if (records.size() > query.limit) records.resize(query.limit);
   if (!query.open_only) ASSAY_CHECK(add_resolved(page, open, records));
   return records;

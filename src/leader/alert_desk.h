@@ -40,6 +40,8 @@ class AlertDesk {
     std::string node;
     std::string before;  ///< what follows the alert of this id; empty: the first page
     std::size_t limit = 1000;
+    std::optional<WallTime> from;  ///< not those that were over before
+    std::optional<WallTime> to;    ///< not those that began then or later
   };
   /// In no order.
   std::vector<AlertRecord> open_alerts() const;

@@ -1,5 +1,6 @@
 #include "leader/gpu_trends.h"
 
+#include <chrono>
 #include <cmath>
 #include <set>
 #include <vector>
@@ -42,17 +43,34 @@ Result<void> add(const SeriesStore& store, std::string_view node, WallTime now, 
 
 }  // namespace
 
-Result<std::map<std::string, GpuTrend>> gpu_trends(const SeriesStore& store, std::string_view node, WallTime now) {
+Result<NodeGpuTrends> gpu_trends(const SeriesStore& store, std::string_view node, WallTime now) {
   HoursByGpu hours;
   ASSAY_CHECK(add(store, node, now, "gpu.temperature_c", hours, &HourOfGpu::temperature_c));
   ASSAY_CHECK(add(store, node, now, "gpu.power_w", hours, &HourOfGpu::power_w));
   ASSAY_CHECK(add(store, node, now, "gpu.throttle", hours, &HourOfGpu::throttle_share));
-  std::map<std::string, GpuTrend> trends;
+  NodeGpuTrends trends;
   for (const auto& [gpu, by_start] : hours) {
     std::vector<HourOfGpu> list;
     for (const auto& [start, hour] : by_start) list.push_back(hour);
     trends[gpu] = trend_of(list);
   }
+  return trends;
+}
+
+Result<NodeGpuTrends> TrendVerdicts::of(const std::string& node) {
+  const WallTime now = clock_.wall();
+  const WallTime hour = std::chrono::floor<std::chrono::hours>(now);
+  {
+    const std::lock_guard lock(mutex_);
+    if (hour_ != hour) known_.clear();
+    hour_ = hour;
+    if (const auto found = known_.find(node); found != known_.end()) return found->second;
+  }
+  // Two may read the same one meanwhile: better than that all wait for each other.
+  ASSAY_TRY(auto trends, gpu_trends(store_, node, now));
+  for (auto& [gpu, trend] : trends) trend.weeks.clear();
+  const std::lock_guard lock(mutex_);
+  if (hour_ == hour) known_[node] = trends;
   return trends;
 }
 

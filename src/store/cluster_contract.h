@@ -210,6 +210,19 @@ TEST_P(ClusterContract, OpenAndResolvedAlertsAreListedApart) {
   EXPECT_EQ(ids(must(alerts().resolved({.node = "gpu03"}))), "");
 }
 
+TEST_P(ClusterContract, ResolvedAlertsOfATimeAreThoseThatOverlapIt) {
+  for (const int second : {1, 4, 7}) {
+    std::vector<Stored<AlertRecord>> rows = {put_alert("r" + std::to_string(second), second, AlertState::resolved)};
+    rows[0].row.alert.resolved_at = at(second + 2);
+    ASSERT_TRUE(alerts().put(rows).ok());
+  }
+  EXPECT_EQ(ids(must(alerts().resolved({.from = at(3), .to = at(5)}))), "r4 r1");
+  EXPECT_EQ(ids(must(alerts().resolved({.from = at(4)}))), "r7 r4");
+  EXPECT_EQ(ids(must(alerts().resolved({.to = at(4)}))), "r1");
+  EXPECT_EQ(ids(must(alerts().resolved({.after = AlertPlace{at(4), "r4"}, .from = at(3), .to = at(5)}))), "r1");
+  EXPECT_EQ(ids(must(alerts().resolved({.node = "gpu02", .from = at(3), .to = at(5)}))), "");
+}
+
 TEST_P(ClusterContract, OldResolvedAlertsAreForgottenInSlices) {
   put_alert("open", 1, AlertState::open);
   for (int i = 1; i <= 5; ++i) put_alert("r" + std::to_string(i), i, AlertState::resolved);

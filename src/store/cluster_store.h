@@ -59,6 +59,8 @@ struct AlertPageQuery {
   std::string node;  ///< empty: every one
   std::optional<AlertPlace> after;
   std::size_t limit = 1000;
+  std::optional<WallTime> from;  ///< not those that were over before
+  std::optional<WallTime> to;    ///< not those that began then or later
 };
 
 class AlertTable {

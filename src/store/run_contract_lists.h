@@ -35,6 +35,7 @@ TEST_P(RunStoreContract, AListRowShowsWhatTheRunHas) {
   run.nodes = 2;
   run.duration = std::chrono::milliseconds(1500);
   run.metrics = {{"loss", 0.5}, {"broken", NAN}};
+  run.placement = {.node = "node-1", .further = {{.node = "node-2"}}};
   run = ended_run(run, Verdict::flagged);
   const auto page = store_->list_runs({});
   ASSERT_OK(page);
@@ -52,6 +53,7 @@ TEST_P(RunStoreContract, AListRowShowsWhatTheRunHas) {
   EXPECT_EQ(row.ranks, 4);
   EXPECT_EQ(row.nodes, 2);
   EXPECT_EQ(row.host, "gpu01");
+  EXPECT_EQ(row.on, (std::vector<std::string>{"node-1", "node-2"}));
   EXPECT_EQ(row.created, at(0));
   EXPECT_EQ(row.started, at(1));
   EXPECT_EQ(row.duration, std::chrono::milliseconds(1500));
@@ -87,6 +89,8 @@ class ListedRunStoreContract : public RunStoreContract {
       run.created = at(created);
       run.tags = std::move(tags);
       run.duration = std::chrono::seconds(created);
+      // Called otherwise by the cluster than the machines call themselves.
+      if (created >= 20) run.placement = {.node = "node-1", .further = {{.node = "node-" + std::to_string(created)}}};
       if (loss) run.metrics["loss"] = *loss;
       ended_run(run, verdict);
     };
@@ -122,6 +126,9 @@ TEST_P(ListedRunStoreContract, Filters) {
   EXPECT_THAT(matching({{"tag", Op::equal, "a"}}), ElementsAre("alpha", "gamma"));
   EXPECT_THAT(matching({{"tag", Op::not_equal, "a"}}), ElementsAre("beta", "Alphabet"));
   EXPECT_THAT(matching({{"tag", Op::starts_with, "x="}}), ElementsAre("alpha"));
+  EXPECT_THAT(matching({{"node", Op::equal, "node-1"}}), ElementsAre("gamma", "beta", "Alphabet"));
+  EXPECT_THAT(matching({{"node", Op::equal, "node-30"}}), ElementsAre("beta"));
+  EXPECT_THAT(matching({{"node", Op::not_equal, "node-30"}}), ElementsAre("alpha", "gamma", "Alphabet"));
   EXPECT_THAT(matching({{"metrics.loss", Op::less_equal, "", 0.5}}), ElementsAre("alpha", "gamma"));
   EXPECT_THAT(matching({{"metrics.loss", Op::not_equal, "", 0.5}}), ElementsAre("gamma", "Alphabet"));
   EXPECT_THAT(matching({{"duration", Op::greater, "", 20}}), ElementsAre("beta", "Alphabet"));

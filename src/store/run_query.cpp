@@ -26,9 +26,9 @@ constexpr std::array kFields = {
     Field{"kind", RunFieldKind::text},         Field{"state", RunFieldKind::text},
     Field{"verdict", RunFieldKind::text},      Field{"study", RunFieldKind::text},
     Field{"variant", RunFieldKind::text},      Field{"host", RunFieldKind::text},
-    Field{"tag", RunFieldKind::tag},           Field{"created", RunFieldKind::time},
+    Field{"tag", RunFieldKind::several},       Field{"created", RunFieldKind::time},
     Field{"duration", RunFieldKind::duration}, Field{"ranks", RunFieldKind::number},
-    Field{"nodes", RunFieldKind::number},
+    Field{"nodes", RunFieldKind::number},      Field{"node", RunFieldKind::several},
 };
 
 constexpr std::string_view kMetricPrefix = "metrics.";
@@ -170,7 +170,7 @@ Result<double> read_time(std::string_view text, WallTime now) {
 }
 
 Result<void> read_value(Condition& condition, RunFieldKind kind, WallTime now) {
-  if (kind == RunFieldKind::text || kind == RunFieldKind::tag) return check_text(condition);
+  if (kind == RunFieldKind::text || kind == RunFieldKind::several) return check_text(condition);
   if (is_text_search(condition.op)) {
     return mistake(fmt::format("'{}' is a number: use =, !=, <, <=, > or >=", condition.field));
   }
@@ -207,7 +207,18 @@ Result<Condition> read_condition(const Word& word, WallTime now) {
   return mistake(fmt::format("'{}' is no condition. Write for example 'verdict=valid' or 'duration>10s'", text));
 }
 
+std::vector<std::string> nodes_of(const Placement& placement) {
+  std::vector<std::string> nodes;
+  if (!placement.node.empty()) nodes.push_back(placement.node);
+  for (const auto& further : placement.further) nodes.push_back(further.node);
+  return nodes;
+}
+
 }  // namespace
+
+const std::vector<std::string>& values_of(const RunRow& row, std::string_view field) {
+  return field == "tag" ? row.tags : row.on;
+}
 
 RunRow row_of(const Run& run) {
   return {.id = run.id,
@@ -222,6 +233,7 @@ RunRow row_of(const Run& run) {
           .ranks = run.ranks,
           .nodes = run.nodes,
           .host = run.provenance.hostname,
+          .on = nodes_of(run.placement),
           .created = run.created,
           .started = run.started,
           .duration = run.duration,
@@ -291,7 +303,9 @@ Result<void> set_sort(RunQuery& query, std::string_view key) {
   if (descending) key.remove_prefix(1);
   const auto kind = run_field_kind(key);
   if (!kind) return unknown_field(key);
-  if (*kind == RunFieldKind::tag) return mistake("runs cannot be sorted by tag: a run may have several");
+  if (*kind == RunFieldKind::several) {
+    return mistake(fmt::format("runs cannot be sorted by {}: a run may have several", key));
+  }
   query.sort = key;
   query.descending = descending;
   return {};

@@ -18,7 +18,7 @@ struct Run;
 /// What a field of a run is compared by.
 enum class RunFieldKind {
   text,      ///< id, name, kind, state, verdict, study, variant, host
-  tag,       ///< tag: true if it holds for any of the tags (`!=`: for none)
+  several,   ///< tag, node: true if it holds for any of those the run has (`!=`: for none)
   number,    ///< ranks, nodes
   time,      ///< created: Unix seconds
   duration,  ///< duration: seconds
@@ -64,6 +64,7 @@ struct RunRow {
   int ranks = 1;
   int nodes = 1;
   std::string host;
+  std::vector<std::string> on;  ///< nodes of a cluster that it was given, in the order of its ranks
   WallTime created{};
   WallTime started{};  ///< its workload; the epoch: not yet
   Nanos duration{};
@@ -73,6 +74,8 @@ struct RunRow {
 RunRow row_of(const Run& run);
 /// The value of a field of text.
 std::string text_of(const RunRow& row, std::string_view field);
+/// The values of a field of kind `several`.
+const std::vector<std::string>& values_of(const RunRow& row, std::string_view field);
 /// The value of a field that is none; nothing for a metric that the run does not have, or that is not a number.
 std::optional<double> number_of(const RunRow& row, std::string_view field);
 

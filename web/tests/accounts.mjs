@@ -104,9 +104,9 @@ await play(async (scene) => {
     expect((await vera.getByRole("link", { name: "Clone…" }).count()) === 0, "cloning is offered");
     await checks.go(vera, base, "/nodes/sim001");
     expect((await vera.getByRole("button", { name: "Drain…" }).count()) === 0, "draining is offered");
-    await checks.go(vera, base, "/admin");
+    await checks.go(vera, base, "/admin", { errors: true });
     await vera.getByText("This is not for the role viewer").waitFor();
-    await checks.examine(vera, "accounts-not-for-viewers");
+    await checks.examine(vera, "accounts-not-for-viewers", { errors: true });
     for (const [method, path, body] of [
       ["GET", "/api/v1/users"], ["GET", "/api/v1/audit"], ["POST", "/api/v1/links", { kind: "run", runs: [hostile] }], ["DELETE", `/api/v1/runs/${hostile}`],
       ["POST", "/api/v1/nodes/sim001/drain", {}], ["POST", "/api/v1/users", { name: "eve", role: "admin" }], ["PUT", "/api/v1/users/vera", { role: "admin" }],
@@ -216,7 +216,7 @@ await play(async (scene) => {
     await open_.getByText("This link does not work any more").waitFor();
     const again = await guest(addresses.run);
     await again.getByText("This link does not work any more").waitFor();
-    await checks.examine(again, "shared-ended");
+    await checks.examine(again, "shared-ended", { errors: true });
     await open_.context().close();
     await again.context().close();
     const { body } = await ask(ada, "POST", "/api/v1/links", { kind: "run", runs: [hostile], for: "1s" });

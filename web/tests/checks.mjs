@@ -14,6 +14,19 @@ export const kScreens = [
 ];
 const kWidth = 1360;
 
+const kBroken = "This page broke";
+/** What the pages without a name in their address are headed. */
+const kTitles = new Map([...readFileSync(new URL("../src/routes.ts", import.meta.url), "utf8").matchAll(/path: "([^":]+)", title: "([^"]+)"/g)].map(([, path, title]) => [path, title]));
+
+/** Whether a heading is that of the page at an address: a page's title or a node's name; of what has other names anything but those. */
+function heads(text, path) {
+  const [place, query] = path.split("?");
+  if (text === "" || text === kBroken) return false;
+  if (place.startsWith("/nodes/")) return text === decodeURIComponent(place.slice("/nodes/".length));
+  const named = !kTitles.has(place) || (query && /^\/(reports|panels)$/.test(place));
+  return named ? ![...kTitles.values()].includes(text) || kTitles.get(place) === text : text === kTitles.get(place);
+}
+
 export class Checks {
   constructor(browser, pictures) {
     this.browser = browser;
@@ -40,22 +53,36 @@ export class Checks {
     await context.addInitScript({ content: axe });
     const page = await context.newPage();
     page.wrong = [];
+    page.refused = [];
     page.hosts = new Set();
     page.on("pageerror", (error) => page.wrong.push(`error: ${error.message}`));
     page.on("console", (message) => {
       // A request that is refused is told by the page itself.
       if (message.type() === "error" && !/Failed to load resource/.test(message.text())) page.wrong.push(message.text());
     });
+    page.on("response", (answer) => {
+      if (answer.status() >= 500) page.wrong.push(`${answer.status()} ${answer.url()}`);
+      else if (answer.status() >= 400) page.refused.push(`${answer.status()} ${answer.url()}`);
+    });
     page.on("request", (request) => page.hosts.add(new URL(request.url()).host));
     return page;
   };
-  go = async (page, base, path) => {
+  /** Opens a page and waits until it has what it shows: its heading, and no error unless `errors` are what it is to show. */
+  go = async (page, base, path, { errors = false } = {}) => {
     await page.goto(`${base}/#${path}`);
-    await page.waitForSelector("main#content h1");
+    const heading = async () => ((await page.locator("main#content h1").allTextContents())[0] ?? "").trim();
+    await until(`the heading of ${path}`, async () => heads(await heading(), path) || (await heading()) === kBroken);
     await until(`${path} to be loaded`, async () => (await page.locator(".notice.loading").count()) === 0);
+    if (!errors) await this.whole(page);
   };
-  /** A picture of what is shown, which must keep nobody out and ask no other host. */
-  examine = async (page, name) => {
+  /** Nothing on the page could not be drawn, asked for or asked for again. */
+  whole = async (page) => {
+    const told = [...(await page.getByRole("heading", { name: kBroken }).allTextContents()), ...(await page.locator(".notice.error, p.stale").allTextContents())];
+    this.expect(told.length === 0, told.join("; "));
+  };
+  /** A picture of what is shown, which must be whole (unless `errors` are what it shows), keep nobody out and ask no other host. */
+  examine = async (page, name, { errors = false } = {}) => {
+    if (!errors) await this.whole(page);
     await page.screenshot({ path: join(this.pictures, `${name}.png`), fullPage: true });
     const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
     const grave = found.violations.filter((one) => one.impact === "serious" || one.impact === "critical");
@@ -64,9 +91,10 @@ export class Checks {
     const own = new URL(page.url()).host;
     this.expect([...page.hosts].every((host) => host === own), [...page.hosts].join(", "));
   };
-  /** A picture of what is shown on a screen of `kScreens`, which must fit and be readable. */
+  /** A picture of what is shown on a screen of `kScreens`, which must be whole, fit and be readable. */
   fits = async (page, name, options) => {
     await sleep(200);
+    await this.whole(page);
     await page.screenshot({ path: join(this.pictures, `${name}.png`), fullPage: true });
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     this.expect(width <= (options.viewport?.width ?? kWidth), `${name} is ${width} wide`);

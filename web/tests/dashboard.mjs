@@ -19,6 +19,9 @@ await play(async (scene) => {
   const sweep = runs.filter((run) => run.study);
   await until("nodes", async () => (await api("/api/v1/nodes")).nodes.length === 4);
 
+  /** What a check says of something that must not pass it. */
+  const objection = (body) => body().then(() => "", (error) => error.message);
+
   const page = await look();
   await check("a token that is none is refused with a reason", async () => {
     await page.goto(base + "/");
@@ -42,10 +45,11 @@ await play(async (scene) => {
   };
   for (const [name, path] of Object.entries(pages)) {
     await check(`${name}: nothing wrong, nothing that keeps people out, no other host`, async () => {
-      page.wrong.length = 0;
+      page.wrong.length = page.refused.length = 0;
       await go(page, base, path);
       await sleep(500);
       await checks.examine(page, name);
+      expect(page.refused.length === 0, page.refused.join("; "));
     });
   }
   for (const [name, options] of kScreens) {
@@ -69,10 +73,21 @@ await play(async (scene) => {
       expect((await page.locator("main img").count()) === 0, `${path} has a picture`);
     }
   });
+  await check("these checks notice a page that breaks, one that shows an error, and a part of it that fails", async () => {
+    const other = await scene.enter();
+    await other.route("**/api/v1/studies*", (route) => route.fulfill({ json: { studies: [null] } }));
+    expect(/This page broke/.test(await objection(() => go(other, base, "/studies"))), "a page that broke passes");
+    expect(other.wrong.length > 0, "that it broke is not noted");
+    other.wrong.length = 0;
+    await other.route("**/api/v1/nodes*", (route) => route.fulfill({ status: 500, json: { error: { kind: "io", message: "no disk", hint: "" } } }));
+    expect(/No nodes/.test(await objection(() => go(other, base, "/nodes"))), "a page without its data passes");
+    expect(other.wrong.some((one) => /^500 /.test(one)), "a failed request is not noted");
+    await other.context().close();
+  });
   await check("what one page cannot draw does not take the others along", async () => {
     const other = await scene.enter();
     await other.route("**/api/v1/studies*", (route) => route.fulfill({ json: { studies: [null] } }));
-    await checks.go(other, base, "/studies");
+    await other.goto(`${base}/#/studies`);
     await other.getByRole("heading", { name: "This page broke" }).waitFor();
     await checks.go(other, base, "/nodes");
     await other.getByText("sim001").waitFor();
@@ -139,6 +154,29 @@ await play(async (scene) => {
     await until("a first row", async () => (await now()).length > 0);
     const before = (await now()).join();
     await until("another value", async () => (await now()).join() !== before, 15_000);
+  });
+  await check("what is held still stays as it is, and goes on when it is let go", async () => {
+    const other = await scene.enter();
+    await other.clock.install();
+    await go(other, base, "/cluster?metric=gpu.power_w&range=5min");
+    await other.locator(".u-over").first().waitFor();
+    await other.getByRole("button", { name: "‖ Pause" }).click();
+    const rows = async () => (await other.locator('[role="table"] [role="row"]').allTextContents()).join("\n");
+    const span = () => other.locator("figure canvas").first().evaluate((canvas) => canvas.toDataURL());
+    await sleep(1500);
+    const [held, drawn, asked] = [await rows(), await span(), []];
+    other.on("request", (request) => /\/api\/v1\/(query|live)/.test(request.url()) && asked.push(request.url()));
+    await other.clock.fastForward(180_000);
+    await sleep(1500);
+    expect(asked.length === 0, `it asks for ${asked.length} more`);
+    expect((await rows()) === held, "the values change");
+    expect((await span()) === drawn, "the graph moves");
+    const [again] = await Promise.all([other.waitForRequest(/api\/v1\/query\?q=gpu\.power_w/), other.reload()]);
+    const heldTo = new Date(Number(/paused=(\d+)/.exec(other.url())?.[1])).toISOString();
+    expect(new URL(again.url()).searchParams.get("q").includes(`to=${heldTo}`), `the same address shows another time: ${again.url()}`);
+    await other.getByRole("button", { name: "▶ Go on" }).click();
+    await until("newer values", async () => (await rows()) !== held);
+    await other.context().close();
   });
   await check("an alert is raised, and somebody takes care of it", async () => {
     await until("the alert of a lost node", async () => (await api("/api/v1/alerts")).alerts.length > 0, 90_000);

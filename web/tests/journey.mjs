@@ -103,7 +103,7 @@ await play(async (scene) => {
       const { status } = await ask(vera, method, path, body);
       expect(status === 403, `${method} ${path}: ${status}`);
     }
-    await checks.go(vera, base, "/benchmark");
+    await checks.go(vera, base, "/benchmark", { errors: true });
     await vera.getByText("This is not for the role viewer").waitFor();
     await vera.context().close();
   });

@@ -80,15 +80,19 @@ Result<std::vector<Stored<AlertRecord>>> AlertRows::open() {
 
 Result<std::vector<Stored<AlertRecord>>> AlertRows::resolved(const AlertPageQuery& query) {
   return connections_.read([&](Database& database) -> Result<std::vector<Stored<AlertRecord>>> {
-    const char* of_node = query.node.empty() ? "" : "node = ?1 AND ";
+    std::string which = query.node.empty() ? "" : "node = ?1 AND ";
+    if (query.from) which += "resolved_at >= ?5 AND ";
+    if (query.to) which += "since < ?6 AND ";
     ASSAY_TRY(auto statement,
               database.prepare(fmt::format("SELECT {} FROM alert WHERE {}state = 'resolved' AND since <= ?2 AND "
                                            "(since < ?2 OR id > ?3) ORDER BY since DESC, id LIMIT ?4",
-                                           selected(kAlerts), of_node)));
+                                           selected(kAlerts), which)));
     if (!query.node.empty()) statement.bind(1, query.node);
     statement.bind(2, query.after ? stored_time(query.after->since) : std::numeric_limits<std::int64_t>::max())
         .bind(3, query.after ? query.after->id : "")
         .bind(4, static_cast<std::int64_t>(query.limit));
+    if (query.from) statement.bind(5, stored_time(*query.from));
+    if (query.to) statement.bind(6, stored_time(*query.to));
     return alerts_of(statement);
   });
 }

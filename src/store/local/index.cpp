@@ -160,7 +160,8 @@ Result<void> Index::forget(std::string_view id) {
     ASSAY_CHECK(tombstone.bind(1, id).bind(2, change).run());
     for (const char* sql :
          {"DELETE FROM run_metrics WHERE run = (SELECT key FROM runs WHERE id = ?)",
-          "DELETE FROM run_tags WHERE run = (SELECT key FROM runs WHERE id = ?)", "DELETE FROM runs WHERE id = ?"}) {
+          "DELETE FROM run_tags WHERE run = (SELECT key FROM runs WHERE id = ?)",
+          "DELETE FROM run_nodes WHERE run = (SELECT key FROM runs WHERE id = ?)", "DELETE FROM runs WHERE id = ?"}) {
       ASSAY_TRY(auto statement, database_->prepare(sql));
       ASSAY_CHECK(statement.bind(1, id).run());
     }

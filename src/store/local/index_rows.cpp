@@ -14,8 +14,9 @@
 
 namespace assay {
 
-// Columns of `runs` are named as the fields of a query. Times and durations are in seconds. Tags and metrics are there
-// twice: in tables of their own to search and sort by, and packed into the row, which halves the time of a long list.
+// Columns of `runs` are named as the fields of a query. Times and durations are in seconds. Tags, nodes and metrics are
+// there twice: in tables of their own to search and sort by, and packed into the row, which halves the time of a long
+// list.
 const char* const kIndexTables = R"(
 CREATE TABLE runs(
   key INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT, kind TEXT, state TEXT, verdict TEXT, study TEXT,
@@ -33,6 +34,8 @@ INSERT INTO changes VALUES(CAST((julianday('now') - 2440587.5) * 86400e6 AS INTE
 CREATE TABLE run_metrics(run INTEGER, name TEXT, value REAL, PRIMARY KEY(run, name)) WITHOUT ROWID;
 CREATE TABLE run_tags(run INTEGER, tag TEXT, PRIMARY KEY(run, tag)) WITHOUT ROWID;
 CREATE INDEX run_tags_by_tag ON run_tags(tag);
+CREATE TABLE run_nodes(run INTEGER, node TEXT, PRIMARY KEY(run, node)) WITHOUT ROWID;
+CREATE INDEX run_nodes_by_node ON run_nodes(node);
 )";
 
 const char* const kCountChange = "UPDATE changes SET newest = newest + 1 RETURNING newest";
@@ -76,11 +79,12 @@ Result<Clause> clause_of(const Condition& condition) {
   const bool negated = condition.op == Condition::Op::not_equal;
   switch (*kind) {
     case RunFieldKind::text: return Clause{text_comparison(condition.field, condition.op), {condition.text}};
-    case RunFieldKind::tag:
+    case RunFieldKind::several:
       // "tag != x" means that none of its tags is x.
-      return Clause{fmt::format("{} EXISTS(SELECT 1 FROM run_tags WHERE run = runs.key AND {})", negated ? "NOT" : "",
-                                text_comparison("tag", negated ? Condition::Op::equal : condition.op)),
-                    {condition.text}};
+      return Clause{
+          fmt::format("{} EXISTS(SELECT 1 FROM run_{}s WHERE run = runs.key AND {})", negated ? "NOT" : "",
+                      condition.field, text_comparison(condition.field, negated ? Condition::Op::equal : condition.op)),
+          {condition.text}};
     case RunFieldKind::metric:
       return Clause{fmt::format("EXISTS(SELECT 1 FROM run_metrics WHERE run = runs.key AND name = ? AND value {} ?)",
                                 operator_of(condition.op)),
@@ -121,7 +125,7 @@ Clause sort_key(const RunQuery& query) {
 
 Result<Clause> order_of(const RunQuery& query) {
   const auto kind = run_field_kind(query.sort);
-  if (!kind || *kind == RunFieldKind::tag) return unknown_field(query.sort);
+  if (!kind || *kind == RunFieldKind::several) return unknown_field(query.sort);
   auto order = sort_key(query);
   order.sql = fmt::format(" ORDER BY {} {}", order.sql, query.descending ? "DESC" : "ASC");
   if (*kind == RunFieldKind::metric) order.sql += " NULLS LAST";
@@ -183,6 +187,8 @@ std::string pack(const RunRow& row) {
   std::string packed;
   put_varint(packed, row.tags.size());
   for (const auto& tag : row.tags) put_text(packed, tag);
+  put_varint(packed, row.on.size());
+  for (const auto& node : row.on) put_text(packed, node);
   for (const auto& [name, value] : row.metrics) {
     put_text(packed, name);
     put_fixed(packed, std::bit_cast<std::uint64_t>(value), sizeof value);
@@ -193,6 +199,7 @@ std::string pack(const RunRow& row) {
 Result<void> unpack(std::string_view packed, RunRow& row) {
   ByteReader reader(packed);
   for (auto tags = reader.varint(); tags > 0 && reader.ok(); --tags) row.tags.emplace_back(reader.text());
+  for (auto nodes = reader.varint(); nodes > 0 && reader.ok(); --nodes) row.on.emplace_back(reader.text());
   while (reader.ok() && !reader.rest().empty()) {
     std::string name(reader.text());
     row.metrics.emplace_hint(row.metrics.end(), std::move(name), std::bit_cast<double>(reader.fixed(sizeof(double))));
@@ -287,34 +294,39 @@ Result<RowWriter> RowWriter::prepare(Database& database) {
     RETURNING key)"));
   ASSAY_TRY(auto drop_metrics, database.prepare("DELETE FROM run_metrics WHERE run = ?"));
   ASSAY_TRY(auto drop_tags, database.prepare("DELETE FROM run_tags WHERE run = ?"));
+  ASSAY_TRY(auto drop_nodes, database.prepare("DELETE FROM run_nodes WHERE run = ?"));
   ASSAY_TRY(auto put_metric, database.prepare("INSERT INTO run_metrics(run, name, value) VALUES(?, ?, ?)"));
   ASSAY_TRY(auto put_tag, database.prepare("INSERT OR IGNORE INTO run_tags(run, tag) VALUES(?, ?)"));
-  return RowWriter(std::move(count_change), std::move(put_run), std::move(drop_metrics), std::move(drop_tags),
-                   std::move(put_metric), std::move(put_tag));
+  ASSAY_TRY(auto put_node, database.prepare("INSERT OR IGNORE INTO run_nodes(run, node) VALUES(?, ?)"));
+  return RowWriter({.count_change = std::move(count_change),
+                    .put_run = std::move(put_run),
+                    .drop_metrics = std::move(drop_metrics),
+                    .drop_tags = std::move(drop_tags),
+                    .drop_nodes = std::move(drop_nodes),
+                    .put_metric = std::move(put_metric),
+                    .put_tag = std::move(put_tag),
+                    .put_node = std::move(put_node)});
 }
 
 Result<void> RowWriter::put(const RunRow& row) {
-  ASSAY_CHECK(count_change_.step());
-  const auto change = count_change_.integer(0);
-  count_change_.reset();
-  put_run_.bind(1, row.id)
-      .bind(2, row.name)
-      .bind(3, row.kind)
-      .bind(4, name_of(row.state))
-      .bind(5, name_of(row.verdict));
-  put_run_.bind(6, row.study).bind(7, row.variant).bind(8, std::int64_t{row.repeat}).bind(9, std::int64_t{row.ranks});
-  put_run_.bind(10, std::int64_t{row.nodes}).bind(11, row.host).bind(12, unix_seconds(row.created));
-  put_run_.bind(13, unix_seconds(row.started)).bind(14, seconds_of(row.duration)).bind_bytes(15, pack(row));
-  put_run_.bind(16, change);
-  ASSAY_CHECK(put_run_.step());
-  const auto key = put_run_.integer(0);
-  put_run_.reset();
-  ASSAY_CHECK(drop_metrics_.bind(1, key).run());
-  ASSAY_CHECK(drop_tags_.bind(1, key).run());
+  auto& [count_change, put_run, drop_metrics, drop_tags, drop_nodes, put_metric, put_tag, put_node] = statements_;
+  ASSAY_CHECK(count_change.step());
+  const auto change = count_change.integer(0);
+  count_change.reset();
+  put_run.bind(1, row.id).bind(2, row.name).bind(3, row.kind).bind(4, name_of(row.state)).bind(5, name_of(row.verdict));
+  put_run.bind(6, row.study).bind(7, row.variant).bind(8, std::int64_t{row.repeat}).bind(9, std::int64_t{row.ranks});
+  put_run.bind(10, std::int64_t{row.nodes}).bind(11, row.host).bind(12, unix_seconds(row.created));
+  put_run.bind(13, unix_seconds(row.started)).bind(14, seconds_of(row.duration)).bind_bytes(15, pack(row));
+  put_run.bind(16, change);
+  ASSAY_CHECK(put_run.step());
+  const auto key = put_run.integer(0);
+  put_run.reset();
+  for (Statement* drop : {&drop_metrics, &drop_tags, &drop_nodes}) ASSAY_CHECK(drop->bind(1, key).run());
   for (const auto& [name, value] : row.metrics) {
-    ASSAY_CHECK(put_metric_.bind(1, key).bind(2, name).bind(3, value).run());
+    ASSAY_CHECK(put_metric.bind(1, key).bind(2, name).bind(3, value).run());
   }
-  for (const auto& tag : row.tags) ASSAY_CHECK(put_tag_.bind(1, key).bind(2, tag).run());
+  for (const auto& tag : row.tags) ASSAY_CHECK(put_tag.bind(1, key).bind(2, tag).run());
+  for (const auto& node : row.on) ASSAY_CHECK(put_node.bind(1, key).bind(2, node).run());
   return {};
 }
 

@@ -9,7 +9,7 @@
 namespace assay {
 
 /// Raise it with every change of the tables: an index of another version is made again.
-constexpr int kIndexVersion = 3;
+constexpr int kIndexVersion = 4;
 extern const char* const kIndexTables;
 
 /// Writes rows into the index's tables, all with the same prepared statements. Goes before its Database.
@@ -20,15 +20,11 @@ class RowWriter {
   Result<void> put(const RunRow& row);
 
  private:
-  RowWriter(Statement count_change, Statement put_run, Statement drop_metrics, Statement drop_tags,
-            Statement put_metric, Statement put_tag)
-      : count_change_(std::move(count_change)),
-        put_run_(std::move(put_run)),
-        drop_metrics_(std::move(drop_metrics)),
-        drop_tags_(std::move(drop_tags)),
-        put_metric_(std::move(put_metric)),
-        put_tag_(std::move(put_tag)) {}
-  Statement count_change_, put_run_, drop_metrics_, drop_tags_, put_metric_, put_tag_;
+  struct Statements {
+    Statement count_change, put_run, drop_metrics, drop_tags, drop_nodes, put_metric, put_tag, put_node;
+  };
+  explicit RowWriter(Statements statements) : statements_(std::move(statements)) {}
+  Statements statements_;
 };
 
 /// The number of the change that is being made: higher than all before, those of an index that was made anew included.

@@ -112,6 +112,8 @@ class AlertsInMemory final : public AlertTable {
     for (const auto& [id, stored] : rows_.all()) {
       const Alert& alert = stored.row.alert;
       if (alert.state != AlertState::resolved || (!query.node.empty() && alert.node != query.node)) continue;
+      if (query.from && !(alert.resolved_at && *alert.resolved_at >= *query.from)) continue;
+      if (query.to && alert.since >= *query.to) continue;
       if (query.after && std::tie(query.after->since, alert.id) <= std::tie(alert.since, query.after->id)) continue;
       alerts.push_back(stored);
     }

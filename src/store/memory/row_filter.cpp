@@ -38,11 +38,12 @@ bool matches_text(const std::string& value, Op op, const std::string& text) {
 bool matches(const RunRow& row, const Condition& condition) {
   const auto kind = *run_field_kind(condition.field);
   if (kind == RunFieldKind::text) return matches_text(text_of(row, condition.field), condition.op, condition.text);
-  if (kind == RunFieldKind::tag) {
+  if (kind == RunFieldKind::several) {
     const bool negated = condition.op == Op::not_equal;
     const auto op = negated ? Op::equal : condition.op;
-    const bool any = std::any_of(row.tags.begin(), row.tags.end(),
-                                 [&](const std::string& tag) { return matches_text(tag, op, condition.text); });
+    const bool any = std::ranges::any_of(values_of(row, condition.field), [&](const std::string& value) {
+      return matches_text(value, op, condition.text);
+    });
     return any != negated;
   }
   const auto number = number_of(row, condition.field);
@@ -56,7 +57,7 @@ Result<RunPage> filter_rows(std::vector<RunRow> rows, const RunQuery& query) {
     if (!run_field_kind(condition.field)) return no_such_field(condition.field);
   }
   const auto sort = run_field_kind(query.sort);
-  if (!sort || *sort == RunFieldKind::tag) return no_such_field(query.sort);
+  if (!sort || *sort == RunFieldKind::several) return no_such_field(query.sort);
   std::erase_if(rows, [&](const RunRow& row) {
     return !std::all_of(query.conditions.begin(), query.conditions.end(),
                         [&](const Condition& condition) { return matches(row, condition); });

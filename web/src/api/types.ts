@@ -1405,8 +1405,10 @@ export interface RunRow {
   ranks: number;
   /** On how many machines */
   nodes: number;
-  /** Where it ran; may be empty */
+  /** What its machine calls itself; may be empty */
   host: string;
+  /** Nodes of the cluster, in the order of its ranks */
+  on: Array<string>;
   /** When it was asked for */
   created_ns: number;
   /** When its workload began; 0: it has not */
@@ -1737,6 +1739,14 @@ export interface TagChange {
   remove?: Array<string>;
 }
 
+/** How the GPUs of many nodes develop. */
+export interface TrendList {
+  /** By name; their GPUs without the weeks */
+  nodes: Array<NodeTrends>;
+  /** `after` of the next page; empty: there is none */
+  next: string;
+}
+
 /** How a GPU's temperature at equal power develops over weeks. */
 export interface TrendView {
   /** too little data, steady, hotter or cooler */
@@ -1859,6 +1869,13 @@ export interface Routes {
     body: undefined;
     answer: NodeTrends;
   };
+  /** How the GPUs of all nodes develop over weeks, as of this hour: the verdicts, without the weeks */
+  "GET /api/v1/trends": {
+    path: Record<string, never>;
+    query: { after?: string; limit?: number };
+    body: undefined;
+    answer: TrendList;
+  };
   /** Give the node no new work */
   "POST /api/v1/nodes/{node}/drain": {
     path: { node: string };
@@ -1939,7 +1956,7 @@ export interface Routes {
   /** What needs attention: what, where, since when, the values and what to do */
   "GET /api/v1/alerts": {
     path: Record<string, never>;
-    query: { all?: boolean; node?: string; before?: string; limit?: number };
+    query: { all?: boolean; node?: string; from?: string; to?: string; before?: string; limit?: number };
     body: undefined;
     answer: AlertList;
   };
@@ -2558,6 +2575,7 @@ export const routes: { readonly [name in RouteName]: { method: string; path: str
   "GET /api/v1/nodes/{node}": { method: "GET", path: "/api/v1/nodes/{node}", scope: "read", media: "application/json" },
   "DELETE /api/v1/nodes/{node}": { method: "DELETE", path: "/api/v1/nodes/{node}", scope: "manage", media: "application/json" },
   "GET /api/v1/nodes/{node}/trend": { method: "GET", path: "/api/v1/nodes/{node}/trend", scope: "read", media: "application/json" },
+  "GET /api/v1/trends": { method: "GET", path: "/api/v1/trends", scope: "read", media: "application/json" },
   "POST /api/v1/nodes/{node}/drain": { method: "POST", path: "/api/v1/nodes/{node}/drain", scope: "manage", media: "application/json" },
   "POST /api/v1/nodes/{node}/resume": { method: "POST", path: "/api/v1/nodes/{node}/resume", scope: "manage", media: "application/json" },
   "DELETE /api/v1/nodes/{node}/refusals": { method: "DELETE", path: "/api/v1/nodes/{node}/refusals", scope: "manage", media: "application/json" },

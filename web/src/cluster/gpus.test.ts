@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { countGpus, countThrottled, hottestOf, seriesLabel, standouts, type GpuView } from "./gpus";
+import { describe, expect, test } from "vitest";
+import { countGpus, countThrottled, hottestOf, meansOf, seriesLabel, standouts, type GpuView } from "./gpus";
 
 const gpu = (node: string, index: string, values: Record<string, number | null>, online = true): GpuView => ({ node, uuid: `GPU-${node}-${index}`, index, name: "H200", values, online });
 
@@ -20,15 +20,31 @@ test("a GPU is slowed by heat or hardware, or just at its power limit", () => {
   expect(countThrottled(all)).toEqual({ slowed: 1, atPowerLimit: 1 });
 });
 
-test("what stands out is pointed out: heat, uneven load, memory without work", () => {
-  const all = [
-    gpu("a", "0", { "gpu.util": 1, "gpu.temperature_c": 91 }),
-    gpu("a", "1", { "gpu.util": 0.1 }),
-    gpu("b", "0", { "gpu.util": 0, "gpu.memory_used_bytes": 60, "gpu.memory_total_bytes": 100 }),
-    gpu("c", "0", { "gpu.util": 0.5 }), gpu("c", "1", { "gpu.util": 0.6 }),
-  ];
-  const found = standouts(all, (one, metric) => one.values[metric]);
-  expect(found.map(({ kind, node }) => `${kind} ${node}`)).toEqual(["hot a", "imbalance a", "underused b"]);
+describe("what stands out is pointed out", () => {
+  const found = (all: GpuView[], given?: (node: string) => string) => standouts(all, (one, metric) => one.values[metric], given).map(({ kind, nodes }) => `${kind} ${nodes.join()}`);
+  test("heat, uneven load within a node, memory without work", () => {
+    const all = [
+      gpu("a", "0", { "gpu.util": 1, "gpu.temperature_c": 91 }),
+      gpu("a", "1", { "gpu.util": 0.1 }),
+      gpu("b", "0", { "gpu.util": 0, "gpu.memory_used_bytes": 60, "gpu.memory_total_bytes": 100 }),
+      gpu("c", "0", { "gpu.util": 0.5 }), gpu("c", "1", { "gpu.util": 0.6 }),
+    ];
+    expect(found(all)).toEqual(["hot a", "imbalance a", "underused b"]);
+  });
+  test("nodes that do not share the work, by their means", () => {
+    expect(found([gpu("a", "0", { "gpu.util": 0.9 }), gpu("a", "1", { "gpu.util": 0.9 }), gpu("b", "0", { "gpu.util": 0.3 }), gpu("b", "1", { "gpu.util": 0.4 }), gpu("c", "0", { "gpu.util": 0.6 })])).toEqual(["uneven b,a"]);
+    expect(found([gpu("a", "0", { "gpu.util": 0.6 }), gpu("b", "0", { "gpu.util": 0.4 })])).toEqual([]);
+  });
+  test("nodes that had nothing to do, apart from those that were given to somebody", () => {
+    const all = [gpu("a", "0", { "gpu.util": 0.01 }), gpu("b", "0", { "gpu.util": 0 }), gpu("c", "0", { "gpu.util": 0 }), gpu("d", "0", {}), gpu("e", "0", { "gpu.util": 0 }, false)];
+    expect(found(all, (node) => (node === "b" ? "night (ada)" : ""))).toEqual(["underused b", "idle a,c"]);
+  });
+});
+
+test("a GPU's mean counts every value once", () => {
+  const series = [{ name: "gpu.util", labels: { node: "a", gpu: "G" }, unit: "ratio", buckets: [[0, 0, 1, 0.2, 30], [10, 0, 1, 0.8, 10], [20, null, null, null, 0]] as [number, number | null, number | null, number | null, number][] }];
+  expect(meansOf({ from_ms: 0, to_ms: 30, width_ms: 10, tier: "raw", series, problems: [] }).get("G")).toBeCloseTo(0.35);
+  expect(meansOf(undefined).size).toBe(0);
 });
 
 test("a series is called by where it is", () => {

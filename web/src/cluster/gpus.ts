@@ -1,4 +1,4 @@
-import type { NodeView } from "../api/types";
+import type { NodeView, SeriesAnswer } from "../api/types";
 
 export interface GpuView {
   node: string;
@@ -98,37 +98,82 @@ export function countThrottled(series: { labels: Record<string, string>; last: n
 }
 
 export interface Standout {
-  kind: "hot" | "imbalance" | "underused";
-  node: string;
+  kind: "hot" | "imbalance" | "uneven" | "underused" | "idle";
+  nodes: string[];
   text: string;
 }
 
+/** A node's GPUs are used this differently, or nodes are, where that is worth a look. */
+const kUneven = 0.4;
+
+/** The mean of each GPU over the time of an answer, by UUID. */
+export function meansOf(answer: SeriesAnswer | undefined): Map<string, number> {
+  const means = new Map<string, number>();
+  for (const { labels, buckets } of answer?.series ?? []) {
+    let [sum, n] = [0, 0];
+    for (const [, , , mean, count] of buckets) if (mean !== null) [sum, n] = [sum + mean * count, n + count];
+    if (labels["gpu"] && n > 0) means.set(labels["gpu"], sum / n);
+  }
+  return means;
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(0)} %`;
+const numbers = (gpus: GpuView[]) => `GPU ${gpus.map((gpu) => gpu.index).join(", ")}`;
+
+/** What one node's GPUs have among themselves. */
+function standoutsOf(node: string, mine: GpuView[], mean: GpuMean): Standout[] {
+  const found: Standout[] = [];
+  const hot = mine.filter((gpu) => (mean(gpu, "gpu.temperature_c") ?? 0) >= kHot);
+  if (hot.length > 0) {
+    const worst = Math.max(...hot.map((gpu) => mean(gpu, "gpu.temperature_c") ?? 0));
+    found.push({ kind: "hot", nodes: [node], text: `${numbers(hot)} at ${worst.toFixed(0)} °C` });
+  }
+  const utils = mine.map((gpu) => mean(gpu, "gpu.util")).filter((util): util is number => typeof util === "number");
+  const [low, high] = [Math.min(...utils), Math.max(...utils)];
+  if (utils.length > 1 && high - low > kUneven) {
+    found.push({ kind: "imbalance", nodes: [node], text: `its GPUs are used from ${percent(low)} to ${percent(high)}` });
+  }
+  const asleep = mine.filter((gpu) => {
+    const [used, total] = [gpu.values["gpu.memory_used_bytes"] ?? 0, gpu.values["gpu.memory_total_bytes"] ?? 0];
+    return total > 0 && used > 0.1 * total && (mean(gpu, "gpu.util") ?? 1) < kIdle;
+  });
+  if (asleep.length > 0) found.push({ kind: "underused", nodes: [node], text: `${numbers(asleep)}: memory is taken, but nothing computes` });
+  return found;
+}
+
+/** A GPU's mean of a metric over the time that is shown. */
+type GpuMean = (gpu: GpuView, metric: string) => number | null | undefined;
+
 /**
- * What an administrator should look at: hot GPUs, nodes whose GPUs do not share the work, memory taken by those who do
- * not compute. `mean` gives a GPU's mean of a metric over the time that is shown.
+ * What an administrator should look at: hot GPUs; GPUs of a node, and nodes, that do not share the work; memory and nodes
+ * that are taken while nothing computes; nodes that had nothing to do all the time. `given` says to whom a node was given; "":
+ * to nobody.
  */
-export function standouts(gpus: GpuView[], mean: (gpu: GpuView, metric: string) => number | null | undefined): Standout[] {
+export function standouts(gpus: GpuView[], mean: GpuMean, given: (node: string) => string = () => ""): Standout[] {
   const found: Standout[] = [];
   const nodes = new Map<string, GpuView[]>();
-  for (const gpu of gpus) if (gpu.online) nodes.set(gpu.node, [...(nodes.get(gpu.node) ?? []), gpu]);
-  for (const [node, mine] of nodes) {
-    const hot = mine.filter((gpu) => (mean(gpu, "gpu.temperature_c") ?? 0) >= kHot);
-    if (hot.length > 0) {
-      const worst = Math.max(...hot.map((gpu) => mean(gpu, "gpu.temperature_c") ?? 0));
-      found.push({ kind: "hot", node, text: `GPU ${hot.map((gpu) => gpu.index).join(", ")} at ${worst.toFixed(0)} °C` });
-    }
-    const utils = mine.map((gpu) => mean(gpu, "gpu.util")).filter((util): util is number => typeof util === "number");
-    const [low, high] = [Math.min(...utils), Math.max(...utils)];
-    if (utils.length > 1 && high - low > 0.4) {
-      found.push({ kind: "imbalance", node, text: `its GPUs are used from ${(low * 100).toFixed(0)} % to ${(high * 100).toFixed(0)} %` });
-    }
-    const asleep = mine.filter((gpu) => {
-      const [used, total] = [gpu.values["gpu.memory_used_bytes"] ?? 0, gpu.values["gpu.memory_total_bytes"] ?? 0];
-      return total > 0 && used > 0.1 * total && (mean(gpu, "gpu.util") ?? 1) < kIdle;
-    });
-    if (asleep.length > 0) {
-      found.push({ kind: "underused", node, text: `GPU ${asleep.map((gpu) => gpu.index).join(", ")}: memory is taken, but nothing computes` });
-    }
+  for (const gpu of gpus) {
+    if (!gpu.online) continue;
+    const mine = nodes.get(gpu.node);
+    if (mine) mine.push(gpu);
+    else nodes.set(gpu.node, [gpu]);
   }
+  const idle: string[] = [];
+  const busy: { node: string; util: number }[] = [];
+  for (const [node, mine] of nodes) {
+    const own = standoutsOf(node, mine, mean);
+    found.push(...own);
+    const utils = mine.map((gpu) => mean(gpu, "gpu.util")).filter((util): util is number => typeof util === "number");
+    if (utils.length === 0) continue;
+    if (utils.some((util) => util >= kIdle)) busy.push({ node, util: utils.reduce((sum, util) => sum + util, 0) / utils.length });
+    else if (given(node)) found.push({ kind: "underused", nodes: [node], text: `given to ${given(node)}, but its GPUs compute nothing` });
+    else if (!own.some((one) => one.kind === "underused")) idle.push(node);
+  }
+  busy.sort((a, b) => a.util - b.util);
+  const [least, most] = [busy[0], busy.at(-1)];
+  if (least && most && most.util - least.util > kUneven) {
+    found.push({ kind: "uneven", nodes: [least.node, most.node], text: `nodes are used from ${percent(least.util)} to ${percent(most.util)}` });
+  }
+  if (idle.length > 0) found.push({ kind: "idle", nodes: idle, text: idle.length === 1 ? "its GPUs had nothing to do all this time" : `the GPUs of ${idle.length} nodes had nothing to do all this time` });
   return found;
 }

@@ -17,3 +17,10 @@ test("a line without anything new is the same, and one that is new has its value
   expect(withLive(line, { series, x: [10], y: [2] })).toBe(line);
   expect(withLive({ key: "k", label: "", labels: {}, unit: "W", x: [], y: [] }, { series, x: [1], y: [2] })).toEqual({ key: "k", label: "", labels: {}, unit: "W", x: [1], y: [2] });
 });
+
+test("where the view is held still, nothing later is taken", () => {
+  const [line] = linesOf(answer);
+  if (!line) throw new Error("no line");
+  expect(withLive(line, { series, x: [11, 12, 13], y: [1, 2, 3] }, 12).x).toEqual([0, 10, 11, 12]);
+  expect(withLive(line, { series, x: [11], y: [1] }, 10)).toBe(line);
+});

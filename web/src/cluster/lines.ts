@@ -23,16 +23,18 @@ export function linesOf(answer: SeriesAnswer): RawLine[] {
   }));
 }
 
-/** A line with what came in after its last bucket, which may still be half full: each of that is a value of its own. */
-export function withLive(line: RawLine, live: LiveLine): RawLine {
+/** A line with what came in after its last bucket, which may still be half full: each of that is a value of its own. Nothing later than `until`. */
+export function withLive(line: RawLine, live: LiveLine, until = Infinity): RawLine {
   const last = line.x.at(-1) ?? 0;
-  let begin = live.x.length;
+  let end = live.x.length;
+  while (end > 0 && (live.x[end - 1] ?? 0) > until) --end;
+  let begin = end;
   while (begin > 0 && (live.x[begin - 1] ?? 0) > last) --begin;
-  if (begin === live.x.length) return line;
-  const y = live.y.slice(begin);
+  if (begin === end) return line;
+  const y = live.y.slice(begin, end);
   return {
     ...line,
-    x: line.x.concat(live.x.slice(begin)),
+    x: line.x.concat(live.x.slice(begin, end)),
     y: line.y.concat(y),
     ...(line.low && line.high && line.counts ? { low: line.low.concat(y), high: line.high.concat(y), counts: line.counts.concat(y.map((value) => (value === null ? 0 : 1))) } : {}),
   };

@@ -13,7 +13,8 @@ export interface TelemetryQuestion {
   node: string;
   /** As in the address: "15min", "from..to" */
   range: string;
-  paused: boolean;
+  /** When it was held still, in milliseconds since 1970; 0: it goes on */
+  held: number;
   labels?: string;
 }
 
@@ -39,29 +40,29 @@ export function telemetry(question: () => TelemetryQuestion, points = 400) {
   const asked = $derived(question());
   const fixed = $derived(asked.range.includes(".."));
   const span = $derived.by(() => {
-    const { from, to } = readRange(asked.range, Date.now());
+    const { from, to } = readRange(asked.range, 0);
     return to - from;
   });
-  const streams = $derived(!fixed && !asked.paused && span <= kLiveSpan);
+  const streams = $derived(!fixed && span <= kLiveSpan);
   const past = load(
     (signal) => {
-      const range = readRange(asked.range, Date.now());
+      const range = readRange(asked.range, asked.held || Date.now());
       return ask("GET /api/v1/query", { query: { q: questionText(asked, range, points) }, signal });
     },
-    { every: 60_000 },
+    { every: () => (asked.held ? undefined : 60_000) },
   );
-  const live = watchLive(() => (streams ? { metrics: asked.metric, ...(asked.node ? { node: asked.node } : {}) } : null));
+  const live = watchLive(() => (streams && !asked.held ? { metrics: asked.metric, ...(asked.node ? { node: asked.node } : {}) } : null));
 
   const shown = $derived.by((): { lines: RawLine[]; range: Range; unit: string } => {
     void live.version;
-    const range = readRange(asked.range, asked.paused ? past.at || Date.now() : Date.now());
+    const range = readRange(asked.range, asked.held || Date.now());
     const lines = past.value ? linesOf(past.value) : [];
     if (streams) {
       const places = new Map(lines.map((line, i) => [line.key, i]));
       for (const [key, one] of live.lines) {
         if (one.series.name !== asked.metric || (asked.node && one.series.node !== asked.node)) continue;
         const at = places.get(key) ?? lines.length;
-        lines[at] = withLive(lines[at] ?? { key, label: "", labels: one.series.labels, unit: one.series.unit, x: [], y: [] }, one);
+        lines[at] = withLive(lines[at] ?? { key, label: "", labels: one.series.labels, unit: one.series.unit, x: [], y: [] }, one, asked.held || Infinity);
       }
     }
     return { lines, range, unit: lines[0]?.unit ?? "" };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formFields, isEditable, valueIn, withValue, yamlOfSettings } from "./draft";
+import { formFields, isEditable, settingsAt, valueIn, withValue, yamlOfSettings } from "./draft";
 
 const text = "kind: train\nmodel: mlp   # small\ncommand:\n  - a\n";
 
@@ -14,6 +14,12 @@ describe("a draft", () => {
     expect(withValue(text, "lora.rank", "8")).toContain("\nlora.rank: 8\n");
     expect(withValue(text, "model", "")).not.toContain("model");
     expect(withValue("kind: train\n", "name", "a: b #c")).toBe('kind: train\nname: "a: b #c"\n');
+  });
+  test("knows whose a line is", () => {
+    const nested = "kind: train\nlora:\n  rank: x\n  alpha: 1\nepochs: -1\n";
+    expect([1, 2, 3, 5].map((line) => settingsAt(nested, line))).toEqual([["kind"], ["lora"], ["lora.rank", "lora"], ["epochs"]]);
+    expect(settingsAt(text, 4)).toEqual(["command"]);
+    expect(settingsAt("- x\n", 1)).toEqual([]);
   });
   test("is left alone where it takes several lines", () => {
     expect(isEditable(text, "command")).toBe(false);

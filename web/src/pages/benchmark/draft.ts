@@ -72,6 +72,14 @@ export function isEditable(text: string, key: string): boolean {
   return lineOf(text, key)?.simple ?? true;
 }
 
+/** The setting that a line of the text belongs to, as the form may call it: `lora.rank` and `lora`; none: neither. */
+export function settingsAt(text: string, line: number): string[] {
+  const lines = text.split("\n").slice(0, line);
+  const inner = /^\s+([\w.-]+):/.exec(lines.at(-1) ?? "")?.[1];
+  const top = lines.map((one) => /^([\w.-]+):/.exec(one)?.[1]).findLast((one) => one !== undefined);
+  return top === undefined ? [] : inner ? [`${top}.${inner}`, top] : [top];
+}
+
 /** A text as a value of YAML: quoted where it would be taken for something else. */
 export function yamlValue(value: string): string {
   if (value === "") return '""';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { Run } from "../../api/types";
-import { estimateOf, gpusOf, isAlike, isSame, priceInBook, readPrice, settingsIn, spreadOf } from "./estimate";
+import { alikeIn, estimateOf as estimateOfAlike, gpusOf, isAlike, isSame, leastMemory, priceInBook, readPrice, settingsIn, spreadOf } from "./estimate";
 
+const estimateOf = (runs: Run[], ...more: [Parameters<typeof estimateOfAlike>[1], number]) => estimateOfAlike(runs.map((run) => ({ run, scale: 1 })), ...more);
 const made = (spec: Record<string, unknown>, more: Partial<Run> = {}): Run => ({
   schema: 1, id: "r", name: "", kind: "train", tags: [], state: "ended", verdict: "valid", ranks: 1, nodes: 1, flags: [], duration_seconds: 10,
   metrics: {}, series: [], spec, spec_hash: "", provenance: {}, ...more,
@@ -43,10 +44,37 @@ describe("isAlike", () => {
   it("asks that what is not written is the default", () => {
     expect(alike("model: mlp\nepochs: 10\n", { ...spec, batch_size: 64 })).toBe(false);
     expect(alike("model: mlp\nepochs: 10\n", { ...spec, model: { name: "mlp", hidden: [8] } })).toBe(false);
-    expect(alike("model: mlp\nepochs: 10\n", { ...spec, steps: 5 })).toBe(false);
   });
   it("lets names, seeds and what is varied be anything", () => {
     expect(alike("model: mlp\nname: other\nseed: 1\nprice: 1 USD/h\nepochs: 10\nsweep:\n  batch_size: [16, 64]\n", { ...spec, batch_size: 64 })).toBe(true);
+  });
+});
+
+describe("alikeIn", () => {
+  const lengths = { ...properties, epochs: { description: "Default: 10" }, learning_rate: { description: "Default: 1e-3" } };
+  const run = (seconds: number, training: number, more: Record<string, unknown>) => made({ ...spec, ...more }, { duration_seconds: seconds, metrics: { train_seconds: training } });
+  const estimate = (text: string, runs: Run[]) => estimateOfAlike(alikeIn(settingsIn(text), runs, lengths), null, 1);
+  it("scales the time of training, not what comes before and after it", () => {
+    expect(estimate("model: mlp\nepochs: 50\n", [run(14, 10, { epochs: 10 })])).toMatchObject({ time: { median: 54 }, scaled: true });
+    expect(estimate("model: mlp\nsteps: 200\n", [run(14, 10, { steps: 100, epochs: null })])).toMatchObject({ time: { median: 24 }, scaled: true });
+  });
+  it("prefers runs of the same length, whatever their learning rate and seed", () => {
+    expect(estimate("model: mlp\nepochs: 10\nlearning_rate: 0.1\nseed: 9\n", [run(14, 10, { epochs: 10 }), run(40, 36, { epochs: 40 })])).toMatchObject({ time: { median: 14, n: 1 }, scaled: false });
+    expect(estimate("model: mlp\n", [run(14, 10, { epochs: 10, learning_rate: 0.5 })])).toMatchObject({ time: { median: 14 }, scaled: false });
+  });
+  it("does not compare steps with epochs", () => expect(estimate("model: mlp\nepochs: 10\n", [run(14, 10, { steps: 5 })])).toBeNull());
+});
+
+describe("leastMemory", () => {
+  const of = (text: string) => leastMemory(settingsIn(text))?.bytes;
+  it("counts what must fit, from the number in the model's name", () => {
+    expect(of("model: llama-3.1-8b\n")).toBe(8e9 * 16);
+    expect(of("model: llama-3.1-8b\nprecision: bf16_all\noptimizer: sgd\n")).toBe(8e9 * 6);
+    expect(of("model: {name: mistral-7b}\ntask: lora\n")).toBe(7e9 * 2);
+    expect(of("model: tinyllama-1.1b\noptimizer: adamw_8bit\n")).toBe(1.1e9 * 10);
+  });
+  it("says nothing where it is not told", () => {
+    for (const text of ["model: gpt2-xl\n", "model: mlp\n", "model: {name: llama-3.1-8b, layers: 2}\n", "model: llama-3.1-8b\ndevice: cpu\n"]) expect(of(text)).toBeUndefined();
   });
 });
 

@@ -16,7 +16,7 @@ export interface DraftSettings {
 
 const kVaries = new Set(["sweep", "matrix", "scale"]);
 // What changes neither time nor memory, or is no setting of a run.
-const kNoMatter = /^(kind|name|tags|seed|notes|price|repeat|time_limit|sweep|matrix|scale|scaling|(expect|goals|baseline)(\..*)?)$/;
+const kNoMatter = /^(kind|name|tags|seed|seeds|learning_rate|notes|price|repeat|time_limit|sweep|matrix|scale|scaling|(expect|goals|baseline)(\..*)?)$/;
 
 function unquoted(text: string): string {
   const value = text.replace(/\s+#.*$/, "").trim();
@@ -92,13 +92,53 @@ function usualOf(properties: Record<string, SchemaField>, key: string): string |
   return /Default: ([^]*)$/.exec(properties[key]?.description ?? "")?.[1]?.trim();
 }
 
+/** By what a training's length is told, and by how much of it; undefined: by time, or the schema does not know. */
+function lengthOf(value: (key: string) => string | undefined, properties: Record<string, SchemaField>): { by: "steps" | "epochs"; n: number } | undefined {
+  const known = (key: string) => {
+    const text = value(key);
+    return text === undefined || text === "null" ? NaN : numberIn(text);
+  };
+  if (Number.isFinite(known("duration"))) return undefined;
+  if (Number.isFinite(known("steps"))) return { by: "steps", n: known("steps") };
+  const epochs = Number.isFinite(known("epochs")) ? known("epochs") : numberIn(usualOf(properties, "epochs") ?? "");
+  return Number.isFinite(epochs) ? { by: "epochs", n: epochs } : undefined;
+}
+
+/** A run that a draft is like but for its length, and how many times as long the draft's is. */
+export interface Alike {
+  run: Run;
+  scale: number;
+}
+
+/** The runs that a draft is like, those of the same length first: from others its time is scaled. */
+export function alikeIn(draft: DraftSettings, runs: Run[], properties: Record<string, SchemaField>): Alike[] {
+  const wanted = draft.varied.has("epochs") || draft.varied.has("steps") ? undefined : lengthOf((key) => draft.values.get(key), properties);
+  const found = runs.flatMap((run): Alike[] => {
+    if (!isAlike(draft, run, properties)) return [];
+    if (!wanted) return [{ run, scale: 1 }];
+    const kept = new Map(flattened(run.spec).map(({ key, value }) => [key, value]));
+    const had = lengthOf((key) => kept.get(key), properties);
+    return had && had.by === wanted.by && had.n > 0 ? [{ run, scale: wanted.n / had.n }] : [];
+  });
+  const same = found.filter(({ scale }) => scale === 1);
+  return same.length > 0 ? same : found;
+}
+
+/** What a run of another length would take, in seconds: its training is scaled, what comes before and after is not. */
+function secondsOf({ run, scale }: Alike): number {
+  const whole = run.duration_seconds ?? 0;
+  const training = Math.min(whole, run.metrics["train_seconds"] ?? whole);
+  return whole - training + training * scale;
+}
+
 /**
- * Whether a run had the settings of a draft: every one that is written must be the same, and one that is not written must be the
+ * Whether a run had the settings of a draft, whatever their lengths in epochs or steps are: every one that is written must be the same, and one that is not written must be the
  * default where the schema names one.
  */
 export function isAlike(draft: DraftSettings, run: Run, properties: Record<string, SchemaField>): boolean {
   const kept = new Map(flattened(run.spec).map(({ key, value }) => [key, value]));
-  const varies = (key: string) => draft.varied.has(key) || draft.varied.has(key.replace(/\.name$/, ""));
+  const isLength = (key: string) => key === "epochs" || key === "steps";
+  const varies = (key: string) => isLength(key) || draft.varied.has(key) || draft.varied.has(key.replace(/\.name$/, ""));
   for (const [key, written] of draft.values) {
     if (kNoMatter.test(key) || varies(key)) continue;
     // `model: mlp` is short for `model: {name: mlp}`.
@@ -108,8 +148,8 @@ export function isAlike(draft: DraftSettings, run: Run, properties: Record<strin
   for (const [key, value] of kept) {
     if (kNoMatter.test(key) || varies(key) || draft.values.has(key) || draft.values.has(key.replace(/\.name$/, ""))) continue;
     const usual = usualOf(properties, key);
-    // `steps` in a run and not in the draft is another length; what has no default and no schema follows from the rest.
-    if (usual !== undefined ? !isSame(usual, value) : key === "steps" && value !== "null") return false;
+    // What has no default and no schema follows from the rest.
+    if (usual !== undefined && !isSame(usual, value)) return false;
   }
   return true;
 }
@@ -173,22 +213,56 @@ export interface Estimate {
   currency: string;
   /** Where those runs were */
   hosts: string[];
+  /** Whether they were of another length */
+  scaled: boolean;
 }
 
 /** From runs that are alike and whose figures may be used; null: there is none. `runs`: how many are asked for. */
-export function estimateOf(alike: Run[], price: Price | null, runs: number): Estimate | null {
-  const usable = alike.filter((run) => run.state === "ended" && (run.verdict === "valid" || run.verdict === "flagged") && typeof run.duration_seconds === "number");
-  const time = spreadOf(usable.map((run) => run.duration_seconds));
+export function estimateOf(alike: Alike[], price: Price | null, runs: number): Estimate | null {
+  const usable = alike.filter(({ run }) => run.state === "ended" && (run.verdict === "valid" || run.verdict === "flagged") && typeof run.duration_seconds === "number");
+  const time = spreadOf(usable.map(secondsOf));
   if (!time) return null;
-  const costs = usable.map((run) => {
+  const costs = usable.map((one) => {
+    const { run } = one;
     const units = price?.per === "h" ? Math.max(1, run.nodes) : gpusOf(run);
-    return price && units > 0 ? (price.amount * units * runs * (run.duration_seconds ?? 0)) / 3600 : null;
+    return price && units > 0 ? (price.amount * units * runs * secondsOf(one)) / 3600 : null;
   });
   return {
     time,
-    memory: spreadOf(usable.map((run) => run.metrics["gpu_memory_peak_bytes"])),
+    memory: spreadOf(usable.map(({ run }) => run.metrics["gpu_memory_peak_bytes"])),
     cost: spreadOf(costs),
     currency: price?.currency ?? "",
-    hosts: [...new Set(usable.map((run) => run.placement?.node || run.provenance.hostname || "").filter(Boolean))].sort(),
+    hosts: [...new Set(usable.map(({ run }) => run.placement?.node || run.provenance.hostname || "").filter(Boolean))].sort(),
+    scaled: usable.some(({ scale }) => scale !== 1),
   };
+}
+
+/** Parameters that a model's name tells: `llama-3.1-8b` has eight billion; undefined: it tells none. */
+function parametersIn(name: string): number | undefined {
+  const found = /(?:^|[-_])(\d+(?:\.\d+)?)([bm])(?:$|[-_])/i.exec(name);
+  return found ? Number(found[1]) * (found[2]?.toLowerCase() === "b" ? 1e9 : 1e6) : undefined;
+}
+
+export interface MemoryBound {
+  /** On each GPU */
+  bytes: number;
+  parameters: number;
+  /** What of it must fit at the least */
+  parts: string;
+}
+
+/**
+ * What a model that is trained must at least have of a GPU's memory, from the number of parameters in its name; null: that is not told, or its
+ * size was changed. Activations, caches and buffers come on top.
+ */
+export function leastMemory(draft: DraftSettings): MemoryBound | null {
+  const value = (key: string) => draft.values.get(key);
+  const parameters = parametersIn(value("model") ?? value("model.name") ?? "");
+  const resized = ["layers", "width", "heads", "vocabulary"].some((part) => draft.values.has(`model.${part}`));
+  if (parameters === undefined || resized || value("device") === "cpu" || draft.varied.has("model") || draft.varied.has("precision")) return null;
+  // Weights that are trained are kept in 32 bits, whatever products are computed in; those below adapters need not be.
+  if (value("task") === "lora" || [...draft.values.keys()].some((key) => key.startsWith("lora"))) return { bytes: parameters * 2, parameters, parts: "its frozen weights in 16 bits" };
+  const states = { sgd: 0, adam: 8, adamw: 8, adamw_8bit: 2, paged_adamw_8bit: 0 }[value("optimizer") ?? "adamw"];
+  const gradients = value("precision")?.endsWith("_all") ? 2 : 4;
+  return states === undefined ? null : { bytes: parameters * (4 + gradients + states), parameters, parts: "weights, gradients and the optimiser's states" };
 }

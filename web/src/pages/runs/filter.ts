@@ -1,7 +1,7 @@
 // The filter language of `assay runs`: conditions with blanks between them. Here only what completion and checking while
 // typing need; what a filter means is for the leader to say.
 
-export const kFields = ["id", "name", "kind", "state", "verdict", "study", "variant", "host", "tag", "created", "duration", "ranks", "nodes"] as const;
+export const kFields = ["id", "name", "kind", "state", "verdict", "study", "variant", "host", "node", "tag", "created", "duration", "ranks", "nodes"] as const;
 const kOperators = ["!=", "<=", ">=", "^=", "=", "<", ">", "~"];
 
 export interface FilterKnowledge {
