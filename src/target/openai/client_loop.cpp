@@ -212,12 +212,14 @@ void ClientLoop::begin(Connection& connection, const Pending& pending) {
   set.make(set.size() == 0 ? pending.request.id : pending.request.sample, scratch_);
   connection.input_estimate = scratch_.input_tokens;
   writers_[pending.endpoint].write(scratch_, connection.out);
+  const SteadyTime now = steady_now();
+  if (connection.pending.acted == SteadyTime()) connection.pending.acted = now;
   if (!is_new) {
     connection.state = Connection::State::busy;
     return write_out(connection);
   }
   const ServerPlace& place = context_.places[pending.endpoint];
-  connection.opened = steady_now();
+  connection.opened = now;
   const auto progress = connection.link.open(place.address, place.tls.get(), place.host);
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT;

@@ -87,6 +87,7 @@ class ClientLoop {
   struct Pending {
     Request request;
     unsigned attempts = 0;
+    SteadyTime acted{};  ///< when a connection was opened for it, or it was first written to one
     bool fresh = false;  ///< only on a new connection
     std::uint16_t endpoint = 0;
   };

@@ -279,6 +279,35 @@ TEST(OpenAiTarget, RetriesOnlyWhereItMay) {
   EXPECT_EQ(again.facts().at("retried").to_number<int>(), 2);
 }
 
+TEST(OpenAiTarget, ARetriedRequestLeftWhenItFirstDid) {
+  std::atomic<std::int64_t> first_seen{0};
+  StubServer server(
+      [&, count = std::make_shared<std::atomic<int>>(0)](StubPeer& peer, const StubServer::Request& request) {
+        if ((*count)++ > 0) return answer_well(peer, request);
+        first_seen = std::chrono::steady_clock::now().time_since_epoch().count();
+        return peer.send(stub_answer(503, "later"));
+      });
+  auto options = options_for(server.url());
+  options.retries = 3;
+  options.retry_pause = 1ms;
+  Load load(options);
+  load.send(1);
+  const auto kept = load.stop();
+  EXPECT_EQ(kept.at(0).completion.outcome, RequestOutcome::ok);
+  EXPECT_LE(kept.at(0).completion.sent.time_since_epoch().count(), first_seen)
+      << "what the server refused at first is not the client's delay";
+}
+
+TEST(OpenAiTarget, WaitingForAConnectionIsTheClients) {
+  StubServer server(answer_well);
+  auto options = options_for(server.url());
+  options.connections = 1;
+  Load load(options);
+  load.send(2);
+  const auto kept = load.stop();
+  EXPECT_GE(kept.at(1).completion.sent, kept.at(0).completion.done);
+}
+
 TEST(OpenAiTarget, SharesTheLoadByWeight) {
   StubServer one(answer_well);
   StubServer two(answer_well);
