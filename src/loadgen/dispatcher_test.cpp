@@ -1,5 +1,9 @@
 #include "loadgen/dispatcher.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "loadgen/fake_proc_fixture.h"
 #include "loadgen/load_result.h"
 #include "loadgen/simulated_server_fixture.h"
 #include "target/null/null_target.h"
@@ -214,6 +218,50 @@ TEST(Dispatcher, OfflineAsksForEverythingAtOnce) {
   EXPECT_EQ(result.issued, 5000u);
   EXPECT_EQ(result.end_to_end.max, 4'999'000'000);
   EXPECT_NEAR(result.completed_per_second, 1000, 1);
+}
+
+/// A server that keeps the client's threads waiting for a CPU, or busy, while it is waited for.
+class StarvingServer final : public SimulatedServer {
+ public:
+  static constexpr int kThread = 4242;
+  explicit StarvingServer(const FakeProc& proc) : SimulatedServer(always(seconds(10))), proc_(proc) {
+    proc_.schedstat(::syscall(SYS_gettid), 0, 0);
+    proc_.schedstat(kThread, 0, 0);
+    proc_.write("stat", "cpu  100 0 100 800 0 0 0 0 0 0\n");
+  }
+  std::vector<int> threads() const override { return {kThread}; }
+  void wait_for_change(WakeCounter& counter, std::uint32_t seen, SteadyTime deadline) noexcept override {
+    proc_.schedstat(kThread, 9'500'000'000, 400'000'000);
+    proc_.write("stat", "cpu  150 0 100 1600 0 0 0 150 0 0\n");
+    SimulatedServer::wait_for_change(counter, seen, deadline);
+  }
+  void stop(SteadyTime deadline) noexcept override {
+    std::filesystem::remove_all(proc_.folder / "self");  // its threads are gone
+    SimulatedServer::stop(deadline);
+  }
+
+ private:
+  const FakeProc& proc_;
+};
+
+TEST(Dispatcher, WatchesTheClientUntilTheLastAnswer) {
+  const FakeProc proc;
+  StarvingServer server(proc);
+  QueryRecorder recorder({});
+  SamplesInOrder order(100);
+  LoadParts parts{nullptr, order, server, recorder, server};
+  parts.proc = proc.folder;
+  const LoadPlan plan{.scenario = Scenario::offline, .min_queries = 500};
+  const auto ending = run_load(plan, parts, {});
+  ASSERT_TRUE(ending.ok());
+  EXPECT_EQ(ending->issuing, Nanos(0));
+  EXPECT_EQ(ending->client.wall, seconds(10));
+  EXPECT_DOUBLE_EQ(ending->client.waited_share, 0.04);
+  EXPECT_DOUBLE_EQ(ending->client.stolen_share, 0.15);
+  EXPECT_DOUBLE_EQ(ending->client.busy_share, 0.95);
+  std::vector<std::string> kinds;
+  for (const auto& flag : evaluate_load(plan, {}, recorder, *ending).flags) kinds.push_back(flag.kind);
+  EXPECT_THAT(kinds, testing::ElementsAre("client_starved", "client_starved", "client_saturated"));
 }
 
 TEST(Dispatcher, ATraceEndsWithItsLastRequest) {

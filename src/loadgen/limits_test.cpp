@@ -97,6 +97,23 @@ TEST(LoadResult, TokensThatCameTogetherShareTheirGap) {
   EXPECT_EQ(result.inter_token.max, 300);
 }
 
+TEST(LoadResult, ASaturatedClientIsInvalidAndLimitsASearch) {
+  const Recorded recorded({{2000, 3000}});
+  LoadEnding ending;
+  ending.client.busy_share = 0.89;
+  const auto room = evaluate_load({.scenario = Scenario::closed}, {}, recorded.recorder, ending);
+  EXPECT_TRUE(room.valid);
+  EXPECT_FALSE(limited_by_client(room));
+  ending.client.busy_share = 0.91;
+  const auto full = evaluate_load({.scenario = Scenario::closed}, {}, recorded.recorder, ending);
+  EXPECT_FALSE(full.valid);
+  ASSERT_EQ(full.flags.size(), 1u);
+  EXPECT_EQ(full.flags[0].kind, "client_saturated");
+  EXPECT_TRUE(limited_by_client(full));
+  ending.client = {.waited_share = 0.5};
+  EXPECT_TRUE(limited_by_client(evaluate_load({.scenario = Scenario::closed}, {}, recorded.recorder, ending)));
+}
+
 TEST(LoadResult, AStarvedClientIsInvalid) {
   const Recorded recorded({{2000, 3000}});
   LoadEnding ending;

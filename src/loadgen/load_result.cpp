@@ -16,6 +16,9 @@ constexpr std::int64_t kLatenessFloor = 100'000;  // ns; below this nothing that
 // that the 99th percentile, the strictest that every result states, is the server's own up to here (measured: ADR 13).
 constexpr double kMostWaited = 0.01;
 constexpr double kMostStolen = 0.01;
+// A thread that reads answers for more of the time than this has no room left for more of them: what limits the load
+// may be the client.
+constexpr double kMostBusy = 0.9;
 constexpr double kLeastDelivered = 0.99;
 constexpr std::string_view kOnlyClient = "client";
 
@@ -212,6 +215,12 @@ void flag_client(const ClientAccount& client, std::int64_t allowed_ns, std::vect
     flag("client_starved", fmt::format("{}: the hypervisor took {:.1f} % of its machine's CPU time.", who,
                                        client.usage.stolen_share * 100));
   }
+  if (client.usage.busy_share > kMostBusy) {
+    flag("client_saturated",
+         fmt::format("{}: a thread of it was busy {:.0f} % of the time; it may be what limits the load. Raise "
+                     "'target.threads', or use several 'clients'.",
+                     who, client.usage.busy_share * 100));
+  }
   if (client.delivered_per_second < kLeastDelivered * client.scheduled_per_second && client.lateness.count > 0) {
     flag("load_not_delivered", fmt::format("{} should have sent {:.6g} requests a second, and sent {:.6g}.", who,
                                            client.scheduled_per_second, client.delivered_per_second));
@@ -300,7 +309,14 @@ void flag_rules(const LoadPlan& plan, LoadResult& result) {
 
 double stated_percentile(Scenario scenario) { return scenario == Scenario::single_stream ? 0.90 : 0.99; }
 
-bool invalidates_load(const Flag& flag) { return flag.kind != "failed_requests" && flag.kind != "clocks_apart"; }
+bool invalidates_load(const Flag& flag) { return flag.kind == "interrupted" || invalidates(flag); }
+
+bool limited_by_client(const LoadResult& result) {
+  return std::any_of(result.flags.begin(), result.flags.end(), [](const Flag& flag) {
+    return flag.kind == "client_late" || flag.kind == "client_starved" || flag.kind == "client_saturated" ||
+           flag.kind == "load_not_delivered";
+  });
+}
 
 LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const QueryRecorder& recorder,
                          const LoadEnding& ending) {

@@ -67,6 +67,10 @@ struct LoadResult {
 /// Flags that make a load invalid rather than noteworthy.
 bool invalidates_load(const Flag& flag);
 
+/// A flag says that the client sent late or less than it should, or had no CPU to spare: what the load shows is not
+/// what the server can do.
+bool limited_by_client(const LoadResult& result);
+
 /// Judges a load by its records. Pure but for its inputs; sorts copies of all latencies (a second for ten million).
 LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const QueryRecorder& recorder,
                          const LoadEnding& ending);

@@ -35,8 +35,12 @@ class LoadVoice {
     json::object metrics = live_metrics(moments, lasted);
     const double asked = settings_.scenario == Scenario::ramp ? rate_at(settings_.ramp, since) : settings_.rate;
     if (asked > 0) metrics["requests_asked_per_second"] = asked;
+    for (const auto& moment : moments) {
+      over_ += moment.over;
+      failed_ += moment.failed;
+    }
+    metrics["requests_failed"] = failed_;
     place_.events.step(second_++, std::move(metrics));
-    for (const auto& moment : moments) over_ += moment.over;
     return !hopeless();
   }
   bool hopeless() const { return hopeless_at_ > 0 && over_ > hopeless_at_; }
@@ -46,6 +50,7 @@ class LoadVoice {
   const ServePlace& place_;
   std::uint64_t hopeless_at_ = 0;  ///< requests over the limit; 0: there is always hope
   std::uint64_t over_ = 0;
+  std::uint64_t failed_ = 0;
   std::int64_t second_ = 0;
 };
 
@@ -85,19 +90,19 @@ json::object merge_with_others(const ServeSettings& settings, const ServePlace& 
   return std::move(merged.facts);
 }
 
-MlperfLogFacts log_facts(const ServeSettings& settings, const ServeRequests& requests) {
+MlperfLogFacts log_facts(const ServeSettings& settings, const ServedLoad& load) {
   MlperfLogFacts facts{.sut_name = settings.target == "null" ? "assay null target" : settings.model,
                        .time = iso8601(SystemClock().wall()),
                        .accuracy = settings.accuracy,
-                       .samples = requests.samples};
+                       .samples = load.requests.samples};
   if (!settings.loadgen_randomness) facts.seeds = {settings.seed, settings.seed, settings.seed};
   return facts;
 }
 
-Result<void> write_logs(const ServeSettings& settings, const ServeRequests& requests, const ServePlace& place,
-                        const ServedLoad& load, const QueryRecorder& recorder) {
+/// The artifacts of the load whose figures are the run's.
+Result<void> write_artifacts(const ServeSettings& settings, const ServePlace& place, const ServedLoad& load) {
   if (place.artifacts.empty()) return {};
-  const MlperfLogFacts facts = log_facts(settings, requests);
+  const MlperfLogFacts facts = log_facts(settings, load);
   if (has_mlperf_log(settings.scenario)) {
     ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_summary.txt",
                                       mlperf_summary(load.plan, load.rules, load.result, facts)));
@@ -108,15 +113,10 @@ Result<void> write_logs(const ServeSettings& settings, const ServeRequests& requ
     ASSAY_CHECK(write_file_atomically(place.artifacts / "target.json", pretty_json(load.target_facts)));
   }
   if (settings.accuracy) {
-    ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_accuracy.json", mlperf_accuracy(recorder)));
+    ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_accuracy.json", mlperf_accuracy(*load.recorder)));
   }
-  return {};
-}
-
-Result<void> write_profile(const ServePlace& place, const LoadProfile& profile) {
-  if (place.artifacts.empty()) return {};
   // On one line: a thousand numbers below each other help nobody.
-  return write_file_atomically(place.artifacts / kLoadProfileFile, json::serialize(to_json(profile)) + "\n");
+  return write_file_atomically(place.artifacts / kLoadProfileFile, json::serialize(to_json(load.profile)) + "\n");
 }
 
 void put_latencies(json::object& metrics, std::string_view name, const LatencySummary& summary) {
@@ -151,9 +151,7 @@ void put_tokens(const LoadResult& result, json::object& metrics) {
 }
 
 ProbeVerdict verdict_of(const ServedLoad& load) {
-  for (const auto& flag : load.result.flags) {
-    if (flag.kind == "client_late" || flag.kind == "load_not_delivered") return ProbeVerdict::client_limited;
-  }
+  if (limited_by_client(load.result)) return ProbeVerdict::client_limited;
   if (load.hopeless) return ProbeVerdict::missed;
   return load.result.limits_met && load.result.early_stopping_met ? ProbeVerdict::kept : ProbeVerdict::missed;
 }
@@ -216,7 +214,7 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
   }
   const PeakFinding finding = search.finding();
   best.profile.probes = std::move(probes);
-  ASSAY_CHECK(write_profile(place, best.profile));
+  ASSAY_CHECK(write_artifacts(settings, place, best));
   json::object metrics = metrics_of(best.result);
   put_target_metrics(best.target_facts, metrics);
   if (finding.rate) metrics["peak_requests_per_second"] = *finding.rate;
@@ -241,7 +239,8 @@ json::object metrics_of(const LoadResult& result) {
                        {"samples_per_second", result.completed_per_second},
                        {"wall_seconds", result.window_seconds},
                        {"client_waited_share", result.client.waited_share},
-                       {"client_stolen_share", result.client.stolen_share}};
+                       {"client_stolen_share", result.client.stolen_share},
+                       {"client_busy_share", result.client.busy_share}};
   if (!result.clients.empty()) {
     metrics["clients"] = result.clients.size();
     Nanos bound{0};
@@ -293,8 +292,9 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   load.profile =
       profile_of(load.plan, load.result, *carried.recorder, {carried.target->endpoints(), load.target_facts});
   if (by.accuracy) load.answer_metrics = answer_quality(by, carried.requests, *carried.recorder);
-  ASSAY_CHECK(write_logs(by, carried.requests, place, load, *carried.recorder));
   for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
+  load.requests = std::move(carried.requests);
+  load.recorder = std::move(carried.recorder);
   return load;
 }
 
@@ -306,7 +306,7 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   place.events.phase("load");
   ASSAY_TRY(const auto load, serve_load(settings, place, {}, stopping));
   if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the load was stopped"};
-  ASSAY_CHECK(write_profile(place, load.profile));
+  ASSAY_CHECK(write_artifacts(settings, place, load));
   std::vector<Flag> flags = load.result.flags;
   json::object metrics = metrics_of(load.result);
   put_target_metrics(load.target_facts, metrics);

@@ -19,8 +19,10 @@ struct ServedLoad {
   LoadResult result;
   json::object target_facts;
   LoadProfile profile;
-  json::object answer_metrics;  ///< of accuracy mode
-  bool hopeless = false;        ///< ended early, since its limits could no longer be kept
+  ServeRequests requests;
+  std::unique_ptr<QueryRecorder> recorder;  ///< of all clients
+  json::object answer_metrics;              ///< of accuracy mode
+  bool hopeless = false;                    ///< ended early, since its limits could no longer be kept
 };
 
 /// What runs have in common, wherever they run.
@@ -32,7 +34,8 @@ struct ServePlace {
 };
 
 /// Puts the target under the load of the settings and speaks of it once a second. Blocks until it has ended; `stopping`
-/// ends it within a tenth of a second. With others, it is everybody's load that is judged, from every record.
+/// ends it within a tenth of a second. With others, it is everybody's load that is judged, from every record. Leaves no
+/// artifacts.
 Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& place, const LoadOrder& order,
                               const std::stop_token& stopping);
 

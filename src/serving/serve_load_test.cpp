@@ -1,8 +1,10 @@
 #include "serving/serve_load.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/text.h"
@@ -161,10 +163,32 @@ TEST_F(ServeTest, AccuracyAsksForEverySampleOnce) {
   ASSERT_FALSE(endless.ok());
   EXPECT_EQ(endless.error().kind, ErrorKind::bad_spec);
   settings.spec["requests"].as_object()["dataset"] = "file:" + (folder / "prompts.jsonl").string();
-  const auto load = serve_load(settings, place(), {}, {});
-  ASSERT_TRUE(load.ok()) << load.error().text();
-  EXPECT_EQ(load->result.measured, 2u);
+  const auto served = serve(settings, place(), {});
+  ASSERT_TRUE(served.ok()) << served.error().text();
+  EXPECT_EQ(said("result")[0].at("metrics").at("samples_asked").to_number<int>(), 2);
   EXPECT_THAT(read_file(folder / "mlperf_log_accuracy.json").value(), testing::HasSubstr("\"qsl_idx\" : 1"));
+}
+
+TEST_F(ServeTest, TheLogsOfASearchAreOfTheLoadThatItNames) {
+  // Keeps up at half as much again as the first rate, and never twice at the same: the last probe fails.
+  std::vector<double> rates;
+  ServePlace failing = place();
+  failing.carrier.make_target = [&](const ServeSettings& settings,
+                                    const ServeRequests&) -> Result<std::unique_ptr<Target>> {
+    NullTargetOptions options{.service_time = milliseconds(10)};
+    if (settings.find_peak && !rates.empty() &&
+        (settings.rate > 1.5 * rates.front() || std::find(rates.begin(), rates.end(), settings.rate) != rates.end())) {
+      options.fail_every = 1;
+    }
+    if (settings.find_peak) rates.push_back(settings.rate);
+    return std::unique_ptr<Target>(std::make_unique<NullTarget>(options));
+  };
+  const auto settings = settings_of("target: 'null'\nfind_peak: {e2e_p50: 100s}\nsamples: 50\nmin_duration: 0s\n");
+  ASSERT_TRUE(serve(settings, failing, {}).ok());
+  const auto metrics = said("result")[0].at("metrics").as_object();
+  EXPECT_THAT(read_file(folder / "mlperf_log_detail.txt").value(),
+              testing::HasSubstr(fmt::format("\"key\": \"result_completed_samples_per_sec\", \"value\": {:.9g},",
+                                             metrics.at("samples_per_second").to_number<double>())));
 }
 
 TEST_F(ServeTest, AStopEndsTheRunAsInterrupted) {

@@ -44,6 +44,7 @@ void add_ending(const ClientPart& part, LoadEnding& sum) {
   sum.client.cpu += part.ending.client.cpu;
   sum.client.waited_share = std::max(sum.client.waited_share, part.ending.client.waited_share);
   sum.client.stolen_share = std::max(sum.client.stolen_share, part.ending.client.stolen_share);
+  sum.client.busy_share = std::max(sum.client.busy_share, part.ending.client.busy_share);
   sum.client.involuntary_switches += part.ending.client.involuntary_switches;
   sum.client.known &= part.ending.client.known;
 }
