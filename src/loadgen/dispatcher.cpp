@@ -196,7 +196,7 @@ void Dispatch::by_the_clock(ArrivalProcess& arrivals) {
 
 void Dispatch::one_after_the_other(std::uint32_t together) {
   SteadyTime now = clock_.now();
-  while (!enough(now)) {
+  while (!enough(now) && !stopped()) {
     for (std::uint32_t i = 0; i < together; ++i) {
       add(now);
       if (batched_ == batch_.size() && !issue(now)) return;
@@ -209,7 +209,7 @@ void Dispatch::one_after_the_other(std::uint32_t together) {
 
 void Dispatch::keep_in_flight(std::uint32_t concurrency) {
   SteadyTime now = clock_.now();
-  while (!enough(now)) {
+  while (!enough(now) && !stopped()) {
     const std::uint32_t in_flight = static_cast<std::uint32_t>(walk_.taken()) - recorder_.completions().value();
     const std::size_t room = std::min<std::size_t>(concurrency - std::min(in_flight, concurrency), batch_.size());
     while (batched_ < room && !enough(now)) add(now);

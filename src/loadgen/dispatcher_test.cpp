@@ -7,6 +7,7 @@
 #include "loadgen/load_result.h"
 #include "loadgen/simulated_server_fixture.h"
 #include "target/null/null_target.h"
+#include "target/refusing_target_fixture.h"
 
 namespace assay {
 namespace {
@@ -285,6 +286,24 @@ TEST(Dispatcher, RequestsOfTheWarmUpCountForNothing) {
   EXPECT_NEAR(result.scheduled_per_second, 10.1, 0.01);
 }
 
+TEST(Dispatcher, TheSteadyStateIsWithoutTheEnds) {
+  // Eight at a time, ten seconds each: 0.8/s, and the last eight run dry for ten seconds.
+  Simulated load(always(seconds(10)));
+  load.server.output_tokens = 5;
+  const auto result = load.run({.scenario = Scenario::closed,
+                                .concurrency = 8,
+                                .min_queries = 1,
+                                .min_duration = seconds(40),
+                                .warmup = seconds(15)});
+  EXPECT_EQ(result.window_seconds, 55);
+  EXPECT_EQ(result.measured, 33U) << "four rounds, and the one request that made the time full";
+  EXPECT_NEAR(result.completed_per_second, 33.0 / 55, 1e-9);
+  EXPECT_NEAR(result.steady_per_second, 40.0 / 45, 1e-9) << "in 15 to 60 s five rounds of eight ended";
+  EXPECT_NEAR(result.steady_tokens_per_second, 200.0 / 45, 1e-9);
+  Simulated offline(always(seconds(1)));
+  EXPECT_EQ(offline.run({.scenario = Scenario::offline, .min_queries = 8}).steady_per_second, 0);
+}
+
 TEST(Dispatcher, EveryRequestEndsInExactlyOneWay) {
   Simulated load([](const Request& request, SteadyTime) { return Nanos(request.id % 10 == 0 ? -1 : 1000); });
   ConstantArrivals arrivals(100);
@@ -317,6 +336,24 @@ TEST(Dispatcher, AStopRequestCancelsWhatIsInFlight) {
   const auto result = evaluate_load(plan, {}, recorder, *ending);
   EXPECT_EQ(result.outcomes[static_cast<std::size_t>(RequestOutcome::cancelled)], result.issued);
   EXPECT_FALSE(result.valid);
+}
+
+TEST(Dispatcher, AStopIsNoticedAlsoWhereNothingHasToBeWaitedFor) {
+  for (const Scenario scenario : {Scenario::closed, Scenario::single_stream}) {
+    RefusingTarget target;
+    QueryRecorder recorder({});
+    SpinningClock clock;
+    SamplesInOrder order(1);
+    std::stop_source source;
+    std::jthread stopper([&] {
+      while (recorder.issued() < 2) std::this_thread::yield();
+      source.request_stop();
+    });
+    const LoadPlan plan{.scenario = scenario, .min_duration = seconds(20)};
+    const auto ending = run_load(plan, {nullptr, order, target, recorder, clock}, source.get_token());
+    ASSERT_TRUE(ending.ok());
+    EXPECT_TRUE(ending->interrupted) << name_of(scenario);
+  }
 }
 
 TEST(Dispatcher, AllScenariosRunOnTheRealClock) {

@@ -40,6 +40,7 @@ class Tally {
   void take_query(const QueryRecord& record);
   void inter_token(const QueryRecorder& recorder);
   void rates();
+  void steady_rates(const QueryRecorder& recorder);
   void check_limits();
 
   const LoadPlan& plan_;
@@ -138,6 +139,21 @@ void Tally::rates() {
   result_.goodput_tokens_per_second = per_second(good_tokens_, result_.window_seconds);
 }
 
+void Tally::steady_rates(const QueryRecorder& recorder) {
+  const double seconds = seconds_of(Nanos(last_sent_) - plan_.warmup);
+  if (plan_.scenario == Scenario::offline || seconds <= 0) return;
+  double ok = 0;
+  double tokens = 0;
+  for (std::uint64_t id = 0; id < recorder.issued(); ++id) {
+    const QueryRecord& record = recorder.record(id);
+    if (!record.ok() || record.done_ns < plan_.warmup.count() || record.done_ns > last_sent_) continue;
+    ++ok;
+    tokens += record.output_tokens;
+  }
+  result_.steady_per_second = ok / seconds;
+  result_.steady_tokens_per_second = tokens / seconds;
+}
+
 void Tally::check_limits() {
   const auto failed = result_.measured - result_.outcomes[static_cast<std::size_t>(RequestOutcome::ok)];
   for (const auto& limit : rules_.limits) {
@@ -155,10 +171,11 @@ void Tally::check_limits() {
 
 void Tally::finish(const QueryRecorder& recorder) {
   rates();
+  steady_rates(recorder);
   result_.end_to_end = summarise_latencies(end_to_end_);
   result_.first_token = summarise_latencies(first_token_);
   result_.per_output_token = summarise_latencies(per_token_);
-  if (is_open_loop(plan_.scenario)) result_.lateness = summarise_latencies(lateness_);
+  result_.lateness = summarise_latencies(lateness_);
   inter_token(recorder);
   check_limits();
   // By max latency (offline), last scheduled time (open loops), last issued time (the rest), as LoadGen judges it.
@@ -185,8 +202,9 @@ std::int64_t lateness_allowed(const LoadRules& rules, const LoadResult& result) 
 
 std::string short_time(double ns) { return format_duration(Nanos(static_cast<Nanos::rep>(ns))); }
 
-/// What a client is judged by: the only one, or one of several.
-void flag_client(const ClientAccount& client, std::int64_t allowed_ns, std::vector<Flag>& flags) {
+/// What a client is judged by: the only one, or one of several. Where requests are not due by the clock, one that
+/// leaves late has its answer late and nobody else's, and makes the next one later by as much.
+void flag_client(const ClientAccount& client, bool by_the_clock, std::int64_t allowed_ns, std::vector<Flag>& flags) {
   const auto flag = [&](std::string kind, std::string message) {
     flags.push_back({std::move(kind), client.name, std::move(message)});
   };
@@ -197,7 +215,7 @@ void flag_client(const ClientAccount& client, std::int64_t allowed_ns, std::vect
          fmt::format("{} was lost: {}. Its {} requests count as lost.", who, client.lost_reason, client.requests));
     return;
   }
-  if (client.lateness.count > 0 && client.lateness.p99 > allowed_ns) {
+  if (by_the_clock && client.lateness.p99 > allowed_ns) {
     flag("client_late",
          fmt::format("{} sent requests late: {} at the 99th percentile, where {} is allowed (1 % of the latency that "
                      "counts, at least 100 µs).",
@@ -221,7 +239,7 @@ void flag_client(const ClientAccount& client, std::int64_t allowed_ns, std::vect
                      "'target.threads', or use several 'clients'.",
                      who, client.usage.busy_share * 100));
   }
-  if (client.delivered_per_second < kLeastDelivered * client.scheduled_per_second && client.lateness.count > 0) {
+  if (by_the_clock && client.delivered_per_second < kLeastDelivered * client.scheduled_per_second) {
     flag("load_not_delivered", fmt::format("{} should have sent {:.6g} requests a second, and sent {:.6g}.", who,
                                            client.scheduled_per_second, client.delivered_per_second));
   }
@@ -327,8 +345,10 @@ LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const Que
   result.client = ending.client;
   result.clients = ending.clients;
   result.lateness_allowed_ns = lateness_allowed(rules, result);
-  if (ending.clients.empty()) flag_client(only_client(result, ending), result.lateness_allowed_ns, result.flags);
-  for (const auto& client : ending.clients) flag_client(client, result.lateness_allowed_ns, result.flags);
+  const auto clients = ending.clients.empty() ? std::vector{only_client(result, ending)} : ending.clients;
+  for (const auto& client : clients) {
+    flag_client(client, is_open_loop(plan.scenario), result.lateness_allowed_ns, result.flags);
+  }
   flag_outcomes(recorder, result);
   flag_rules(plan, result);
   if (ending.out_of_memory) {

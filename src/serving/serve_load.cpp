@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "loadgen/mlperf_log.h"
 #include "serving/answer_quality.h"
+#include "serving/failure_watch.h"
 #include "serving/serve_profile.h"
 #include "serving/serve_schedule.h"
 #include "serving/target_remarks.h"
@@ -19,7 +20,8 @@ namespace {
 /// Speaks of a load, of all its clients, and ends one whose limits are beyond hope.
 class LoadVoice {
  public:
-  LoadVoice(const ServeSettings& settings, const ServePlace& place) : settings_(settings), place_(place) {
+  LoadVoice(const ServeSettings& settings, const ServePlace& place)
+      : settings_(settings), place_(place), failures_(settings.max_error_share) {
     if (!settings.find_peak) return;
     double strictest = 0;
     for (const auto& limit : settings.limits) strictest = std::max(strictest, limit.percentile);
@@ -35,15 +37,30 @@ class LoadVoice {
     json::object metrics = live_metrics(moments, lasted);
     const double asked = settings_.scenario == Scenario::ramp ? rate_at(settings_.ramp, since) : settings_.rate;
     if (asked > 0) metrics["requests_asked_per_second"] = asked;
+    std::uint64_t sent = 0;
+    std::uint64_t ok = 0;
+    std::uint64_t failed = 0;
     for (const auto& moment : moments) {
       over_ += moment.over;
-      failed_ += moment.failed;
+      sent += moment.sent;
+      ok += moment.ok;
+      failed += moment.failed;
     }
+    failed_ += failed;
+    // Whoever sends nothing more only waits for what is left, and ends by itself.
+    if (sent > 0) failures_.take(ok, failed, lasted);
     metrics["requests_failed"] = failed_;
     place_.events.step(second_++, std::move(metrics));
-    return !hopeless();
+    return !hopeless() && !failures_.verdict();
   }
   bool hopeless() const { return hopeless_at_ > 0 && over_ > hopeless_at_; }
+  /// Of a search, a load without hope tells of its rate first.
+  std::optional<Error> failing() const {
+    if (hopeless() || !failures_.verdict()) return std::nullopt;
+    return Error{.kind = ErrorKind::lost_peer,
+                 .message = fmt::format("the target fails: {}", *failures_.verdict()),
+                 .hint = "Look at the server; 'max_error_share' says how much may fail."};
+  }
 
  private:
   const ServeSettings& settings_;
@@ -51,6 +68,7 @@ class LoadVoice {
   std::uint64_t hopeless_at_ = 0;  ///< requests over the limit; 0: there is always hope
   std::uint64_t over_ = 0;
   std::uint64_t failed_ = 0;
+  FailureWatch failures_;
   std::int64_t second_ = 0;
 };
 
@@ -136,6 +154,11 @@ void put_latencies(json::object& metrics, std::string_view name, const LatencySu
   put("p99_9", summary.p999);
 }
 
+void put_steady_state(const LoadResult& result, json::object& metrics) {
+  if (result.steady_per_second > 0) metrics["steady_samples_per_second"] = result.steady_per_second;
+  if (result.steady_tokens_per_second > 0) metrics["steady_tokens_per_second"] = result.steady_tokens_per_second;
+}
+
 void put_tokens(const LoadResult& result, json::object& metrics) {
   const auto ok = static_cast<double>(result.outcomes[static_cast<std::size_t>(RequestOutcome::ok)]);
   if (result.output_tokens_per_second > 0) {
@@ -161,6 +184,13 @@ ProbeVerdict verdict_of(const ServedLoad& load) {
 Result<double> first_rate(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping) {
   place.events.phase("capacity");
   ASSAY_TRY(const auto load, serve_load(settings, place, {.purpose = LoadOrder::Purpose::capacity}, stopping));
+  if (load.failing) return *load.failing;
+  if (load.result.outcomes[static_cast<std::size_t>(RequestOutcome::ok)] == 0 && !stopping.stop_requested()) {
+    return Error{.kind = ErrorKind::unreachable,
+                 .message = fmt::format("the target fails: none of the {} requests before the search ended well",
+                                        load.result.measured),
+                 .hint = "Look at the server, and at 'request_timeout'."};
+  }
   return std::max(load.result.completed_per_second / 2, 0.01);
 }
 
@@ -205,6 +235,7 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
     const LoadOrder order{.number = number, .purpose = LoadOrder::Purpose::probe, .rate = *rate};
     ASSAY_TRY(auto load, serve_load(settings, place, order, stopping));
     if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the search was stopped"};
+    if (load.failing) return *load.failing;
     const ProbeVerdict verdict = verdict_of(load);
     search.take({.rate = *rate, .completed_per_second = load.result.completed_per_second, .verdict = verdict});
     probes.push_back(probed_load(*rate, load, verdict));
@@ -251,9 +282,10 @@ json::object metrics_of(const LoadResult& result) {
   if (is_open_loop(result.scenario)) {
     metrics["scheduled_samples_per_second"] = result.scheduled_per_second;
     metrics["delivered_samples_per_second"] = result.delivered_per_second;
-    put_latencies(metrics, "lateness", result.lateness);
   }
+  put_latencies(metrics, "lateness", result.lateness);
   put_tokens(result, metrics);
+  put_steady_state(result, metrics);
   if (!result.limits.empty()) {
     metrics["goodput_per_second"] = result.goodput_per_second;
     metrics["goodput_tokens_per_second"] = result.goodput_tokens_per_second;
@@ -288,6 +320,7 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   load.rules = {.asked_per_second = by.rate, .limits = by.limits};
   load.target_facts = merge_with_others(by, place, order.number, carried);
   load.hopeless = voice.hopeless();
+  load.failing = voice.failing();
   load.result = evaluate_load(load.plan, load.rules, *carried.recorder, carried.ending);
   load.profile =
       profile_of(load.plan, load.result, *carried.recorder, {carried.target->endpoints(), load.target_facts});
@@ -312,6 +345,7 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   put_target_metrics(load.target_facts, metrics);
   for (const auto& [name, value] : load.answer_metrics) metrics[name] = value;
   place.events.result(std::move(metrics), flags);
+  if (load.failing) return *load.failing;
   return {};
 }
 

@@ -24,7 +24,7 @@ void add_facts(const json::value& from, json::value& into) {
 }
 
 ClientAccount account_of_part(const LoadPlan& plan, const ClientPart& part) {
-  ClientAccount account = account_of(part.records, plan.warmup, is_open_loop(plan.scenario));
+  ClientAccount account = account_of(part.records, plan.warmup);
   account.name = name_of_client(part.index, part.host);
   account.usage = part.ending.client;
   account.began_late = part.ending.began_late;
