@@ -9,7 +9,7 @@ namespace {
 /// Jobs of a blocked line that are asked whether they are short enough for nodes which others wait for.
 constexpr std::size_t kBackfillLooks = 16;
 /// Blocked lines that are asked whether nodes have to be emptied for them, and how many of them are looked for nodes.
-constexpr std::size_t kPlanLooks = 512;
+constexpr std::size_t kPlanLooks = 128;
 constexpr std::size_t kPlans = 32;
 /// One node in sixteen of a kind may be emptied at a time: enough for gangs, little enough for everybody else.
 constexpr std::size_t kNodesPerPlan = 16;
