@@ -81,6 +81,7 @@ Result<LeaderOptions> leader_options(const LeaderConfig& config) {
   made.events_per_hour = config.events_per_hour;
   made.intake_threads = config.workers;
   made.runs.first_wait = config.retry_wait;
+  made.runs.patience = config.lost_after;
   made.slurm.told_by = config.slurm_from;
   made.accounts.anonymous = config.anonymous;
   made.accounts.behind_proxy = config.behind_proxy;

@@ -163,8 +163,9 @@ Result<void> RunShipper::take() {
   return error;
 }
 
+/// One that waits for its turn elsewhere has not started: its time limit does not count yet.
 Result<void> RunShipper::say_running(const Run& run) {
-  if (said_running_ || run.state != RunState::running) return {};
+  if (said_running_ || run.state != RunState::running || run.started == WallTime{}) return {};
   ASSAY_CHECK(leader_.change_owned(*lease_, [&](Run& found) -> Result<void> {
     found.state = std::max(found.state, RunState::running);
     found.started = run.started;

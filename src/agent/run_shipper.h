@@ -23,7 +23,7 @@ struct ShipperOptions {
   std::function<Result<Lease>()> take;
   std::optional<Lease> lease;                          ///< absent: it is taken first
   Nanos look = std::chrono::milliseconds(100);         ///< between two looks at what was recorded
-  Nanos lease_length = std::chrono::minutes(2);        ///< asked for when half of it is over
+  Nanos lease_length = std::chrono::minutes(1);        ///< asked for when half of it is over
   std::size_t piece = std::size_t{1} << 20;            ///< of a journal, at most, where a frame is not longer
   Nanos first_pause = std::chrono::milliseconds(500);  ///< after the leader did not take something
   Nanos longest_pause = std::chrono::seconds(10);

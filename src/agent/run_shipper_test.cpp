@@ -5,11 +5,11 @@
 
 #include <thread>
 
-#include "agent/troubled_store_fixture.h"
 #include "model/run.h"
 #include "net/raw_connection.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"
+#include "store/troubled_store_fixture.h"
 
 namespace assay {
 namespace {
@@ -126,6 +126,23 @@ TEST_F(RunShipperTest, WhatIsRecordedArrivesWhileItGoesOn) {
   thread.join();
   EXPECT_TRUE(same_journals());
   EXPECT_EQ(takes_, 1);
+}
+
+TEST_F(RunShipperTest, ARunThatWaitsElsewhereIsToldToRunOnceItHasStarted) {
+  auto shipper = make();
+  Run run = a_run();
+  const auto start = std::exchange(run.started, WallTime{});
+  writer_ = begin_run(*local_, run).value();
+  std::jthread thread([&] { EXPECT_EQ(shipper.ship({}).end, End::complete); });
+  print("it waits\n");
+  EXPECT_TRUE(comes_true([&] { return same_journals(); }));
+  EXPECT_EQ(theirs().state, RunState::starting) << "its time limit does not count yet";
+  run.started = start;
+  ASSERT_TRUE(writer_->update(run).ok());
+  EXPECT_TRUE(comes_true([&] { return theirs().state == RunState::running; }));
+  EXPECT_EQ(theirs().started, start);
+  end();
+  thread.join();
 }
 
 TEST_F(RunShipperTest, LargeJournalsTravelInPiecesOfWholeFrames) {

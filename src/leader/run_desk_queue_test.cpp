@@ -151,6 +151,28 @@ TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   EXPECT_EQ(desk().set_priority(usual, 2'000'000).error().kind, ErrorKind::usage);
 }
 
+TEST_F(RunQueueTest, ATimeLimitCountsFromTheStart) {
+  const auto run = asked({planned({{"kind", "null"}, {"device", "cpu"}, {"time_limit", 1800}})}, "gpu02");
+  const auto lease = taken(run, "gpu02");
+  ASSERT_TRUE(runs_->renew_lease(lease, std::chrono::hours(10)).ok());
+  pass(std::chrono::minutes(40));
+  EXPECT_THAT(told("gpu02"), ElementsAre(run)) << "it may wait in a queue of its node's";
+  const auto now = clock_.wall();
+  ASSERT_TRUE(runs_
+                  ->change_owned(lease,
+                                 [&](Run& running) -> Result<void> {
+                                   running.state = RunState::running;
+                                   running.started = now;
+                                   return {};
+                                 })
+                  .ok());
+  tick();
+  pass(std::chrono::minutes(31));
+  EXPECT_THAT(told("gpu02"), ElementsAre(run)) << "its node ends it by itself";
+  pass(std::chrono::minutes(2));
+  EXPECT_THAT(told("gpu02"), ElementsAre(run + "!"));
+}
+
 TEST_F(RunQueueTest, ShortRunsOvertakeLongOnesOnceLengthsAreKnown) {
   // Ended runs teach what a run takes; without them the specification does.
   const auto busy = asked({lasting(60)}, "gpu02");

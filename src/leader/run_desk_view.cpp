@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -51,6 +53,10 @@ QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
   run.created = job.created;
   run.started = entry.started;
   run.length = entry.length;
+  if (entry.silent_since) {
+    run.why = fmt::format("node '{}' is lost: not heard of since {}, given up at {}", run.node,
+                          iso8601(*entry.silent_since), iso8601(*entry.given_up_at));
+  }
   if (entry.started) run.expected_end = *entry.started + Nanos(static_cast<std::int64_t>(entry.length.seconds * 1e9));
   if (!report) return run;
   run.reason = name_of(report->reason);

@@ -262,6 +262,12 @@ void Places::vacate(NodeNumber number, JobNumber job) {
   list(number);
 }
 
+void Places::expect_end(NodeNumber number, JobNumber job, WallTime end) {
+  for (Tenant& tenant : nodes_[number].tenants) {
+    if (tenant.job == job) tenant.expected_end = end;
+  }
+}
+
 void Places::reserve(NodeNumber number, WallTime until, bool cpus) {
   unlist(number);
   nodes_[number].reserved = until;

@@ -149,6 +149,15 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
              .example = "30s",
              .rule = {.range = Range{0.1, kDay}}},
             &LeaderConfig::retry_wait);
+  table.add(
+      {.key = "lost_after",
+       .type = SettingType::duration,
+       .default_value = "5min",
+       .description = "A node that does a run holds it for a minute at a time. Silent for so long beyond that, it "
+                      "is lost: the run is interrupted, its GPUs are free, and further attempts begin.",
+       .example = "30s",
+       .rule = {.range = Range{1, kDay}}},
+      &LeaderConfig::lost_after);
   table.add({.key = "slurm_from",
              .type = SettingType::text,
              .description = "Node whose agent tells which jobs Slurm has ('slurm_jobs' there); where they are, nothing "

@@ -33,6 +33,7 @@ struct LeaderConfig {
   std::size_t events_per_hour = 0;
   std::size_t series_per_node = 0;
   Nanos retry_wait{};
+  Nanos lost_after{};
   std::string slurm_from;  ///< a node; empty: nothing is said of Slurm
   std::size_t workers = 0;
   LdapSettings ldap;

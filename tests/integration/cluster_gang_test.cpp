@@ -180,6 +180,25 @@ TEST_F(ClusterGang, WithoutItsFirstNodeItIsClosedAndTheOthersEnd) {
   expect_released(id);
 }
 
+/// No agent comes back: what the other nodes have is free for others all the same.
+TEST_F(ClusterGang, WhicheverNodeIsGoneForGoodTheOthersAreFree) {
+  start();
+  for (const char* gone : {"n2", "n1"}) {
+    SCOPED_TRACE(gone);
+    const std::string left = gone == std::string("n1") ? "n2" : "n1";
+    const auto id = asked(spec("sleep 1000"));
+    ASSERT_TRUE(both_run());
+    agents_.at(gone).kill_now();
+    EXPECT_TRUE(ends(id));
+    EXPECT_TRUE(leader_.get("/api/v1/runs/" + id + "/lease").at("lease").is_null());
+    EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); })) << "a workload is left";
+    const auto next = done(cli().write("next.yaml", "kind: command\nnodes: [" + left + "]\ncommand: exit 0\n"));
+    EXPECT_EQ(text_of(next, "verdict"), "valid") << json::serialize(run_of(next));
+    start_agent(gone);
+    leader_.expect_state(gone, "online");
+  }
+}
+
 TEST_F(ClusterGang, GoesOnWhileTheLeaderIsAway) {
   start();
   const auto go = leader_.folder_for_runs() / "go";

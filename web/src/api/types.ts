@@ -1103,7 +1103,7 @@ export interface QueuedRun {
   expected_end?: string;
   /** Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy */
   reason?: string;
-  /** The same for people */
+  /** The same for people; of one that has begun: that its node is lost */
   why?: string;
   /** Runs that come before it for the same nodes */
   ahead?: number;
