@@ -77,7 +77,9 @@ Table queue_table(const std::vector<QueuedRun>& runs, WallTime now) {
 Result<QueueList> whole_queue(Connection& leader, bool mine) {
   QueueList all;
   do {
-    const auto target = fmt::format("/api/v1/queue?mine={}&after={}", mine, percent_encode(all.next));
+    auto target = fmt::format("/api/v1/queue?mine={}", mine);
+    // Not for the first: a leader from before there were pages knows no such parameter.
+    if (!all.next.empty()) target += "&after=" + percent_encode(all.next);
     ASSAY_TRY(auto page, ask<QueueList>(leader, target));
     std::move(page.runs.begin(), page.runs.end(), std::back_inserter(all.runs));
     all.total = page.total;
