@@ -53,6 +53,7 @@ class RunShipper final : public Shipper {
   Result<void> ship_journal(const std::string& name);
   Result<std::string> next_frames(const std::string& journal, std::uint64_t offset);
   Result<void> ship_artifacts();
+  void note_lost(const std::string& artifact, const Error& why);
   Result<void> finish(const Run& run);
   Result<bool> has_ended_so();
   std::optional<Shipment> handle(Error error);

@@ -49,9 +49,9 @@ class RunShipperTest : public testing::Test {
     EXPECT_TRUE(writer_->append_output(OutputStream::out, WallTime(1s), text).ok());
     EXPECT_TRUE(writer_->flush().ok());
   }
-  void end() {
+  void end(Verdict verdict = Verdict::flagged) {
     Run run = a_run();
-    run.verdict = Verdict::flagged;
+    run.verdict = verdict;
     run.ended = run.started + 5s;
     run.duration = 5s;
     run.metrics["loss"] = 0.5;
@@ -107,6 +107,23 @@ TEST_F(RunShipperTest, AnEndedRunArrivesWithEverything) {
   EXPECT_THAT(run.tags, ElementsAre("leader"));
   EXPECT_EQ(run.study, "study");
   EXPECT_EQ(run.placement.node, "gpu03");
+}
+
+TEST_F(RunShipperTest, AFileThatTheLeaderDoesNotTakeIsToldOf) {
+  leader_.refuse("attach", Error{.kind = ErrorKind::usage, .message = "there is no room"});
+  begin();
+  print("hello\n");
+  ASSERT_TRUE(attach_text(*local_, "r1", "trace.json", "{}").ok());
+  end(Verdict::valid);
+  leader_.lose_answers("change_owned", 1);
+  EXPECT_EQ(ship().end, End::complete);
+  EXPECT_TRUE(same_journals());
+  const Run run = theirs();
+  EXPECT_EQ(run.verdict, Verdict::flagged);
+  ASSERT_EQ(run.flags.size(), 1U) << "once, however often it is tried";
+  EXPECT_EQ(run.flags[0].kind, "artifact_lost");
+  EXPECT_EQ(run.flags[0].about, "trace.json");
+  EXPECT_THAT(run.flags[0].message, testing::HasSubstr("there is no room"));
 }
 
 TEST_F(RunShipperTest, WhatIsRecordedArrivesWhileItGoesOn) {

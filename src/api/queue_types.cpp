@@ -57,7 +57,9 @@ template <>
 const ApiType<QueueList>& api_type() {
   static const auto type =
       ApiType<QueueList>("QueueList", "What the cluster has to do.")
-          .field("runs", &QueueList::runs, "Those that go on first, then those that wait in the order of their starts");
+          .field("runs", &QueueList::runs, "Those that go on first, then those that wait in the order of their starts")
+          .added("total", &QueueList::total, "How many there are on all pages together")
+          .added("next", &QueueList::next, "For `after`: there are more; empty: that is all");
   return type;
 }
 

@@ -283,6 +283,10 @@ void Leader::note_refused(const Node& node, std::size_t of_refused_series, const
   note(appended.too_old, fmt::format("older than the {} for which they are kept", format_duration(limits.keep[0])));
   note(appended.too_far_ahead,
        fmt::format("more than {} ahead of this machine's clock", format_duration(limits.max_ahead)));
+  note(appended.too_much,
+       fmt::format("its history takes {}, which is the most for one node ('bytes_per_node'); `assay nodes forget {} "
+                   "--erase` makes room",
+                   format_bytes(Bytes{static_cast<std::int64_t>(limits.max_per_owner.bytes)}), node.name()));
 }
 
 void Leader::limit_events(Node& node, std::vector<ClusterEvent>& events) {

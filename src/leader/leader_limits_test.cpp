@@ -254,6 +254,34 @@ TEST_F(LeaderLimits, OneNodeDoesNotFillTheStoreForAll) {
   EXPECT_THAT(problems(), "");
 }
 
+TEST_F(LeaderLimits, ANodeHasAMostOfBytes) {
+  SeriesLimits limits;
+  limits.max_per_owner.bytes = 64;
+  open_with(limits);
+  TestAgent greedy("greedy", "one");
+  hello(greedy);
+  for (int i = 0; i < 10; ++i) {
+    clock_.advance(std::chrono::seconds(1));
+    taken(greedy, {reading(greedy, i)});
+  }
+  EXPECT_GE(leader_->series().holding("greedy").bytes, 64U);
+  EXPECT_LE(leader_->series().holding("greedy").bytes, 128U);
+  EXPECT_THAT(problems(), HasSubstr("samples were refused"));
+  EXPECT_THAT(problems(), HasSubstr("its history takes 64 B, which is the most for one node ('bytes_per_node')"));
+  EXPECT_THAT(problems(), HasSubstr("`assay nodes forget greedy --erase` makes room"));
+  TestAgent honest("honest", "two");
+  hello(honest);
+  taken(honest, {reading(honest, 7)});
+  EXPECT_THAT(stored("host.load")["node=honest "], ElementsAre(7));
+  clock_.advance(std::chrono::seconds(10));
+  ASSERT_TRUE(leader_->forget("greedy", true).ok());
+  EXPECT_EQ(leader_->series().holding("greedy").bytes, 0U);
+  EXPECT_THAT(problems(), "");
+  hello(greedy);
+  taken(greedy, {greedy.with_all_names(reading(greedy, 8))});
+  EXPECT_THAT(stored("host.load")["node=greedy "], ElementsAre(8)) << "there is room again";
+}
+
 TEST_F(LeaderLimits, SamplesOfAWrongTimeAreRefusedByName) {
   TestAgent agent;
   hello(agent);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -93,8 +94,10 @@ class RunDesk {
   Result<std::optional<Accepted>> answered(const RunRequest& request);
   /// What would come of the request, run by run; nothing is stored. Errors as `ask`.
   Result<std::vector<PreviewedRun>> preview(const RunRequest& request);
-  /// Everything that has not ended: first what goes on, then what waits in the order of its start.
-  Result<std::vector<QueuedRun>> queue();
+  /// Everything that has not ended: first what goes on, then what waits in the order of its start. Whoever looks at a
+  /// long queue is shown one picture for a moment, so that agents need not wait for viewers, however many those are.
+  using QueuePicture = std::shared_ptr<const std::vector<QueuedRun>>;
+  Result<QueuePicture> queue();
   /// One of them, by the run that does it now or by its first. `not_found`.
   Result<QueuedRun> find(std::string_view run);
 
@@ -257,7 +260,9 @@ class RunDesk {
   Result<void> close_lost(Entry& entry);
   Nanos patience_with(const Entry& entry) const;
 
+  // run_desk_view.cpp
   QueuedRun view_of(const Entry& entry, const WaitReport* report) const;
+  Result<std::vector<QueuedRun>> look_at_queue();
   void tell(const std::string& node, Listener& listener);
   void tell_all();
 
@@ -268,6 +273,9 @@ class RunDesk {
   const Options options_;
   const WallTime started_;
 
+  std::mutex picture_mutex_;  ///< before `mutex_`: one at a time makes a picture of the queue
+  QueuePicture picture_;
+  SteadyTime picture_until_{};
   mutable std::mutex mutex_;
   SteadyTime last_look_{};
   Scheduler scheduler_;

@@ -138,7 +138,7 @@ TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   const auto later = asked({planned()}, "gpu02");
   ASSERT_TRUE(desk().set_priority(later, 2).ok());
   std::vector<std::string> order;
-  const auto queue = *desk().queue();
+  const auto queue = **desk().queue();
   for (const auto& run : queue) order.push_back(run.run);
   EXPECT_THAT(order, ElementsAre(first, later, urgent, usual));
   end(taken(first, "gpu02"));
@@ -173,12 +173,27 @@ TEST_F(RunQueueTest, ATimeLimitCountsFromTheStart) {
   EXPECT_THAT(told("gpu02"), ElementsAre(run + "!"));
 }
 
+/// Agents that report wait for whoever makes a picture of the queue: many viewers are no reason to make many.
+TEST_F(RunQueueTest, ALongQueueIsDrawnOnceForAllWhoLookWithinAMoment) {
+  asked({planned()}, "gpu02");
+  const auto waiting = asked({planned()}, "gpu02");
+  const auto short_queue = *desk().queue();
+  ASSERT_TRUE(desk().set_priority(waiting, -1).ok());
+  EXPECT_EQ((*desk().queue())->back().priority, -1) << "of a short one everybody sees the newest";
+  EXPECT_EQ(short_queue->back().priority, 0) << "whoever looks keeps what they see";
+  for (int i = 0; i < 500; ++i) asked({planned()}, "gpu02");
+  const auto picture = *desk().queue();
+  EXPECT_EQ(*desk().queue(), picture);
+  clock_.advance(std::chrono::seconds(5));
+  EXPECT_NE(*desk().queue(), picture);
+}
+
 TEST_F(RunQueueTest, ShortRunsOvertakeLongOnesOnceLengthsAreKnown) {
   // Ended runs teach what a run takes; without them the specification does.
   const auto busy = asked({lasting(60)}, "gpu02");
   const auto lease = taken(busy, "gpu02");
   for (int i = 0; i < 20; ++i) asked({lasting(i % 2 == 0 ? 7200 : 60)}, "gpu02");
-  const auto queue = *desk().queue();
+  const auto queue = **desk().queue();
   ASSERT_EQ(queue.size(), 21U);
   EXPECT_EQ(queue[1].length.seconds, 60);
   EXPECT_EQ(queue.back().length.seconds, 7200);
@@ -251,7 +266,7 @@ class FairShareTest : public RunQueueTest {
     asked(of("ada"));
     end(taken(one));
     tick();
-    const auto queue = *desk().queue();
+    const auto queue = **desk().queue();
     for (const auto& run : queue) {
       if (run.run != other && run.reason.empty()) return run.by;
     }
@@ -323,7 +338,7 @@ TEST_F(RunQueueTest, AnOrderIsPreviewedAndNothingIsStored) {
   EXPECT_THAT(nowhere->at(0).why, HasSubstr("1 × GPU"));
   EXPECT_EQ(desk().preview({.plan = {planned()}, .node = "nobody"}).error().kind, ErrorKind::not_found);
   EXPECT_EQ(runs_->list_runs({})->total, 1);
-  EXPECT_THAT(*desk().queue(), testing::SizeIs(1));
+  EXPECT_THAT(**desk().queue(), testing::SizeIs(1));
 }
 
 TEST_F(RunQueueTest, ANodeThatKeepsNoTimeLimitIsToldToStop) {
@@ -358,7 +373,7 @@ TEST_F(RunQueueTest, ARunWhoseGpuIsGoneIsNotBegunTwice) {
   EXPECT_EQ(queued(run).state, RunState::starting);
   end(lease);
   tick();
-  EXPECT_THAT(*desk().queue(), IsEmpty());
+  EXPECT_THAT(**desk().queue(), IsEmpty());
 }
 
 }  // namespace

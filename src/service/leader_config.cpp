@@ -141,6 +141,21 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
              .example = "100000",
              .rule = {.range = Range{100, 1'000'000}}},
             &LeaderConfig::series_per_node);
+  table.add({.key = "bytes_per_node",
+             .type = SettingType::bytes,
+             .default_value = "8GiB",
+             .description = "What the telemetry of one node may take on the disk; beyond it its readings are refused. "
+                            "`assay nodes forget --erase` makes room again.",
+             .example = "50GiB",
+             .rule = {.range = Range{0x1p20, 0x1p50}}},
+            &LeaderConfig::bytes_per_node);
+  table.add({.key = "bytes_per_run",
+             .type = SettingType::bytes,
+             .default_value = "16GiB",
+             .description = "What one run may record, its files included; one that records more is ended.",
+             .example = "100GiB",
+             .rule = {.range = Range{0x1p20, 0x1p50}}},
+            &LeaderConfig::bytes_per_run);
   table.add({.key = "retry_wait",
              .type = SettingType::duration,
              .default_value = "1min",

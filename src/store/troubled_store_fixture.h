@@ -37,6 +37,11 @@ class TroubledStore final : public RunStore {
     const std::lock_guard lock(mutex_);
     damaged_ = std::move(run);
   }
+  /// All calls of an operation are answered with this, and not carried out.
+  void refuse(const std::string& operation, Error error) {
+    const std::lock_guard lock(mutex_);
+    refused_.insert_or_assign(operation, std::move(error));
+  }
   /// Told before each call that reaches it.
   void on_call(std::function<void(std::string_view operation)> tell) {
     const std::lock_guard lock(mutex_);
@@ -150,6 +155,7 @@ class TroubledStore final : public RunStore {
       const std::lock_guard lock(mutex_);
       ++calls_[operation];
       if (away_) return Error{.kind = *away_, .message = "it is away"};
+      if (const auto refused = refused_.find(operation); refused != refused_.end()) return refused->second;
       tell = tell_;
     }
     if (tell) tell(operation);
@@ -164,6 +170,7 @@ class TroubledStore final : public RunStore {
   std::mutex mutex_;
   std::optional<ErrorKind> away_;
   std::optional<std::string> damaged_;
+  std::map<std::string, Error> refused_;
   std::map<std::string, int> lost_;
   std::map<std::string, int> calls_;
   std::function<void(std::string_view)> tell_;
