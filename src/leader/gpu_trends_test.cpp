@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
+#include <map>
+#include <string>
 
 #include "store/memory/series_memory.h"
 
@@ -12,18 +13,20 @@ namespace {
 
 constexpr Nanos kWeek = std::chrono::hours(24 * 7);
 
-/// A GPU at equal power over some weeks, a reading for each hour, ever hotter.
+/// A GPU over some weeks, a reading for each hour: more power is more heat, and every week is a degree hotter at equal
+/// power.
 void add_weeks(SeriesStore& store, const std::string& gpu, WallTime begin, int weeks) {
   const std::map<std::string, std::string> labels = {{"node", "gpu01"}, {"gpu", gpu}};
   const auto temperature = store.intern(SeriesKey{.name = "gpu.temperature_c", .labels = labels}, "°C");
   const auto power = store.intern(SeriesKey{.name = "gpu.power_w", .labels = labels}, "W");
   ASSERT_TRUE(temperature.ok());
   ASSERT_TRUE(power.ok());
-  for (WallTime at = begin; at < begin + weeks * kWeek; at += std::chrono::hours(1)) {
-    const double hours = std::chrono::duration<double, std::ratio<3600>>(at - begin).count();
-    const auto time_ns = at.time_since_epoch().count();
-    const std::array samples = {SeriesSample{.series = *temperature, .time_ns = time_ns, .value = 60 + hours / 60},
-                                SeriesSample{.series = *power, .time_ns = time_ns, .value = 300}};
+  for (int hour = 0; hour < weeks * 168; ++hour) {
+    const auto time_ns = (begin + std::chrono::hours(hour)).time_since_epoch().count();
+    const double watts = 200 + 40.0 * (hour % 13);
+    const double degrees = 25 + 0.06 * watts + hour / 168.0 + 0.2 * (hour % 5);
+    const std::array samples = {SeriesSample{.series = *temperature, .time_ns = time_ns, .value = degrees},
+                                SeriesSample{.series = *power, .time_ns = time_ns, .value = watts}};
     ASSERT_TRUE(store.append(samples).ok());
   }
 }
@@ -31,8 +34,7 @@ void add_weeks(SeriesStore& store, const std::string& gpu, WallTime begin, int w
 TEST(TrendVerdicts, AreReadOnceAnHourAndHaveNoWeeks) {
   ManualClock clock;
   SeriesMemory store(clock);
-  add_weeks(store, "GPU-1", clock.wall(), 6);
-  clock.advance(6 * kWeek + std::chrono::minutes(5));
+  add_weeks(store, "GPU-1", clock.wall() - 6 * kWeek, 6);
 
   const auto whole = gpu_trends(store, "gpu01", clock.wall());
   ASSERT_TRUE(whole.ok());
@@ -41,7 +43,7 @@ TEST(TrendVerdicts, AreReadOnceAnHourAndHaveNoWeeks) {
   TrendVerdicts verdicts(store, clock);
   const auto first = verdicts.of("gpu01");
   ASSERT_TRUE(first.ok());
-  EXPECT_EQ(first->at("GPU-1").verdict, TrendVerdict::hotter);
+  EXPECT_EQ(first->at("GPU-1").verdict, TrendVerdict::hotter) << first->at("GPU-1").why;
   EXPECT_EQ(first->at("GPU-1").why, whole->at("GPU-1").why);
   EXPECT_TRUE(first->at("GPU-1").weeks.empty());
   EXPECT_TRUE(verdicts.of("gpu02")->empty());

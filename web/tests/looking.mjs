@@ -20,11 +20,11 @@ await play(async (scene) => {
 
   const page = await scene.enter("admin");
   const chart = () => page.locator("figure .u-over").first();
-  const picture = (of = page) => of.locator("figure canvas").first().evaluate((canvas) => canvas.toDataURL());
+  const picture = () => page.locator("figure canvas").first().evaluate((canvas) => canvas.toDataURL());
   const reading = () => page.locator("figure .reading").first().innerText();
   const rows = (name) => page.getByRole("table", { name, exact: true }).getByRole("row");
 
-  await check("the pointer names the nearest line, and a click below the graph pins it", async () => {
+  await check("the pointer names the nearest line, and a click pins it", async () => {
     await go(page, base, "/cluster?metric=gpu.temperature_c");
     await chart().waitFor();
     await page.getByRole("button", { name: "‖ Pause" }).click();
@@ -39,7 +39,8 @@ await play(async (scene) => {
     });
     const name = (await page.locator("figure .reading button").textContent()).trim().match(/sim\d+ GPU \d/)?.[0];
     expect(name, await reading());
-    await page.locator("figure .reading button").click();
+    await page.mouse.down();
+    await page.mouse.up();
     await until("the pin in the address", async () => /pin=gpu\.temperature_c/.test(decodeURIComponent(page.url())));
     await page.getByRole("button", { name: "Let go of 1 pinned" }).click();
     expect(!page.url().includes("pin="), page.url());
@@ -62,7 +63,7 @@ await play(async (scene) => {
     await until("its cells", async () => (await cells.count()) >= 24);
     await cells.nth(9).click();
     await until("the pin in the address", async () => page.url().includes("pin="));
-    expect((await cells.nth(9).getAttribute("aria-pressed")) === "true", "the cell does not say so");
+    await until("the cell to say so", async () => (await cells.nth(9).getAttribute("aria-pressed")) === "true");
     expect((await map.locator('button[tabindex="0"]').count()) === 1, "more than one stop of Tab");
     await page.keyboard.press("ArrowRight");
     await page.keyboard.press("ArrowDown");
@@ -146,8 +147,9 @@ await play(async (scene) => {
   });
   await check("curves are smoothed and drawn on a logarithmic scale, and the address has both", async () => {
     await go(page, base, `/compare?of=${sweep[0].id},${sweep[3].id}`);
-    await page.getByRole("heading", { name: /^loss/ }).waitFor();
-    const loss = () => picture(page.locator("section, article, div.card").filter({ has: page.getByRole("heading", { name: /^loss/ }) }).last());
+    const heading = page.getByRole("heading", { name: "loss", exact: true });
+    await heading.waitFor();
+    const loss = () => page.locator("figure").filter({ has: heading }).locator("canvas").evaluate((canvas) => canvas.toDataURL());
     await page.locator(".u-over").first().waitFor();
     await sleep(500);
     const before = await loss();
@@ -167,6 +169,7 @@ await play(async (scene) => {
     const lines = page.getByRole("application", { name: /^Settings and results of \d+ runs/ });
     await page.getByText("Axes and limits").click();
     await page.getByLabel(/momentum at least/).fill("0.6");
+    await page.keyboard.press("Tab");
     await until("the limit in the address", async () => page.url().includes("brush="));
     await page.getByText(/^4 of 12/).waitFor();
     await lines.focus();
@@ -185,7 +188,7 @@ await play(async (scene) => {
     await go(page, base, `/runs/${sweep[0].id}?tab=artifacts`);
     await page.getByRole("button", { name: "Flame view" }).click();
     await page.getByRole("row", { name: /matmul/ }).waitFor();
-    await page.getByRole("application", { name: /^Flame view of trace\.json/ }).focus();
+    await page.getByLabel(/^Flame view of trace\.json/).focus();
     await page.keyboard.press("+");
     await until("the part in the address", async () => /from=.*to=/.test(page.url()));
     const part = page.url();

@@ -78,7 +78,7 @@ export function isEditable(text: string, key: string): boolean {
 export function settingsAt(text: string, line: number): string[] {
   const lines = text.split("\n").slice(0, line);
   const inner = /^\s+([\w.-]+):/.exec(lines.at(-1) ?? "")?.[1];
-  const top = lines.map((one) => /^([\w.-]+):/.exec(one)?.[1]).findLast((one) => one !== undefined);
+  const top = lines.flatMap((one) => /^([\w.-]+):/.exec(one)?.[1] ?? []).at(-1);
   return top === undefined ? [] : inner ? [`${top}.${inner}`, top] : [top];
 }
 
