@@ -20,6 +20,9 @@ constexpr Nanos kShortestDelay = std::chrono::seconds(1);
 /// ever while small jobs fill each gap.
 bool needs_setting_aside(const JobNeeds& needs) { return needs.gpus > 1 || needs.nodes > 1 || needs.alone(); }
 
+/// Each of the nodes that it names is one that it needs.
+bool has_no_choice(const JobNeeds& needs) { return needs.on.size() == static_cast<std::size_t>(needs.nodes); }
+
 }  // namespace
 
 PlaceWish Scheduler::wish_of(const Job& job, WallTime now) const {
@@ -181,12 +184,12 @@ bool Scheduler::start_from(WaitingLines::Line& line, WallTime now, SchedulerDeci
   return false;
 }
 
-/// Kinds of which no further nodes may be emptied now. Those that a job names are not counted: it can go nowhere else,
-/// so that others need not wait for it.
+/// Kinds of which no further nodes may be emptied now. Those of a job that can go nowhere else are not counted: others
+/// need not wait for it.
 std::vector<bool> Scheduler::full_kinds() const {
   std::vector<std::size_t> emptied(places_.kinds(), 0);
   for (const SetAside& aside : aside_) {
-    if (!jobs_[aside.job].request.needs.on.empty()) continue;
+    if (has_no_choice(jobs_[aside.job].request.needs)) continue;
     for (const NodeNumber node : aside.nodes) ++emptied[places_.node(node).kind];
   }
   std::vector<bool> full;
@@ -211,7 +214,7 @@ void Scheduler::set_nodes_aside(WallTime now) {
     if (line->needs.cpus || !places_.could_ever_fit(line->needs, line->fits)) continue;
     std::vector<KindFit> open;
     for (const KindFit& fit : line->fits) {
-      if (!waited_for[fit.kind] && (!on.empty() || !full[fit.kind])) open.push_back(fit);
+      if (!waited_for[fit.kind] && (has_no_choice(line->needs) || !full[fit.kind])) open.push_back(fit);
       if (on.empty()) waited_for[fit.kind] = true;
     }
     if (!open.empty() && needs_setting_aside(line->needs) && line->planless != plan_round_) {
