@@ -40,6 +40,9 @@ constexpr std::string_view kTemporarySuffix = ".tmp";
 /// For charts: the points of some ten runs of a million each.
 constexpr std::size_t kPointBudget = std::size_t{256} << 20;
 
+/// So much of an artifact is written before somebody looks again whether there is room for more.
+constexpr std::uint64_t kWrittenUnseen = std::uint64_t{64} << 20;
+
 Result<void> check_file_name(std::string_view what, std::string_view name) {
   if (is_file_name(name)) return {};
   return Error{.kind = ErrorKind::usage,
@@ -289,10 +292,12 @@ Result<void> LocalStore::attach(std::string_view run, std::string_view name, Byt
   ASSAY_CHECK(make_folders(folder.artifacts()));
   // Nobody waits for a long one: it is written beside its place, and the last to be complete counts.
   const auto staged = folder.artifacts() / fmt::format("{}{}", new_id(), kTemporarySuffix);
-  auto room = room_in(folder);
+  std::uint64_t room = 0;
   const auto write = [&]() -> Result<void> {
     ASSAY_TRY(const auto file, open_file(staged, O_WRONLY | O_CREAT | O_EXCL));
     ASSAY_CHECK(pour(content, [&](std::string_view piece) -> Result<void> {
+      // Others may be writing, too.
+      if (piece.size() > room) room = std::min(room_in(folder), std::max<std::uint64_t>(kWrittenUnseen, piece.size()));
       if (piece.size() > room) return Error{.kind = ErrorKind::usage, .message = no_room()};
       room -= piece.size();
       return write_all(file.get(), piece);
