@@ -3,8 +3,10 @@
 
 Starts `assay serve`, honest nodes (`assay fleet-sim`), and one forged agent with a good key that speaks the documented protocol
 (docs/reference/agent-protocol.md) and sends as fast as it is let, on several connections: late samples, each into a minute of its own;
-floods of events of made-up times; ever new series; times of a clock that jumps. Meanwhile viewers ask for events that do not exist and
-for all series. The honest nodes must never be called silent, their acknowledgements must come, and the leader must stay small.
+floods of events of made-up times; ever new series; times of a clock that jumps; hellos without end; bytes that are no batches; large
+requests whose bodies never come, also with the token of a viewer and of a user, each under many spellings of its name. Meanwhile viewers
+ask for events that do not exist and for all series. The honest nodes must never be called silent, their acknowledgements must come, and
+the leader must stay small.
 
   bench/forged_agent.py [--nodes 20] [--seconds 60] [--viewers 16] [--events 0] [--only ATTACK] [--assay PATH]
 
@@ -17,6 +19,7 @@ import os
 import random
 import secrets
 import shutil
+import socket
 import sqlite3
 import struct
 import subprocess
@@ -97,9 +100,9 @@ class ForgedAgent:
             self.answers[response.status] = self.answers.get(response.status, 0) + 1
         return response.status, answer
 
-    def hello(self, stream):
+    def hello(self, stream, facts=None):
         self.post("/agent/v1/hello", json.dumps({"schema": 1, "stream": stream, "assay": "0", "period_ms": 1000, "simulated": False,
-                                                 "facts": {}, "allow": [], "sources": []}).encode())
+                                                 "facts": facts or {}, "allow": [], "sources": []}).encode())
 
 
 def late_samples(stream, sequence):
@@ -124,7 +127,11 @@ def lies_about_time(stream, sequence):
     return batch(stream, sequence, [("forged.clock", {})], samples=[(0, time.time_ns() + ahead, 1.0)]), ahead
 
 
-ATTACKS = [late_samples, event_flood, new_series, lies_about_time]
+def no_batch(stream, sequence):
+    return secrets.token_bytes(4_000_000), 0
+
+
+BATCHES = [late_samples, event_flood, new_series, lies_about_time, no_batch]
 
 
 def attack(agent, make, until, mistakes):
@@ -139,6 +146,59 @@ def attack(agent, make, until, mistakes):
         except (OSError, http.client.HTTPException) as problem:
             mistakes.append(str(problem))
             connection = agent.connect()
+
+
+def hello_flood(agent, leader, until, mistakes):
+    """Ever new streams and facts: each would be written down."""
+    while time.monotonic() < until:
+        try:
+            agent.hello(secrets.token_hex(8), {"boot": secrets.token_hex(8)})
+        except (OSError, http.client.HTTPException) as problem:
+            mistakes.append(str(problem))
+
+
+def spelled(secret):
+    """The same token, so that only somebody who reads it as the leader does knows whose it is."""
+    scheme = "".join(random.choice([letter.lower(), letter.upper()]) for letter in "bearer")
+    return scheme + " " * random.randrange(1, 20) + secret
+
+
+def token_of(leader, role):
+    file = os.path.join(leader.data, f"{role}-{secrets.token_hex(4)}.token")
+    subprocess.run([leader.assay, "token", "create", "--role", role, "--out", file, "--data", leader.data, "--quiet"], check=True)
+    with open(file) as opened:
+        return opened.read().strip()
+
+
+def held_bodies(agent, leader, until, mistakes):
+    """As many as anybody may have, and more, begun anew whenever the leader gives up waiting for them."""
+    people = [token_of(leader, role) for role in ("viewer", "user")]
+    wanted = [("/api/v1/runs/x/frames", secret, "", 17 << 20) for secret in people]
+    wanted += [(path, agent.key, f"Assay-Node: {agent.name}\r\n", size) for path, size in
+               (("/agent/v1/jobs/x/frames", 17 << 20), ("/agent/v1/commands/x", 8 << 20), ("/agent/v1/batch", 4 << 20))]
+    while time.monotonic() < until:
+        held = []
+        for path, secret, fields, size in wanted * 60:
+            try:
+                connection = socket.create_connection((agent.place.hostname, agent.place.port), timeout=10)
+                connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: {spelled(secret)}\r\n{fields}"
+                                   f"Content-Length: {size}\r\n\r\n".encode())
+                held.append(connection)
+            except OSError as problem:
+                mistakes.append(str(problem))
+        time.sleep(min(5, max(0, until - time.monotonic())))
+        for connection in held:
+            connection.close()
+
+
+def sends(make):
+    def flood(agent, leader, until, mistakes):
+        attack(agent, make, until, mistakes)
+    flood.__name__ = make.__name__
+    return flood
+
+
+ATTACKS = [sends(make) for make in BATCHES] + [hello_flood, held_bodies]
 
 
 def look(leader, until, pages, mistakes):
@@ -189,7 +249,7 @@ def main():
     agent, mistakes, pages = ForgedAgent(leader, "forged"), [], []
     until = time.monotonic() + options.seconds - 10
     chosen = [make for make in ATTACKS * 2 if options.only in (None, make.__name__)]
-    threads = [threading.Thread(target=attack, args=(agent, make, until, mistakes)) for make in chosen]
+    threads = [threading.Thread(target=make, args=(agent, leader, until, mistakes)) for make in chosen]
     threads += [threading.Thread(target=look, args=(leader, until, pages, mistakes)) for _ in range(options.viewers)]
     for thread in threads:
         thread.start()

@@ -29,6 +29,8 @@ constexpr std::string_view kHelp =
     "\n"
     "  assay-engine train --spec FILE.json [--ranks N] [--profile N [--trace FILE]]\n"
     "                                  train a model; events of the workload protocol go to ASSAY_EVENTS or stdout\n"
+    "  assay-engine train --spec FILE.json --gradients FILE.safetensors\n"
+    "                                  only the gradients of the first step, in the layout of weights\n"
     "  assay-engine probe [--json] [--device cpu|cuda] [--ranks N]\n"
     "                                  what this machine can do at most: matrix products, memory, transfers, "
     "all-reduce\n"

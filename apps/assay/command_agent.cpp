@@ -139,6 +139,8 @@ Result<ReportingOptions> make_reporting(const Context& context, const AgentConfi
   reporting.allow.clear();
   if (config.allow.doctor) reporting.allow.insert(Command::Kind::doctor);
   reporting.facts = node_facts(MachineView::real());
+  if (!config.rack.empty()) reporting.facts[kRackFact] = config.rack;
+  if (!config.holds.empty()) reporting.facts[kHoldsFact] = join(config.holds, ",");
   if (config.allow.runs) {
     ASSAY_TRY(reporting.jobs, config.on.empty() ? make_job_services(context, config, state)
                                                 : make_job_services_elsewhere(context, config, state));

@@ -59,12 +59,24 @@ int run_backup(const Context& context, const BackupOptions& options) {
   return context.succeed({{"folder", folder.string()}, {"files", made->files}, {"bytes", made->bytes}});
 }
 
+/// A revocation since then is not in the copy.
+std::string who_is_back(WallTime made) {
+  return fmt::format(
+      "tokens, keys of nodes, accounts and their passwords are as they were when the backup was made{}: whatever was "
+      "revoked, disabled or changed since then is good again. Before the leader starts, revoke it anew: `assay token "
+      "list`, `assay token revoke`, `assay user disable`",
+      made == WallTime{} ? "" : fmt::format(" ({})", local_time(made)));
+}
+
 int run_restore(const Context& context, const std::string& backup) {
   const fs::path data = context.data_folder();
   const auto done = restore_data_folder(backup, data).within("restoring a backup");
   if (!done) return context.fail(done.error());
+  auto texts = done->warnings;
+  std::error_code code;
+  if (fs::exists(LeaderPlace(data).tokens(), code)) texts.push_back(who_is_back(done->made));
   json::array warnings;
-  for (const auto& warning : done->warnings) {
+  for (const auto& warning : texts) {
     warnings.emplace_back(warning);
     if (!context.json)
       print_error(fmt::format("{} {}\n", context.error_style().paint(Colour::yellow, "note:"), warning));

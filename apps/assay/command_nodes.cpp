@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "access/token_record.h"
+#include "api/offer_types.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "client/ask.h"
@@ -66,11 +67,9 @@ Table table_of(const std::vector<NodeLine>& lines) {
 }
 
 int list_nodes(const Context& context, Connection& client, const std::string& state) {
-  const auto value = client.get("/api/v1/nodes?values=true");
-  if (!value) return context.fail(value.error());
-  if (context.json) return context.succeed(value->as_object());
-  const auto list = read_api<NodeList>(*value);
+  const auto list = all_nodes(client, true);
   if (!list) return context.fail(list.error());
+  if (context.json) return context.succeed(write_api(*list));
   auto alerts = alerts_by_node(client);
   if (!alerts) return context.fail(alerts.error());
   std::vector<NodeLine> lines;
@@ -130,6 +129,25 @@ int show_trend(const Context& context, Connection& client, const std::string& no
   return 0;
 }
 
+/// Without a name: says who waits.
+int approve_node(const Context& context, Connection& client, const std::string& node) {
+  if (!node.empty()) {
+    return change_at_leader(context, client, "POST", path_of(node, "/approve"), {}, node + " is let in.");
+  }
+  const auto book = ask<JoinTokenList>(client, "/api/v1/join-tokens?waiting=true");
+  if (!book) return context.fail(book.error());
+  json::array waiting;
+  for (const auto& key : book->keys) waiting.push_back(write_api(key));
+  if (context.json) return context.succeed({{"waiting", std::move(waiting)}});
+  Table table({{"Node"}, {"Asked"}, {"With token"}});
+  for (const auto& key : book->keys) {
+    table.add({Cell(printable(key.node), Colour::bold), local_time(key.joined), printable(key.by_token)});
+  }
+  print(table.empty() ? "No node waits to be let in.\n" : table.render(context.out_style(), 0));
+  if (!book->next_key.empty()) print("There are more.\n");
+  return 0;
+}
+
 /// One by name, or all that a pattern fits and that are offline: those that are not go on, and are named.
 int forget_nodes(const Context& context, Connection& client, const NodesOptions& options) {
   const std::string ending = options.erase ? "?erase=true" : "";
@@ -137,7 +155,7 @@ int forget_nodes(const Context& context, Connection& client, const NodesOptions&
     return change_at_leader(context, client, "DELETE", path_of(options.node, ending), {},
                             options.node + " is forgotten.");
   }
-  const auto list = ask<NodeList>(client, "/api/v1/nodes");
+  const auto list = all_nodes(client);
   if (!list) return context.fail(list.error());
   json::array forgotten, kept;
   for (const auto& node : list->nodes) {
@@ -158,7 +176,7 @@ int forget_nodes(const Context& context, Connection& client, const NodesOptions&
 }
 
 struct NodeCommands {
-  CLI::App *list, *show, *trend, *drain, *resume, *forget, *dismiss, *doctor;
+  CLI::App *list, *show, *trend, *approve, *drain, *resume, *forget, *dismiss, *doctor;
 };
 
 NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
@@ -167,14 +185,17 @@ NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
     made->add_option("NODE", options.node, "The name of the node")->required();
     return made;
   };
-  NodeCommands made{.list = command.add_subcommand("list", "All nodes (this is what `assay nodes` alone does)"),
-                    .show = add("show", "One node in detail"),
-                    .trend = add("trend", "How its GPUs develop over weeks"),
-                    .drain = add("drain", "Give it no new work"),
-                    .resume = add("resume", "Give it work again"),
-                    .forget = add("forget", "Forget a node that is offline, or all of a pattern: 'made-up-*'"),
-                    .dismiss = add("dismiss", "You know what was refused of it: show it no more"),
-                    .doctor = add("doctor", "Ask its agent whether the machine is ready")};
+  NodeCommands made{
+      .list = command.add_subcommand("list", "All nodes (this is what `assay nodes` alone does)"),
+      .show = add("show", "One node in detail"),
+      .trend = add("trend", "How its GPUs develop over weeks"),
+      .approve = command.add_subcommand("approve", "Let in a node that waits; without a name, say who does"),
+      .drain = add("drain", "Give it no new work"),
+      .resume = add("resume", "Give it work again"),
+      .forget = add("forget", "Forget a node that is offline, or all of a pattern: 'made-up-*'"),
+      .dismiss = add("dismiss", "You know what was refused of it: show it no more"),
+      .doctor = add("doctor", "Ask its agent whether the machine is ready")};
+  made.approve->add_option("NODE", options.node, "The name of the node");
   made.drain->add_option("--reason", options.reason, "For those who wonder")->type_name("TEXT");
   made.forget->add_flag("--erase", options.erase, "And all its telemetry");
   command.add_option("--state", options.state, "Only nodes in this state: online, late, offline, draining")
@@ -196,6 +217,7 @@ Examples:
   assay nodes                          a line for each
   assay nodes --state offline          those that are away
   assay nodes show gpu03               its GPUs, its alerts, what happened on it, what it does
+  assay nodes approve gpu03            it waits to be let in; from here or, with an administrator's token, --leader URL
   assay nodes drain gpu03 --reason 'fan 2 is loud'
   assay nodes forget 'made-up-*' --erase  all that a stolen token let in, once that was revoked
   assay nodes doctor gpu03)");
@@ -205,6 +227,7 @@ Examples:
     const std::string& node = options->node;
     if (chosen.show->parsed()) return show_node(context, **client, node);
     if (chosen.trend->parsed()) return show_trend(context, **client, node);
+    if (chosen.approve->parsed()) return approve_node(context, **client, node);
     if (chosen.drain->parsed()) {
       return change_at_leader(context, **client, "POST", path_of(node, "/drain"),
                               write_api(DrainRequest{.reason = options->reason}), node + " gets no new work.");

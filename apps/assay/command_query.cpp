@@ -38,7 +38,7 @@ class Telemetry {
     const LeaderPlace place(context.data_folder());
     if (!context.leader.url.empty() || read_endpoint(place).ok()) {
       ASSAY_TRY(auto client, connect_to_leader(context));
-      auto nodes = ask<NodeList>(*client, "/api/v1/nodes");
+      auto nodes = all_nodes(*client);
       if (nodes) {
         telemetry.nodes_ = std::move(*nodes);
         telemetry.client_ = std::move(client);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <iterator>
 #include <memory>
 
 #include "api/queue_types.h"
@@ -72,12 +73,25 @@ Table queue_table(const std::vector<QueuedRun>& runs, WallTime now) {
   return table;
 }
 
+/// All pages of it.
+Result<QueueList> whole_queue(Connection& leader, bool mine) {
+  QueueList all;
+  do {
+    auto target = fmt::format("/api/v1/queue?mine={}", mine);
+    // Not for the first: a leader from before there were pages knows no such parameter.
+    if (!all.next.empty()) target += "&after=" + percent_encode(all.next);
+    ASSAY_TRY(auto page, ask<QueueList>(leader, target));
+    std::move(page.runs.begin(), page.runs.end(), std::back_inserter(all.runs));
+    all.total = page.total;
+    all.next = std::move(page.next);
+  } while (!all.next.empty());
+  return all;
+}
+
 int show_queue(const Context& context, Connection& leader, const QueueOptions& options) {
-  const auto value = leader.get(options.mine ? "/api/v1/queue?mine=true" : "/api/v1/queue");
-  if (!value) return context.fail(value.error());
-  if (context.json) return context.succeed(value->as_object());
-  const auto list = read_api<QueueList>(*value);
+  const auto list = whole_queue(leader, options.mine);
   if (!list) return context.fail(list.error());
+  if (context.json) return context.succeed(write_api(*list));
   const TerminalStyle style = context.out_style();
   if (list->runs.empty()) {
     print("Nothing waits and nothing runs. `assay submit SPEC` asks for something.\n");

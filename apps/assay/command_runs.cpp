@@ -113,7 +113,7 @@ void tell_unknown_metrics(RunStore& store, const RunQuery& query, std::vector<st
   }
   if (run_field_kind(query.sort) == RunFieldKind::metric) asked.push_back(metric_of(query.sort));
   if (asked.empty()) return;
-  const auto recent = store.list_runs({.limit = 1000});
+  const auto recent = list_whole(store, {.limit = 1000});
   if (!recent || recent->rows.empty()) return;
   std::set<std::string> known;
   for (const auto& row : recent->rows) {
@@ -133,7 +133,7 @@ int list_runs(const Context& context, const ListOptions& options) {
   if (!store) return context.fail(store.error());
   auto query = make_query(context, **store, options);
   if (!query) return context.fail(query.error());
-  auto page = (*store)->list_runs(*query);
+  auto page = list_whole(**store, *query);
   if (!page) return context.fail(page.error());
 
   std::vector<std::string> metrics;
@@ -144,7 +144,8 @@ int list_runs(const Context& context, const ListOptions& options) {
   if (context.json) {
     json::array rows;
     for (const auto& row : page->rows) rows.push_back(to_json(row));
-    return context.succeed({{"total", page->total}, {"runs", std::move(rows)}});
+    return context.succeed(
+        {{"total", page->total ? json::value(*page->total) : json::value(nullptr)}, {"runs", std::move(rows)}});
   }
   if (options.ids) {
     std::string ids;
@@ -162,9 +163,12 @@ int list_runs(const Context& context, const ListOptions& options) {
   for (const auto& id : ownerless) {
     print(style.paint(Colour::dim, fmt::format("Go on with {0}: assay run --resume {0}\n", id)));
   }
-  const auto shown = static_cast<std::int64_t>(page->rows.size());
-  if (shown < page->total)
-    print(style.paint(Colour::dim, fmt::format("{} of {} runs; --all shows the rest\n", shown, page->total)));
+  const auto shown = std::ssize(page->rows);
+  if (page->total ? shown < *page->total : !page->next.empty()) {
+    const auto of = page->total ? fmt::format("{} of {} runs", shown, *page->total)
+                                : fmt::format("{} runs, not all that fit", shown);
+    print(style.paint(Colour::dim, of + "; --all shows the rest\n"));
+  }
   return 0;
 }
 

@@ -61,6 +61,7 @@ SeriesStoreOptions series_options(const LeaderConfig& config) {
   SeriesStoreOptions made;
   made.keep = {config.keep_raw, config.keep_minutes, config.keep_hours};
   made.max_per_owner.series = config.series_per_node;
+  made.max_per_owner.bytes = static_cast<std::uint64_t>(config.bytes_per_node.count);
   return made;
 }
 
@@ -81,6 +82,7 @@ Result<LeaderOptions> leader_options(const LeaderConfig& config) {
   made.events_per_hour = config.events_per_hour;
   made.intake_threads = config.workers;
   made.runs.first_wait = config.retry_wait;
+  made.runs.patience = config.lost_after;
   made.slurm.told_by = config.slurm_from;
   made.accounts.anonymous = config.anonymous;
   made.accounts.behind_proxy = config.behind_proxy;
@@ -306,7 +308,8 @@ Result<void> serve(const Context& context, const LeaderConfig& config) {
   ASSAY_TRY(auto listening, listening_of(place, config));
   // Who closes the terminal that it was started in wants it to end.
   const StopSignals stop(::isatty(STDIN_FILENO) != 0 ? StopSignals::OnHangup::stop : StopSignals::OnHangup::reload);
-  ASSAY_TRY(auto data, LeaderData::open(place, series_options(config)).within("opening the leader's data"));
+  ASSAY_TRY(auto data,
+            LeaderData::open(place, series_options(config), config.bytes_per_run).within("opening the leader's data"));
   ASSAY_TRY(const auto leader,
             Leader::open(std::move(wanted), data.stores(), context.clock).within("opening the leader's data"));
   ASSAY_TRY(auto book, TokenBook::open(place.tokens(), context.clock).within("opening the tokens"));

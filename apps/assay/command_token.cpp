@@ -190,7 +190,7 @@ int list_tokens(const Context& context, const TokenOptions& options) {
                                                              "node:NAME` takes one away.\n",
                                                              nodes.size())));
     if (!waiting.empty()) {
-      print(fmt::format("{} wait to be let in (assay token approve NODE): {}\n", waiting.size(), join(waiting, ", ")));
+      print(fmt::format("{} wait to be let in (assay nodes approve NODE): {}\n", waiting.size(), join(waiting, ", ")));
     }
   }
   return context.succeed({{"tokens", std::move(tokens)}, {"nodes", std::move(nodes)}});
@@ -213,14 +213,6 @@ int revoke_token(const Context& context, const TokenOptions& options) {
   return context.succeed(to_json(*revoked));
 }
 
-int approve_node(const Context& context, const TokenOptions& options) {
-  auto book = open_book(context);
-  if (!book) return context.fail(book.error());
-  if (const auto approved = book->approve(options.which); !approved) return context.fail(approved.error());
-  if (!context.json && !context.quiet) print(fmt::format("{} is let in.\n", options.which));
-  return context.succeed({{"node", options.which}});
-}
-
 }  // namespace
 
 Action add_token(CLI::App& app, Context& context) {
@@ -238,7 +230,7 @@ Action add_token(CLI::App& app, Context& context) {
   create->add_option("--nodes", options->nodes, "For agents: only nodes of these names: gpu*, gpu0[1-8],login")
       ->type_name("PATTERN");
   create->add_option("--uses", options->uses, "For agents: so many nodes, and no more")->type_name("N");
-  create->add_flag("--approve", options->approve, "For agents: nodes wait until `assay token approve NODE`");
+  create->add_flag("--approve", options->approve, "For agents: nodes wait until `assay nodes approve NODE`");
   create->add_flag("--replace", options->replace, "With --nodes: take these names back from those who have them");
   create->add_option("-o,--out", options->file, "Write it to a new file that only you can read")->type_name("FILE");
   auto* list = command->add_subcommand("list", "Show tokens; the secrets themselves are not kept");
@@ -246,8 +238,6 @@ Action add_token(CLI::App& app, Context& context) {
   auto* revoke = command->add_subcommand("revoke", "Make a token, or the key of a node, worthless");
   revoke->add_option("TOKEN", options->which, "An id or a name; node:NAME for the key of a node")->required();
   revoke->add_flag("--with-nodes", options->with_nodes, "And the keys of all nodes that it let in");
-  auto* approve = command->add_subcommand("approve", "Let in a node that waits");
-  approve->add_option("NODE", options->which, "The name of the node")->required();
   command->footer(R"(
 Examples:
   assay token create --role agent --out join.token       for the agents; carries the leader's fingerprint
@@ -256,9 +246,8 @@ Examples:
   assay token revoke node:gpu03                           the node stays out until it has a new join token
   assay token revoke join-march --with-nodes              a join token was leaked: out with whoever came in with it
   assay token create --role agent --nodes gpu03 --uses 1 --replace   a stranger took the name of gpu03)");
-  return [&context, options, create, list, approve] {
+  return [&context, options, create, list] {
     if (create->parsed()) return create_token(context, *options);
-    if (approve->parsed()) return approve_node(context, *options);
     return list->parsed() ? list_tokens(context, *options) : revoke_token(context, *options);
   };
 }

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "client/ask.h"
+#include "cluster_view.h"
 #include "commands.h"
 #include "full_screen.h"
 #include "leader_place.h"
@@ -29,7 +30,7 @@ struct TopOptions {
 };
 
 Result<void> load(Connection& client, TopModel& model) {
-  ASSAY_TRY(const auto nodes, ask<NodeList>(client, "/api/v1/nodes?values=true"));
+  ASSAY_TRY(const auto nodes, all_nodes(client, true));
   model.set_nodes(nodes);
   ASSAY_TRY(const auto alerts, ask<AlertList>(client, "/api/v1/alerts"));
   model.set_open_alerts(alerts);
@@ -101,8 +102,8 @@ int run_top(const Context& context, TopOptions& options) {
   auto client = connect_to_leader(context);
   if (!client) return context.fail(client.error());
   if (context.json) {
-    const auto nodes = (*client)->get("/api/v1/nodes?values=true");
-    return nodes ? context.succeed(nodes->as_object()) : context.fail(nodes.error());
+    const auto nodes = all_nodes(**client, true);
+    return nodes ? context.succeed(write_api(*nodes)) : context.fail(nodes.error());
   }
   const auto terminal = context.environment.find("TERM");
   const bool can_draw =

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "access/secrets.h"
 #include "api/cluster_types.h"
 #include "base/text.h"
@@ -122,6 +124,17 @@ int change_at_leader(const Context& context, Connection& leader, const std::stri
   if (!value) return context.fail(value.error());
   if (!context.json && !context.quiet) print(done + "\n");
   return context.succeed(value->is_object() ? value->as_object() : json::object());
+}
+
+Result<NodeList> all_nodes(Connection& leader, bool with_values) {
+  NodeList all;
+  do {
+    const auto target = fmt::format("/api/v1/nodes?values={}&after={}", with_values, percent_encode(all.next));
+    ASSAY_TRY(auto page, ask<NodeList>(leader, target));
+    std::move(page.nodes.begin(), page.nodes.end(), std::back_inserter(all.nodes));
+    all.next = std::move(page.next);
+  } while (!all.next.empty());
+  return all;
 }
 
 Result<void> print_problems(const Context& context, Connection& leader) {

@@ -11,6 +11,8 @@
 
 namespace assay {
 
+struct NodeList;
+
 /// Where a leader keeps what is its own, below the data folder.
 struct LeaderPlace {
   fs::path folder;
@@ -53,6 +55,9 @@ Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context);
 /// Asks the leader for a change and answers the user: `done` is what happened. Returns the exit code.
 int change_at_leader(const Context& context, Connection& leader, const std::string& method, const std::string& target,
                      const json::object& body, const std::string& done);
+
+/// Every node, page after page.
+Result<NodeList> all_nodes(Connection& leader, bool with_values = false);
 
 /// What the leader says is wrong with itself (a full disk, outlets that fail): whoever looks at the cluster must know
 /// that not everything may be there.

@@ -8,7 +8,8 @@
 
 namespace assay {
 
-Result<LeaderData> LeaderData::open(const LeaderPlace& place, const SeriesStoreOptions& series) {
+Result<LeaderData> LeaderData::open(const LeaderPlace& place, const SeriesStoreOptions& series,
+                                    std::optional<Bytes> most_of_a_run) {
   LeaderData data;
   // Telemetry first: its lock keeps a second leader out.
   ASSAY_TRY(data.series_, open_series_store(place.series(), series));
@@ -17,7 +18,7 @@ Result<LeaderData> LeaderData::open(const LeaderPlace& place, const SeriesStoreO
     cluster.error().hint = "`assay repair` says what is damaged and what mending it costs.";
   }
   ASSAY_TRY(data.cluster_, std::move(cluster).within(fmt::format("opening '{}'", place.cluster().string())));
-  ASSAY_TRY(data.runs_, open_local_store(place.data(), {.tidy = true}));
+  ASSAY_TRY(data.runs_, open_local_store(place.data(), {.tidy = true, .most_of_a_run = most_of_a_run}));
   return data;
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "backup/backup_desk.h"
+#include "base/units.h"
 #include "leader/leader.h"
 #include "leader_place.h"
 #include "store/series/embedded_series_store.h"
@@ -13,7 +15,8 @@ namespace assay {
 class LeaderData {
  public:
   /// `busy` if another process has it.
-  static Result<LeaderData> open(const LeaderPlace& place, const SeriesStoreOptions& series = {});
+  static Result<LeaderData> open(const LeaderPlace& place, const SeriesStoreOptions& series = {},
+                                 std::optional<Bytes> most_of_a_run = {});
 
   LeaderStores stores() { return {.cluster = *cluster_, .series = *series_, .runs = *runs_}; }
   /// For backups while the stores are in use; this must outlive them.

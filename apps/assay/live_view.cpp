@@ -10,8 +10,8 @@
 #include "base/files.h"
 #include "base/units.h"
 #include "context.h"
-#include "model/metric.h"
 #include "report/text/table.h"
+#include "watched_figures.h"
 
 namespace assay {
 namespace {
@@ -25,22 +25,6 @@ std::string bar(double share, const TerminalStyle& style) {
   for (int i = 0; i < filled; ++i) done += style.pick("━", "=");
   for (int i = filled; i < kBarWidth; ++i) rest += style.pick("━", "-");
   return style.paint(Colour::cyan, done) + style.paint(Colour::dim, rest);
-}
-
-/// The figures that people watch, in the order in which they watch them.
-std::string key_figures(const RunFacts& facts) {
-  static constexpr std::array<std::string_view, 5> kWatched = {"loss", "val_loss", "val_accuracy", "samples_per_second",
-                                                               "tokens_per_second"};
-  std::string text;
-  int shown = 0;
-  for (const auto name : kWatched) {
-    const auto found = facts.last.find(std::string(name));
-    if (found == facts.last.end() || shown == 3) continue;
-    const MetricInfo* info = find_metric(name);
-    text += fmt::format("  {} {}", name, format_value(found->second, info ? info->unit : ""));
-    ++shown;
-  }
-  return text;
 }
 
 }  // namespace
@@ -94,10 +78,12 @@ void LiveView::on_progress(const RunFacts& facts, Nanos elapsed) {
   if (facts.last_step && facts.total_steps && *facts.total_steps > 0) {
     const double share = static_cast<double>(*facts.last_step + 1) / static_cast<double>(*facts.total_steps);
     line += fmt::format("  {}  {:.0f} %", bar(share, style_), std::min(share, 1.0) * 100);
-  } else if (facts.last_step) {
+  } else if (facts.last_step && !is_load(facts.last)) {
     line += fmt::format("  step {}", format_count(static_cast<double>(*facts.last_step)));
   }
-  line += key_figures(facts);
+  const std::size_t used = columns_of(line);
+  const auto width = static_cast<std::size_t>(std::max(style_.width, 1));
+  line += watched_figures(facts.last, style_, width > used ? width - used : 0);
   print_error("\r" + line + "\x1b[K");
   progress_shown_ = true;
 }

@@ -35,6 +35,12 @@ std::string machine_text(const NodeAnswer& node, const NodeLine& now) {
     text +=
         line("its clock", fmt::format("{:.1f} s {} the leader's", std::abs(skew), skew > 0 ? "ahead of" : "behind"));
   }
+  if (node.history) {
+    const auto bytes = [](std::uint64_t count) { return format_bytes(Bytes{static_cast<std::int64_t>(count)}); };
+    text += line("its history",
+                 fmt::format("{} of {}, {} series of {}", bytes(node.history->bytes), bytes(node.history->most_bytes),
+                             node.history->series, node.history->most_series));
+  }
   const double used = now.host_value("host.memory_used_bytes");
   const double free = now.host_value("host.memory_available_bytes");
   if (!std::isnan(used)) {

@@ -43,6 +43,7 @@ std::string with_further(const std::string& node, const std::vector<std::string>
 std::string sentence_of(const QueuedRun& run, WallTime now) {
   if (run.stopping) return "is told to end";
   if (run.state != RunState::queued) {
+    if (!run.why.empty()) return printable(run.why);
     if (!run.expected_end) return "begins on " + printable(with_further(run.node, run.further));
     const Nanos left = *run.expected_end - now;
     return left > Nanos(0) ? fmt::format("about {} left", rough_time(left)) : "takes longer than expected";

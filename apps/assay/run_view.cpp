@@ -254,7 +254,7 @@ std::string describe_run(const Run& run, const Courses& courses, const TerminalS
                      label.empty() ? "" : "  " + label,
                      style.paint(verdict_colour(run.verdict, run.state), verdict_text(run.verdict, run.state, style)));
   std::string time = format_duration(run.duration);
-  if (run.state != RunState::ended) time = "since " + local_time(run.started);
+  if (run.state != RunState::ended) time = "since " + local_time(run.started == WallTime{} ? run.created : run.started);
   if (const auto cpu = run.metrics.find("cpu_seconds"); cpu != run.metrics.end()) {
     time += fmt::format("  (CPU {})", format_value(cpu->second, "s"));
   }

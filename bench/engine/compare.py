@@ -1,10 +1,11 @@
 """The engine's throughput beside the same models in Python, both measured here and now. README.md says what counts.
 
-    python3 bench/engine/compare.py [--engine PATH] [--only NAME]... [--part speed|learning] [--check NAME]... [--quick]
-                                    [--json FILE]
+    python3 bench/engine/compare.py [--engine PATH] [--only NAME]... [--part speed|learning] [--check NAME]...
+                                    [--seeds FIRST-LAST] [--quick] [--json FILE] [--markdown]
+    python3 bench/engine/compare.py --from FILE... [--markdown]     what was measured in parts, put together
 
 Exit codes: 0 ahead of eager Python everywhere and learning alike, 1 behind somewhere, learning otherwise, or something
-failed, 2 wrong arguments, 3 no GPU or no PyTorch here.
+failed, 2 wrong arguments, 3 this machine cannot: no GPU, no PyTorch, a package or room on the disk missing.
 """
 
 import argparse
@@ -17,38 +18,27 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from statistics import median
+from statistics import mean
 
 import data
-import learning
-from workloads import WORKLOADS
+import figures
+import provenance
+from workloads import WORKLOADS, warm_up_steps
 
 FOLDER = Path(__file__).resolve().parent
 ROUNDS = 2
 RUN_LIMIT_SECONDS = 600
-PROBE_TOLERANCE = 0.02
+# What a run of the engine takes beside its tensors: CUDA's context, libraries, what the allocator keeps.
+RUN_EXTRA_BYTES = 2 << 30
 
 
 class Failed(Exception):
     """A run that gave no figure; the message is for people."""
 
-
-@dataclass
-class Row:
-    workload: str
-    variant: str
-    unit: str
-    python: float | None
-    ours: float | None
-    verdict: str
-    passed: bool
-    learning: list = field(default_factory=list)  # findings; empty: not compared
-
-    @property
-    def ratio(self):
-        return self.ours / self.python if self.ours and self.python else None
+    def __init__(self, message, exit_code=1):
+        super().__init__(message)
+        self.exit_code = exit_code
 
 
 def last_line(text):
@@ -68,7 +58,7 @@ def run(command, environment=None):
 def run_peer(*arguments):
     done = run([sys.executable, str(FOLDER / "peer.py"), *map(str, arguments)])
     if done.returncode != 0:
-        raise Failed(last_line(done.stderr)[:300])
+        raise Failed(last_line(done.stderr)[:300], done.returncode)
     return json.loads(last_line(done.stdout))
 
 
@@ -82,30 +72,32 @@ def run_engine(engine, spec, folder):
 
 
 def read_events(text, done):
-    hello, losses, metrics, error = {}, [], None, None
+    hello, losses, seconds, metrics, error = {}, [], [], None, None
     for line in text.splitlines():
         event = json.loads(line)
         if event["type"] == "hello":
             hello = event
         elif event["type"] == "steps":
             losses += [math.nan if loss is None else loss for loss in event["loss"]]
+            seconds += event["step_seconds"]
         elif event["type"] == "error":
             error = error or f"{event['kind']}: {event['message']}"
         elif event["type"] == "result":
             metrics = event["metrics"]
     if done.returncode != 0 or metrics is None:
         raise Failed(error or f"exit code {done.returncode}: {last_line(done.stderr)}")
-    kept = ("samples_per_second", "tokens_per_second", "step_seconds", "final_loss", "gpu_memory_peak_bytes",
-            "loss_scale", "skipped_steps")
+    if not seconds:
+        raise Failed("it told of no steps")
+    kept = ("final_loss", "gpu_memory_peak_bytes", "loss_scale", "skipped_steps")
+    # The mean over the same steps as Python's, not the engine's own choice of a steady state.
+    window = seconds[warm_up_steps(len(seconds)):]
     return {**{name: metrics.get(name) for name in kept},
+            "step_seconds": mean(window),
+            "steady_step_seconds": metrics.get("step_seconds"),
             "losses": losses,
             "steps": metrics["steps_done"],
             "parameters": hello.get("parameters"),
             "trainable_parameters": hello.get("trainable_parameters")}
-
-
-def figure_of(measurement, metric):
-    return 1 / measurement["step_seconds"] if metric == "steps_per_second" else measurement[metric]
 
 
 def summary(measurement):
@@ -115,45 +107,16 @@ def summary(measurement):
     return f"{1000 * measurement['step_seconds']:.4g} ms a step" + (f", loss scale {scale:g}" if scale else "")
 
 
-def combined(measurements, metric):
-    """Several rounds as one: medians."""
-    return {**measurements[0], "figure": median(figure_of(measurement, metric) for measurement in measurements)}
-
-
-def judge(workload, variant, peer, ours, findings):
-    """A row of the table; `peer` and `ours` are combined measurements or why there is none, `findings` how both learn
-    (or why nobody knows; None: not asked for)."""
-    row = Row(workload.name, variant, workload.unit, None, None, "", False)
-    if isinstance(peer, dict):
-        row.python = peer["figure"]
-    if isinstance(ours, dict):
-        row.ours = ours["figure"]
-    for side, measured in (("Python", peer), ("engine", ours)):
-        if not isinstance(measured, dict):
-            row.verdict = f"{side} failed: {measured}"
-            return row
-    for count in ("parameters", "trainable_parameters"):
-        if peer[count] != ours[count]:
-            row.verdict = f"other model ({count} {peer[count]}, ours {ours[count]}): does not count"
-            return row
-    ahead = row.ratio >= 1
-    row.verdict = "ahead" if ahead else "behind"
-    row.passed = ahead or variant != workload.variants[0]
-    if findings is None:
-        row.verdict += ", losses not compared"
-        return row
-    if isinstance(findings, str):
-        row.verdict, row.passed = f"losses: {findings}: does not count", False
-        return row
-    row.learning = findings
-    alike = learning.overall(findings)
-    if alike != "alike":
-        row.verdict = ("learns otherwise" if alike == "differs" else "too few seeds to say") + ": does not count"
-        row.passed = False
-    return row
+def runs_at_a_time(most, free_bytes, run_bytes):
+    """How many runs fit on the GPU side by side; `free_bytes` None: nobody knows."""
+    if free_bytes is None or not run_bytes:
+        return 1
+    return max(1, min(most, int(free_bytes // (1.25 * run_bytes + RUN_EXTRA_BYTES))))
 
 
 class Comparison:
+    """Measures and remembers; `runs` and `curves` are as figures.py describes them."""
+
     def __init__(self, engine, folder, options):
         self.engine = engine
         self.folder = folder
@@ -162,47 +125,42 @@ class Comparison:
         self.steps = options.steps
         self.parts = {options.part} if options.part else {"speed"} if options.quick else {"speed", "learning"}
         self.checks = options.check
+        self.seeds = options.seeds
         self.engine_changes = options.engine_changes
         self.runs = []
         self.curves = []
 
-    def attempt(self, label, number, work, *arguments):
-        """A measurement, or in words why there is none."""
-        print(f"  {label}, round {number + 1} of {self.rounds} …", end=" ", file=sys.stderr, flush=True)
+    def attempt(self, workload, side, number, work, *arguments):
+        """Whether there is a measurement; it, or in words why there is none, is remembered."""
+        print(f"  {workload}, {side}, round {number + 1} of {self.rounds} …", end=" ", file=sys.stderr, flush=True)
+        record = {"workload": workload, "side": side, "round": number + 1}
         try:
             measurement = work(*arguments)
         except Failed as failure:
-            print(f"failed: {failure}", file=sys.stderr)
-            return str(failure)
+            record["failure"] = str(failure)
         except (ValueError, KeyError, TypeError) as error:  # what it wrote is not what it should be
-            print(f"failed: {error!r}", file=sys.stderr)
-            return f"unreadable result: {error!r}"
-        self.runs.append({"side": label, "round": number + 1, **measurement})
-        print(summary(measurement), file=sys.stderr)
-        return measurement
+            record["failure"] = f"unreadable result: {error!r}"
+        else:
+            record.update({name: value for name, value in measurement.items()
+                           if name not in ("losses", "workload", "variant")})
+        self.runs.append(record)
+        print(f"failed: {record['failure']}" if "failure" in record else summary(record), file=sys.stderr, flush=True)
+        return "failure" not in record
 
     def compare(self, workload):
-        findings = self.compare_learning(workload) if "learning" in self.parts else None
-        if "speed" not in self.parts:
-            outcome = findings if isinstance(findings, str) else learning.overall(findings)
-            return [Row(workload.name, workload.learning_variant or workload.variants[0], workload.unit, None, None,
-                        outcome, outcome == "alike", findings if isinstance(findings, list) else [])]
+        if "learning" in self.parts:
+            self.compare_learning(workload)
+        if "speed" in self.parts:
+            self.compare_speed(workload)
+
+    def compare_speed(self, workload):
         variants = workload.variants[:workload.quick_variants] if self.quick else workload.variants
-        contestants = [variants[0], "engine", *variants[1:]]
-        measured = {name: [] for name in contestants}
-        failures = {}
+        failed = set()
         for number in range(self.rounds):
-            for name in contestants:
-                if name in failures:
-                    continue
+            for name in [variants[0], "engine", *variants[1:]]:
                 train = self.train_engine if name == "engine" else self.train_peer
-                outcome = self.attempt(f"{workload.name}, {name}", number, train, workload, name)
-                if isinstance(outcome, dict):
-                    measured[name].append(outcome)
-                else:
-                    failures[name] = outcome
-        result = {name: failures.get(name) or combined(measured[name], workload.metric) for name in contestants}
-        return [judge(workload, variant, result[variant], result["engine"], findings) for variant in variants]
+                if name not in failed and not self.attempt(workload.name, name, number, train, workload, name):
+                    failed.add(name)
 
     def steps_of(self, workload):
         return self.steps or (workload.quick_steps if self.quick else workload.steps)
@@ -226,38 +184,32 @@ class Comparison:
         return run_engine(self.engine, spec, self.folder)
 
     def compare_learning(self, workload):
-        """Findings of all checks, or in words why there are none."""
-        findings = []
+        """The losses of both sides for all checks that are asked for."""
         for check in workload.learning:
-            if self.checks and check.name not in self.checks:
+            seeds = [seed for seed in check.seeds if self.seeds is None or seed in self.seeds]
+            if self.checks and check.name not in self.checks or not seeds:
                 continue
-            print(f"  {workload.name}, losses of {len(check.seeds)} seeds{', ' if check.name else ''}"
+            print(f"  {workload.name}, losses of {len(seeds)} seeds{', ' if check.name else ''}"
                   f"{check.name} …", file=sys.stderr, flush=True)
+            record = {"workload": workload.name, "check": check.name}
             try:
-                peers, ours = self.curves_of(workload, check)
+                record["python"], record["ours"] = self.curves_of(workload, check, seeds)
             except (Failed, ValueError, KeyError, TypeError) as failure:
                 print(f"    failed: {failure}", file=sys.stderr)
-                return str(failure)
-            self.curves.append({"workload": workload.name, "check": check.name, "python": peers, "ours": ours})
-            found = learning.compare_curves(check, peers, ours)
-            for one in found:
-                print(f"    {one}", file=sys.stderr, flush=True)
-            findings += found
-        return findings
+                record["failure"] = str(failure)
+            self.curves.append(record)
 
-    def curves_of(self, workload, check):
+    def curves_of(self, workload, check, seeds):
         """Python trains all seeds in one process; the engine follows, each seed as soon as its start is there."""
         text = self.text_file(workload, check.text)
         starts = Path(tempfile.mkdtemp(dir=self.folder))
         command = [sys.executable, str(FOLDER / "peer.py"), workload.name, "--steps", str(check.steps), "--variant",
-                   workload.learning_variant or workload.variants[0], "--learn", ",".join(map(str, check.seeds)),
+                   workload.learning_variant or workload.variants[0], "--learn", ",".join(map(str, seeds)),
                    "--starts", str(starts), "--changes", json.dumps(check.changes), *(["--text", str(text)] if text else [])]
         errors = (starts / "errors").open("w+")
         peer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
         try:
-            with ThreadPoolExecutor(check.at_a_time) as pool:
-                curves = pool.map(lambda seed: self.engine_curve(workload, check, seed, starts, peer), check.seeds)
-                ours = dict(zip(check.seeds, curves))
+            ours = self.engine_curves(workload, check, seeds, starts, peer)
             output, _ = peer.communicate(timeout=RUN_LIMIT_SECONDS)
             if peer.returncode != 0:
                 errors.seek(0)
@@ -273,7 +225,15 @@ class Comparison:
             errors.close()
             shutil.rmtree(starts, ignore_errors=True)
 
-    def engine_curve(self, workload, check, seed, starts, peer):
+    def engine_curves(self, workload, check, seeds, starts, peer):
+        """The first seed alone: what it takes says how many fit side by side, beside Python, which is at work by then."""
+        first = self.engine_run(workload, check, seeds[0], starts, peer)
+        at_a_time = runs_at_a_time(check.at_a_time, provenance.free_bytes(), first["gpu_memory_peak_bytes"])
+        with ThreadPoolExecutor(at_a_time) as pool:
+            runs = pool.map(lambda seed: self.engine_run(workload, check, seed, starts, peer), seeds[1:])
+            return {seed: one["losses"] for seed, one in zip(seeds, [first, *runs])}
+
+    def engine_run(self, workload, check, seed, starts, peer):
         start = starts / f"{workload.name}-{seed}.index.json"
         limit = time.monotonic() + RUN_LIMIT_SECONDS
         while not start.exists():
@@ -286,9 +246,9 @@ class Comparison:
         spec = changed.engine_spec(check.steps, text, start, seed)
         own = starts / f"{seed}"
         own.mkdir()
-        losses = run_engine(self.engine, spec, own)["losses"]
+        measured = run_engine(self.engine, spec, own)
         (starts / f"{workload.name}-{seed}.safetensors").unlink()
-        return losses
+        return measured
 
     def probe_engine(self):
         done = run([str(self.engine), "probe", "--json"])
@@ -300,45 +260,9 @@ class Comparison:
 
     def probe(self):
         """The engine's ceilings of this machine beside PyTorch's own."""
-        peers, ours = [], []
         for number in range(self.rounds):
-            peers.append(self.attempt("probe, torch", number, run_peer, "probe"))
-            ours.append(self.attempt("probe, engine", number, self.probe_engine))
-        return [judge_probe("probe: bf16 matrix product", "FLOP/s", "matrix_flops_per_second", peers, ours),
-                judge_probe("probe: device copy", "B/s", "memory_bytes_per_second", peers, ours)]
-
-
-def judge_probe(name, unit, metric, peers, ours):
-    row = Row(name, "torch", unit, None, None, "", False)
-    for side, measured in (("Python", peers), ("engine", ours)):
-        failures = [one for one in measured if not isinstance(one, dict)]
-        if failures:
-            row.verdict = f"{side} failed: {failures[0]}"
-            return row
-    row.python = median(one[metric] for one in peers)
-    row.ours = median(one[metric] for one in ours)
-    row.passed = abs(row.ratio - 1) <= PROBE_TOLERANCE
-    row.verdict = "agrees" if row.passed else f"differs by more than {PROBE_TOLERANCE:.0%}"
-    return row
-
-
-def readable(value, unit):
-    if value is None:
-        return "–"
-    for factor, prefix in ((1e12, "T"), (1e9, "G")):
-        if value >= factor:
-            return f"{value / factor:.4g} {prefix}{unit}"
-    return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.4g} {unit}"
-
-
-def table(rows):
-    lines = [["workload", "Python", "Python's figure", "ours", "ratio", "losses", "verdict"]]
-    for row in rows:
-        lines.append([row.workload, row.variant, readable(row.python, row.unit), readable(row.ours, row.unit),
-                      "–" if row.ratio is None else f"{row.ratio:.3g} ×",
-                      learning.overall(row.learning) if row.learning else "–", row.verdict])
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]) - 1)]
-    return "\n".join("  ".join([*(cell.ljust(width) for cell, width in zip(line, widths)), line[-1]]) for line in lines)
+            self.attempt("probe", "torch", number, run_peer, "probe")
+            self.attempt("probe", "engine", number, self.probe_engine)
 
 
 def find_engine(given):
@@ -357,6 +281,14 @@ def find_engine(given):
     sys.exit(2)
 
 
+def seed_range(text):
+    first, _, last = text.partition("-")
+    try:
+        return range(int(first), int(last or first) + 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not FIRST-LAST, as in 1-20") from None
+
+
 def parse_arguments():
     names = [workload.name for workload in WORKLOADS]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -367,52 +299,63 @@ def parse_arguments():
     parser.add_argument("--part", choices=["speed", "learning"], help="only this; figures count with both")
     checks = sorted({check.name for workload in WORKLOADS for check in workload.learning if check.name})
     parser.add_argument("--check", action="append", choices=checks, help="with --part learning: only these")
+    parser.add_argument("--seeds", type=seed_range, metavar="FIRST-LAST",
+                        help="with --part learning: only these of a check's seeds; it counts once all are there (--from)")
     parser.add_argument("--engine-changes", type=json.loads, default={}, metavar="JSON",
                         help="with --part learning: settings of our side alone, to see what the checks notice")
     parser.add_argument("--quick", action="store_true", help="one short round, speed alone, no torch.compile")
     parser.add_argument("--json", metavar="FILE", help="write every figure to this file")
+    parser.add_argument("--from", dest="sources", nargs="+", metavar="FILE",
+                        help="measure nothing: take what --json wrote, of one comparison or of several parts")
+    parser.add_argument("--markdown", action="store_true", help="the table as the README has it")
     options = parser.parse_args()
     if options.steps is not None and options.steps < 4:
         parser.error("--steps must be at least 4")
-    if (options.check or options.engine_changes) and options.part != "learning":
-        parser.error("--check and --engine-changes go with --part learning: no speed counts by them")
+    if (options.check or options.engine_changes or options.seeds) and options.part != "learning":
+        parser.error("--check, --seeds and --engine-changes go with --part learning: no speed counts by them")
     return options
 
 
-def check_this_machine():
+def check_this_machine(chosen, learns, folder):
+    arguments = [argument for workload in chosen for argument in ("--only", workload.name)]
+    if not learns:
+        arguments.append("--speed-alone")
     try:
-        return run_peer("check")
+        return run_peer("check", "--folder", folder, *arguments)
     except Failed as failure:
         print(f"compare: {failure}", file=sys.stderr)
         sys.exit(3)
 
 
-def write_figures(path, machine, comparison, rows):
-    figures = {"machine": machine, "quick": comparison.quick, "runs": [{key: value for key, value in one.items() if key != "losses"}
-                                                     for one in comparison.runs], "curves": comparison.curves,
-               "rows": [{**asdict(row), "ratio": row.ratio} for row in rows]}
-    Path(path).write_text(json.dumps(figures, indent=1) + "\n")
+def measure(options):
+    """The figures of this machine; written after each workload, so that an interrupted comparison leaves what it has."""
+    wanted = options.only or ["probe", *(workload.name for workload in WORKLOADS)]
+    chosen = [workload for workload in WORKLOADS if workload.name in wanted]
+    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder, provenance.GpuWatch() as watch:
+        learns = options.part != "speed" and not options.quick
+        machine = {**check_this_machine(chosen, learns, folder), **provenance.facts()}
+        comparison = Comparison(find_engine(options.engine), Path(folder), options)
+        print(", ".join(f"{name} {value}" for name, value in machine.items()), flush=True)
+        for workload in (["probe"] if "probe" in wanted else []) + chosen:
+            comparison.probe() if workload == "probe" else comparison.compare(workload)
+            found = {"provenance": [{**machine, "quick": options.quick, "engine_changes": options.engine_changes,
+                                     **watch.summary()}],
+                     "runs": comparison.runs, "curves": comparison.curves}
+            if options.json:
+                Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
+    return found
 
 
 def main():
     options = parse_arguments()
-    machine = check_this_machine()
-    engine = find_engine(options.engine)
-    print(", ".join(f"{name} {value}" for name, value in machine.items()), flush=True)
-    wanted = options.only or ["probe", *(workload.name for workload in WORKLOADS)]
-    chosen = [workload for workload in WORKLOADS if workload.name in wanted]
-    rows = []
-    with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:
-        comparison = Comparison(engine, Path(folder), options)
-        for workload in (["probe"] if "probe" in wanted else []) + chosen:
-            rows += comparison.probe() if workload == "probe" else comparison.compare(workload)
-            if options.json:  # after each workload: an interrupted comparison leaves what it has
-                write_figures(options.json, machine, comparison, rows)
-    print(table(rows))
-    for name, variant, findings in {row.workload: (row.workload, row.variant, row.learning) for row in rows}.values():
-        for one in findings:
-            print(f"{name}: {one}")
-    return 0 if all(row.passed for row in rows) else 1
+    found = figures.read(options.sources) if options.sources else measure(options)
+    rows = figures.rows_of(found)
+    if options.markdown:
+        print(figures.markdown(found))
+    else:
+        print(figures.table(rows))
+        print(figures.details(rows))
+    return 0 if rows and all(row.passed for row in rows) else 1
 
 
 if __name__ == "__main__":

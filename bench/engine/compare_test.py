@@ -10,64 +10,15 @@ from types import SimpleNamespace
 from unittest import mock
 
 import compare
-import learning
+import peer
 from workloads import Learning, WORKLOADS, learning_rate, workload_named
 
 GPT2 = workload_named("gpt2")
 
 
-ALIKE = [learning.Finding("loss at 50", 0.001, -0.002, 0.004, 0.01, "alike")]
-LATER = [*ALIKE, learning.Finding("steps to 3.6", 0.5, 0.3, 0.7, 0.25, "differs")]
-UNSURE = [*ALIKE, learning.Finding("loss at 300", 0.0, -0.02, 0.02, 0.01, "cannot tell")]
-
-
 def options(**given):
-    return SimpleNamespace(**{"quick": False, "steps": None, "part": None, "rounds": 2, "check": None, "engine_changes": {},
-                              **given})
-
-
-def measured(figure, parameters=10):
-    return {"figure": figure, "parameters": parameters, "trainable_parameters": parameters}
-
-
-class Verdict(unittest.TestCase):
-    def verdict(self, peer, ours, variant="eager SDPA", workload=GPT2, findings=ALIKE):
-        row = compare.judge(workload, variant, peer, ours, findings)
-        return row.verdict, row.passed
-
-    def test_faster_and_learning_alike_is_ahead(self):
-        self.assertEqual(self.verdict(measured(100), measured(150)), ("ahead", True))
-
-    def test_slower_fails_only_beside_eager_code(self):
-        self.assertEqual(self.verdict(measured(100), measured(99)), ("behind", False))
-        self.assertEqual(self.verdict(measured(100), measured(99), "torch.compile"), ("behind", True))
-
-    def test_a_speed_that_learns_otherwise_does_not_count(self):
-        self.assertEqual(self.verdict(measured(100), measured(900), findings=LATER),
-                         ("learns otherwise: does not count", False))
-
-    def test_luck_is_no_pass(self):
-        self.assertEqual(self.verdict(measured(100), measured(900), findings=UNSURE),
-                         ("too few seeds to say: does not count", False))
-        self.assertEqual(self.verdict(measured(100), measured(900), findings="Python failed"),
-                         ("losses: Python failed: does not count", False))
-
-    def test_a_quick_comparison_says_what_it_left_out(self):
-        self.assertEqual(self.verdict(measured(100), measured(900), findings=None),
-                         ("ahead, losses not compared", True))
-
-    def test_another_model_does_not_count(self):
-        verdict, passed = self.verdict(measured(100), measured(900, parameters=9))
-        self.assertIn("other model", verdict)
-        self.assertFalse(passed)
-
-    def test_a_failure_is_named(self):
-        self.assertEqual(self.verdict(measured(100), "oom: too large"), ("engine failed: oom: too large", False))
-        self.assertEqual(self.verdict("no gcc", measured(100), "torch.compile"), ("Python failed: no gcc", False))
-
-    def test_probes_agree_within_two_percent(self):
-        for ours, passed in ((1.019, True), (0.981, True), (1.021, False), (0.97, False)):
-            self.assertEqual(compare.judge_probe("p", "B/s", "m", [{"m": 1.0}], [{"m": ours}]).passed, passed)
+    return SimpleNamespace(**{"quick": False, "steps": None, "part": None, "rounds": 2, "check": None, "seeds": None,
+                              "engine_changes": {}, **given})
 
 
 class Engine(unittest.TestCase):
@@ -83,17 +34,19 @@ class Engine(unittest.TestCase):
     def test_the_measurement_is_read_from_its_events(self):
         found = self.run_fake(
             "emit(type='hello', parameters=7, trainable_parameters=7)\n"
-            "emit(type='steps', first=0, loss=[3.0] * 180)\n"
-            "emit(type='steps', first=180, loss=[2.0] * 20 + [1.0] * 40)\n"
-            "emit(type='result', metrics=dict(steps_done=240, step_seconds=0.5, samples_per_second=64))\n")
+            "emit(type='steps', first=0, loss=[3.0] * 180, step_seconds=[9.0] * 10 + [0.25] * 170)\n"
+            "emit(type='steps', first=180, loss=[2.0] * 20 + [1.0] * 40, step_seconds=[0.25] * 59 + [23.25])\n"
+            "emit(type='result', metrics=dict(steps_done=240, step_seconds=0.25))\n")
         self.assertEqual(found["losses"], [3.0] * 180 + [2.0] * 20 + [1.0] * 40)
-        self.assertEqual((found["steps"], found["parameters"], found["samples_per_second"]), (240, 7, 64))
-        self.assertEqual(compare.combined([found], "steps_per_second")["figure"], 2)
+        self.assertEqual((found["steps"], found["parameters"]), (240, 7))
+        self.assertAlmostEqual(found["step_seconds"], 0.35, msg="all steps but the first ten, as Python's are counted")
+        self.assertEqual(found["steady_step_seconds"], 0.25)
 
     def test_the_loss_scale_is_told(self):
         found = self.run_fake(
             "emit(type='hello', parameters=7, trainable_parameters=7)\n"
-            "emit(type='result', metrics=dict(steps_done=240, step_seconds=0.5, loss_scale=32768.0, skipped_steps=1))\n")
+            "emit(type='steps', first=0, loss=[3.0] * 20, step_seconds=[0.5] * 20)\n"
+            "emit(type='result', metrics=dict(steps_done=20, step_seconds=0.5, loss_scale=32768.0, skipped_steps=1))\n")
         self.assertEqual((found["loss_scale"], found["skipped_steps"]), (32768, 1))
         self.assertEqual(compare.summary(found), "500 ms a step, loss scale 32768")
 
@@ -102,6 +55,8 @@ class Engine(unittest.TestCase):
             self.run_fake("emit(type='error', kind='oom', message='too large')\nsys.exit(1)\n")
         with self.assertRaisesRegex(compare.Failed, "exit code 3: gone"):
             self.run_fake("print('gone', file=sys.stderr)\nsys.exit(3)\n")
+        with self.assertRaisesRegex(compare.Failed, "no steps"):
+            self.run_fake("emit(type='result', metrics=dict(steps_done=0))\n")
 
     def test_one_that_cannot_be_started_is_told(self):
         with tempfile.TemporaryDirectory() as folder, self.assertRaises(compare.Failed):
@@ -111,22 +66,53 @@ class Engine(unittest.TestCase):
 class Rounds(unittest.TestCase):
     def test_contestants_take_turns_and_a_failure_stops_nobody_else(self):
         turns = []
-        comparison = compare.Comparison("engine", Path("."), options())
-        comparison.train_engine = lambda workload, name: turns.append(name) or {"tokens_per_second": 9, **measured(9)}
+        comparison = compare.Comparison("engine", Path("."), options(part="speed"))
+        comparison.train_engine = lambda workload, name: turns.append(name) or {"step_seconds": 0.5, "losses": [1.0]}
 
-        def peer(workload, name):
+        def train_peer(workload, name):
             turns.append(name)
             if name == "torch.compile":
                 raise compare.Failed("no compiler")
-            return {"tokens_per_second": 4 + len(turns), **measured(0)}
+            return {"step_seconds": 1.0}
 
-        comparison.train_peer = peer
-        comparison.compare_learning = lambda workload: ALIKE
-        rows = comparison.compare(GPT2)
+        comparison.train_peer = train_peer
+        comparison.compare(GPT2)
         self.assertEqual(turns, ["eager SDPA", "engine", "torch.compile", "eager SDPA", "engine"])
-        self.assertEqual([row.verdict for row in rows], ["ahead", "Python failed: no compiler"])
-        self.assertEqual((rows[0].python, rows[0].ours), (6.5, 9))
-        self.assertIn("Python failed", compare.table(rows))
+        self.assertEqual([one["side"] for one in comparison.runs], turns)
+        self.assertEqual(comparison.runs[1], {"workload": "gpt2", "side": "engine", "round": 1, "step_seconds": 0.5})
+        self.assertEqual(comparison.runs[2]["failure"], "no compiler")
+
+
+class Memory(unittest.TestCase):
+    def test_as_many_runs_at_a_time_as_fit(self):
+        gigabyte = 1 << 30
+        self.assertEqual(compare.runs_at_a_time(5, 100 * gigabyte, 8 * gigabyte), 5)
+        self.assertEqual(compare.runs_at_a_time(5, 40 * gigabyte, 8 * gigabyte), 3)
+        self.assertEqual(compare.runs_at_a_time(5, 5 * gigabyte, 8 * gigabyte), 1)
+        self.assertEqual(compare.runs_at_a_time(5, None, 8 * gigabyte), 1)
+        self.assertEqual(compare.runs_at_a_time(5, gigabyte, None), 1)
+
+
+class Machine(unittest.TestCase):
+    HERE = {"transformers": "5.0", "torchvision": "0.26", "safetensors": "0.6"}
+
+    def missing(self, facts, name, learns=True, free=1 << 40):
+        with mock.patch.object(peer.shutil, "disk_usage", lambda _: SimpleNamespace(free=free)):
+            return peer.what_is_missing(facts, [workload_named(name)], "/tmp", learns)
+
+    def test_a_package_that_is_needed_is_named_before_anything_runs(self):
+        for name in ("spiral-mlp", "gpt2", "resnet50", "mistral-lora"):
+            self.assertEqual(self.missing(self.HERE, name), [])
+        self.assertEqual(self.missing({**self.HERE, "transformers": None}, "resnet50"), [])
+        self.assertIn("transformers", self.missing({**self.HERE, "transformers": None}, "gpt2")[0])
+        self.assertIn("torchvision", self.missing({**self.HERE, "torchvision": None}, "resnet50")[0])
+        self.assertIn("safetensors", self.missing({**self.HERE, "safetensors": None}, "spiral-mlp")[0])
+        self.assertEqual(self.missing({**self.HERE, "safetensors": None}, "spiral-mlp", learns=False), [])
+
+    def test_weights_of_7b_need_room(self):
+        self.assertIn("17 GB in /tmp, where 9 GB are free", self.missing(self.HERE, "mistral-lora", free=9 * 10**9)[0])
+        self.assertEqual(self.missing(self.HERE, "mistral-lora", learns=False, free=0), [])
+        self.assertEqual(self.missing(self.HERE, "gpt2", free=9 * 10**9), [])
 
 
 class Starts(unittest.TestCase):
@@ -141,8 +127,8 @@ class Starts(unittest.TestCase):
             specs = []
             with mock.patch.object(compare, "FOLDER", Path(folder)), \
                     mock.patch.object(compare, "run_engine", lambda _, spec, __: specs.append(spec) or
-                                      {"losses": [spec["seed"] * 1.0]}):
-                return comparison.curves_of(workload_named("resnet50"), Learning(4, (4,))), specs
+                                      {"losses": [spec["seed"] * 1.0], "gpu_memory_peak_bytes": 1}):
+                return comparison.curves_of(workload_named("resnet50"), Learning(4, (4,)), (1, 2, 3, 4, 5)), specs
 
     def test_every_seed_starts_from_the_peers_weights(self):
         (peers, ours), specs = self.curves(
@@ -196,6 +182,14 @@ class Settings(unittest.TestCase):
                 self.assertGreaterEqual(len(set(check.seeds)), 5, workload.name)
             self.assertIn(workload.learning_variant or workload.variants[0], workload.variants)
 
+    def test_seeds_can_be_trained_in_parts(self):
+        comparison = compare.Comparison("engine", Path("."), options(part="learning", seeds=range(4, 40)))
+        trained = []
+        comparison.curves_of = lambda workload, check, seeds: trained.append((check.name, seeds)) or ({}, {})
+        comparison.compare(GPT2)
+        self.assertEqual(trained, [("pairs", [4, 5]), ("warmed-up", [4, 5]), ("small", [4, 5, 6, 7, 8, 9, 10])])
+        self.assertEqual([one["check"] for one in comparison.curves], ["pairs", "warmed-up", "small"])
+
     def test_specs_are_json_without_validation_data(self):
         for workload in WORKLOADS:
             spec = json.loads(json.dumps(workload.engine_spec(10, "corpus.txt", "start.safetensors")))
@@ -204,7 +198,8 @@ class Settings(unittest.TestCase):
             self.assertNotIn("weights", workload.spec["model"])
 
     def test_wrong_arguments_are_refused(self):
-        for arguments in (["--only", "gpt3"], ["--steps", "2"], ["--check", "none", "--part", "learning"], ["--check", "small"]):
+        for arguments in (["--only", "gpt3"], ["--steps", "2"], ["--check", "none", "--part", "learning"], ["--check", "small"],
+                          ["--seeds", "1-2"], ["--seeds", "some", "--part", "learning"]):
             done = subprocess.run([sys.executable, str(compare.FOLDER / "compare.py"), *arguments], capture_output=True)
             self.assertEqual(done.returncode, 2)
 

@@ -6,14 +6,46 @@ if it lies beside zero they do not; otherwise the seeds are too few to say, and 
 
 import math
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import NormalDist, mean, stdev
 
 LOSS_TOLERANCE = 0.01
-STEPS_TOLERANCE = 0.25  # seeds leave a plateau tens of percent apart
+# Deliberately wide: seeds of the same program leave a plateau tens of percent apart, and who gets there a quarter later
+# or earlier trains the same model. A side whose gradients are wrong stays behind by much more, or for good.
+STEPS_TOLERANCE = 0.25
 LEVEL_WINDOW = 10
+LEAST_SEEDS = 5
+# A loss that has hardly moved from its start is alike whatever anybody computes: what is compared must have fallen by so
+# many times the difference that is tolerated.
+LEAST_FALL = 10
+ONE_SIDED = 0.025  # the error of either end of a 95 % interval
+
+NORMAL = NormalDist()
 
 # Two-sided 95 % points of Student's t with 1, 2, … degrees of freedom.
 STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131)
+
+
+def student(freedom):
+    if freedom <= len(STUDENT):
+        return STUDENT[freedom - 1]
+    z = NORMAL.inv_cdf(1 - ONE_SIDED)
+    return (z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+            + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * freedom**3))
+
+
+def power(seeds, deviation, tolerance):
+    """How likely two sides that learn exactly alike are found so. `deviation`: of one seed's relative difference."""
+    error = deviation / math.sqrt(seeds)
+    room = tolerance - student(seeds - 1) * error
+    return max(0.0, 2 * NORMAL.cdf(room / error) - 1)
+
+
+def seeds_needed(deviation, tolerance, wanted=0.8):
+    """The least number of seeds with which `power` is as wanted."""
+    seeds = LEAST_SEEDS
+    while power(seeds, deviation, tolerance) < wanted:
+        seeds += 1
+    return seeds
 
 
 @dataclass(frozen=True)
@@ -49,10 +81,10 @@ def finding(about, differences, tolerance):
     """`differences`: one for each seed."""
     if not all(math.isfinite(one) for one in differences):
         return Finding(about, None, None, None, tolerance, "differs")
-    if len(differences) < 2:
-        return Finding(about, None, None, None, tolerance, "cannot tell")
+    if len(differences) < LEAST_SEEDS:
+        return Finding(f"{about} ({len(differences)} seeds)", None, None, None, tolerance, "cannot tell")
     middle = mean(differences)
-    reach = STUDENT[min(len(differences) - 1, len(STUDENT)) - 1] * stdev(differences) / math.sqrt(len(differences))
+    reach = student(len(differences) - 1) * stdev(differences) / math.sqrt(len(differences))
     low, high = middle - reach, middle + reach
     verdict = "cannot tell"
     if -tolerance <= low and high <= tolerance:
@@ -62,23 +94,93 @@ def finding(about, differences, tolerance):
     return Finding(about, middle, low, high, tolerance, verdict)
 
 
+def loss_finding(about, pairs, step, window):
+    """How far the losses after `step` steps are apart; `pairs`: the curves of both sides, one pair for each seed."""
+    peers = [loss_at(peer, step, window) for peer, _ in pairs]
+    found = finding(about, [loss_at(our, step, window) / peer - 1 for peer, (_, our) in zip(peers, pairs)],
+                    LOSS_TOLERANCE)
+    fall = mean(curve[0] / loss - 1 for loss, (curve, _) in zip(peers, pairs))
+    if found.verdict == "alike" and fall < LEAST_FALL * LOSS_TOLERANCE:
+        return Finding(f"{about} (fallen by {fall:.1%} only)", found.difference, found.low, found.high, found.tolerance,
+                       "cannot tell")
+    return found
+
+
+def tail(successes, trials):
+    """How likely so many or more heads of a fair coin are."""
+    return sum(math.comb(trials, k) for k in range(successes, trials + 1)) / 2**trials
+
+
+def sign_power(seeds, likely):
+    """How likely `seeds` pairs, each of which has a sign with the probability `likely`, are found to have it."""
+    enough = next((k for k in range(seeds + 1) if tail(k, seeds) <= ONE_SIDED), seeds + 1)
+    return sum(math.comb(seeds, k) * likely**k * (1 - likely)**(seeds - k) for k in range(enough, seeds + 1))
+
+
+def later(one, other, factor, steps):
+    """Whether one took more than `factor` times as many steps as the other, of which None saw no end within `steps`;
+    None: nobody can know."""
+    if other is None:
+        return None if one is None else False
+    if one is None:
+        return True if steps >= factor * other else None
+    return one > factor * other
+
+
+def sign_finding(about, reached, steps):
+    """Where not every seed gets to the level within the steps of the check, times have no mean. Alike: for so many seeds
+    ours is not a quarter later, and not a quarter earlier, that a coin would hardly fall so (a sign test at either end of
+    the tolerance, with 2.5 % each). Differs: so many are later, or earlier, at all. What nobody can know counts against
+    either. At least six seeds can pass; of ten, nine must. `sign_power` says how likely that is."""
+    factor = 1 + STEPS_TOLERANCE
+    seeds = len(reached)
+
+    def count(wanted, question):
+        return sum(question(peer, our) is wanted for peer, our in reached)
+
+    not_late = count(False, lambda peer, our: later(our, peer, factor, steps))
+    not_early = count(False, lambda peer, our: later(peer, our, factor, steps))
+    behind = count(True, lambda peer, our: later(our, peer, 1, steps))
+    ahead = count(True, lambda peer, our: later(peer, our, 1, steps))
+    about += (f" (in {steps} steps {sum(peer is not None for peer, _ in reached)} and "
+              f"{sum(our is not None for _, our in reached)} of {seeds} get there)")
+    verdict = "cannot tell"
+    if tail(not_late, seeds) <= ONE_SIDED and tail(not_early, seeds) <= ONE_SIDED:
+        verdict = "alike"
+    elif min(tail(behind, seeds), tail(ahead, seeds)) <= ONE_SIDED:
+        verdict = "differs"
+    return Finding(about, None, None, None, STEPS_TOLERANCE, verdict)
+
+
+def steps_finding(about, pairs, level, steps):
+    reached = [(steps_to(level, peer), steps_to(level, our)) for peer, our in pairs]
+    if any(one is None for pair in reached for one in pair):
+        return sign_finding(about, reached, steps)
+    return finding(about, [math.log(our / peer) for peer, our in reached], STEPS_TOLERANCE)
+
+
+def incomplete(check, peers, ours):
+    """In words what is missing of the losses that the check asks for; None: nothing. Seeds are settled beforehand: who
+    might leave some out could choose."""
+    for side, curves in (("Python", peers), ("engine", ours)):
+        for seed in check.seeds:
+            if seed not in curves:
+                return f"{side} has no losses of seed {seed}"
+            if len(curves[seed]) != check.steps:
+                return f"{side} has {len(curves[seed])} of {check.steps} losses of seed {seed}"
+    return None
+
+
 def compare_curves(check, peers, ours):
-    """`peers`, `ours`: for each seed the losses of all steps. Returns findings, one for each thing compared."""
-    pairs = [(peers[seed], ours[seed]) for seed in sorted(peers) if seed in ours]
+    """`peers`, `ours`: for each seed the losses of all steps. Returns findings, one for each thing compared. ValueError
+    where losses are missing."""
+    if missing := incomplete(check, peers, ours):
+        raise ValueError(missing)
+    pairs = [(peers[seed], ours[seed]) for seed in check.seeds]
     name = f"{check.name}, " if check.name else ""
-    found = []
-    for step in check.fixed:
-        differences = [loss_at(our, step, check.window) / loss_at(peer, step, check.window) - 1 for peer, our in pairs]
-        found.append(finding(f"{name}loss at {step}", differences, LOSS_TOLERANCE))
+    found = [loss_finding(f"{name}loss at {step}", pairs, step, check.window) for step in check.fixed]
     if check.level is not None:
-        about = f"{name}steps to {check.level}"
-        reached = [(steps_to(check.level, peer), steps_to(check.level, our)) for peer, our in pairs]
-        if any(steps is None for pair in reached for steps in pair):
-            late = sum(our is None and peer is not None for peer, our in reached)
-            found.append(Finding(about + " (not all get there)", None, None, None, STEPS_TOLERANCE,
-                                 "differs" if late > len(reached) / 2 else "cannot tell"))
-        else:
-            found.append(finding(about, [math.log(our / peer) for peer, our in reached], STEPS_TOLERANCE))
+        found.append(steps_finding(f"{name}steps to {check.level}", pairs, check.level, check.steps))
     return found
 
 

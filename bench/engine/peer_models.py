@@ -10,6 +10,7 @@ from workloads import learning_rate
 
 
 GRAPHED_FROM = 3  # steps
+DEVICE = "cuda"  # of language models; "cpu" to try what compares gradients
 
 
 def make_job(workload, variant, steps, text):
@@ -18,7 +19,7 @@ def make_job(workload, variant, steps, text):
 
 
 def autocast(dtype=torch.bfloat16):
-    return torch.autocast("cuda", dtype=dtype)
+    return torch.autocast(DEVICE, dtype=dtype)
 
 
 class Job:
@@ -156,13 +157,13 @@ class LanguageJob(Job):
 
     def __init__(self, spec, variant, steps, text):
         super().__init__(spec, variant, steps)
-        self.text = torch.frombuffer(bytearray(text), dtype=torch.uint8).cuda()
-        self.offsets = torch.arange(spec["seq_length"] + 1, device="cuda")
+        self.text = torch.frombuffer(bytearray(text), dtype=torch.uint8).to(DEVICE)
+        self.offsets = torch.arange(spec["seq_length"] + 1, device=DEVICE)
         self.products = torch.float16 if spec["precision"] == "fp16" else torch.bfloat16
 
     def load_data(self, seed):
         samples = (len(self.text) - 1) // self.spec["seq_length"]
-        self.order = torch.tensor(data.sample_order(seed, samples, self.spec["batch_size"], self.steps)).cuda()
+        self.order = torch.tensor(data.sample_order(seed, samples, self.spec["batch_size"], self.steps)).to(DEVICE)
 
     def prepare(self):
         def loss_of(inputs, targets):
@@ -178,6 +179,10 @@ class LanguageJob(Job):
     def loss(self, i):
         with autocast(self.products):
             return self.loss_of(*self.batch(i))
+
+    def exact_loss(self, i):
+        """All in fp32: what every way of mixing precisions is an approximation of."""
+        return self.loss_of(*self.batch(i))
 
     def begin(self, seed):
         super().begin(seed)
@@ -201,7 +206,7 @@ class LanguageJob(Job):
 def language_model(config, dtype):
     from transformers import AutoModelForCausalLM
 
-    with torch.device("cuda"):
+    with torch.device(DEVICE):
         return AutoModelForCausalLM.from_config(config, dtype=dtype, attn_implementation="sdpa").train()
 
 

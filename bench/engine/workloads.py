@@ -2,7 +2,15 @@
 
 from dataclasses import dataclass, field, replace
 
+from learning import LOSS_TOLERANCE, seeds_needed
+
 SEED = 1  # of the runs that are timed
+WARM_UP_STEPS = 10
+
+
+def warm_up_steps(steps):
+    """So many of the first steps do not count for the speed, on either side."""
+    return min(WARM_UP_STEPS, steps // 4)
 
 
 def learning_rate(spec, step):
@@ -22,7 +30,7 @@ class Learning:
     window: int = 20  # losses are means of so many steps
     seeds: tuple = (1, 2, 3, 4, 5)
     changes: dict = field(default_factory=dict)  # of the specification
-    at_a_time: int = 1  # runs of the engine; their speed does not matter here
+    at_a_time: int = 1  # most runs of the engine; fewer where the GPU's memory is too small
 
 
 @dataclass(frozen=True)
@@ -37,10 +45,18 @@ class Workload:
     learning: tuple = ()
     learning_variant: str | None = None  # the first one unless another is faster
     quick_variants: int = 1  # how many of the variants a quick comparison has time for
+    title: str = ""  # in the README's table
+    needs: tuple = ("safetensors",)  # Python packages beside PyTorch
+    start_bytes: int = 3 << 30  # of first weights on the disk, if Python is ahead with all seeds of a check
 
     @property
     def reads_text(self):
         return self.spec["task"] != "classification"
+
+    def figure(self, step_seconds):
+        per_step = {"steps_per_second": 1, "samples_per_second": self.spec["batch_size"],
+                    "tokens_per_second": self.spec["batch_size"] * self.spec.get("seq_length", 0)}
+        return per_step[self.metric] / step_seconds
 
     def changed(self, changes):
         """The same workload with other settings; those of the model one by one."""
@@ -82,28 +98,43 @@ GPT2_LEARNING = (Learning(100, (50, 100), "pairs", "pairs"),
 # Of every seed the first 20 steps: loading 14 GB takes longer.
 LORA_LEARNING = (Learning(20, (10, 20), "triples", window=10, at_a_time=3),)
 
+# Eight seeds of ResNet-50 were known to ± 1.8 % after 100 steps (H200, window of 20 steps): a standard deviation of
+# 1.8 % · √8 / 2.365. For identical sides to be found alike in four of five comparisons that takes 51 seeds; 30 would be
+# enough in 38 % of them (learning.power).
+RESNET_DEVIATION = 0.0215
+RESNET_SEEDS = seeds_needed(RESNET_DEVIATION, LOSS_TOLERANCE, 0.8)
+
+HUGGING_FACE = ("transformers", "safetensors")
+LANGUAGE = ("eager SDPA", "torch.compile")
+
 WORKLOADS = (
     Workload("spiral-mlp", ("eager", "fused Adam", "torch.compile", "CUDA graph"), "steps_per_second", "steps/s", 5000, 2000,
              {"model": {"name": "mlp", "hidden": [64, 32, 16]}, "task": "classification",
               "dataset": {"name": "spiral", "samples": 10000, "arms": 2, "noise": 0.1, "validation": 0.0},
               "batch_size": 32, "precision": "fp32", "learning_rate": 1e-3},
-             learning=(Learning(600, (200, 600)),), quick_variants=2),
-    Workload("gpt2", ("eager SDPA", "torch.compile"), "tokens_per_second", "tok/s", 100, 60,
-             {**GPT2, "precision": "bf16"}, learning=GPT2_LEARNING, learning_variant="torch.compile"),
-    Workload("gpt2-all-bf16", ("eager SDPA", "torch.compile"), "tokens_per_second", "tok/s", 100, 60,
-             {**GPT2, "precision": "bf16_all"}, learning=GPT2_LEARNING, learning_variant="torch.compile"),
-    Workload("gpt2-fp16", ("eager SDPA", "torch.compile"), "tokens_per_second", "tok/s", 100, 60,
-             {**GPT2, "precision": "fp16"}, learning=GPT2_LEARNING, learning_variant="torch.compile"),
+             # After 200 steps the loss has fallen by 7 %, which is too little to compare.
+             learning=(Learning(600, (300, 600)),), quick_variants=2, title="MLP [64, 32, 16], batch 32, fp32"),
+    Workload("gpt2", LANGUAGE, "tokens_per_second", "tok/s", 100, 60, {**GPT2, "precision": "bf16"},
+             learning=GPT2_LEARNING, learning_variant="torch.compile", needs=HUGGING_FACE,
+             title="GPT-2 124M, 32 × 1024, `bf16`, AdamW"),
+    Workload("gpt2-all-bf16", LANGUAGE, "tokens_per_second", "tok/s", 100, 60, {**GPT2, "precision": "bf16_all"},
+             learning=GPT2_LEARNING, learning_variant="torch.compile", needs=HUGGING_FACE,
+             title="the same, `bf16_all`; PyTorch with bf16 weights and fp32 masters"),
+    Workload("gpt2-fp16", LANGUAGE, "tokens_per_second", "tok/s", 100, 60, {**GPT2, "precision": "fp16"},
+             learning=GPT2_LEARNING, learning_variant="torch.compile", needs=HUGGING_FACE,
+             title="the same, `fp16` with loss scaling"),
     Workload("resnet50", ("eager", "torch.compile"), "samples_per_second", "img/s", 150, 60,
              {"model": {"name": "resnet50"}, "task": "classification",
               "dataset": {"name": "synthetic-images", "samples": 10000, "validation": 0.0}, "batch_size": 256,
               "precision": "bf16", "learning_rate": 1e-3, "data": {"workers": 8, "prefetch": 4}},
-             # After 100 steps the losses of eight seeds were known to ± 1.8 %: 30 make it ± 0.9 %.
-             learning=(Learning(100, (25, 50, 100), seeds=tuple(range(1, 31)), at_a_time=2),)),
-    Workload("mistral-lora", ("eager SDPA", "torch.compile"), "samples_per_second", "samples/s", 30, 20, LORA,
-             learning=LORA_LEARNING),
-    Workload("mistral-lora-checkpointing", ("eager SDPA", "torch.compile"), "samples_per_second", "samples/s", 30, 20,
-             {**LORA, "gradient_checkpointing": True}, learning=LORA_LEARNING),
+             learning=(Learning(100, (25, 50, 100), seeds=tuple(range(1, RESNET_SEEDS + 1)), at_a_time=2),),
+             needs=("torchvision", "safetensors"), start_bytes=6 << 30, title="ResNet-50, bf16, batch 256, the same images"),
+    Workload("mistral-lora", LANGUAGE, "samples_per_second", "samples/s", 30, 20, LORA, learning=LORA_LEARNING,
+             needs=HUGGING_FACE, start_bytes=16 << 30,
+             title="Mistral-7B LoRA r16, 8 × 512, bf16, the same frozen weights"),
+    Workload("mistral-lora-checkpointing", LANGUAGE, "samples_per_second", "samples/s", 30, 20,
+             {**LORA, "gradient_checkpointing": True}, learning=LORA_LEARNING, needs=HUGGING_FACE, start_bytes=16 << 30,
+             title="the same with gradient checkpointing"),
 )
 
 

@@ -10,7 +10,7 @@ namespace assay::engine {
 /// with new values.
 struct StepValues {
   float learning_rate = 0;
-  float bias1 = 1;       ///< 1 − β₁ᵗ
+  float bias1 = 1;       ///< 1 − β₁ᵗ, where t counts the steps that were not skipped, this one included
   float bias2 = 1;       ///< 1 − β₂ᵗ
   float multiplier = 1;  ///< of the gradient: clipping and loss scale; 0: the step is skipped
 };
@@ -41,6 +41,9 @@ struct AdamSettings {
   float weight_decay = 0;
   bool decoupled = true;  ///< AdamW; false: the decay is part of the gradient
 };
+
+/// 1 − βᵗ. By functions that are exact for β close to 1 and that fast-math leaves alone.
+ASSAY_HOST_DEVICE inline float bias_correction(float beta, float t) { return -expm1f(t * log1pf(beta - 1.0F)); }
 
 /// One parameter, one step: the single definition that the CPU loops and the CUDA kernels share.
 ASSAY_HOST_DEVICE inline void adam_update(float& parameter, float gradient, float& moment1, float& moment2,

@@ -207,10 +207,20 @@ __host__ __device__ inline int pooled(int size) { return (size + 1) / 2; }
 void max_pool_forward(const void* x, void* y, std::uint8_t* places, const Pool& shape, cudaStream_t stream);
 void max_pool_backward(const void* dy, const std::uint8_t* places, void* dx, const Pool& shape, cudaStream_t stream);
 
-/// values = table[*place], with the multiplier set from the gradient norm: clip / norm where that is less than 1.
-/// `loss_scale` may be null; with it, a norm that is not finite makes the multiplier 0.
-void begin_update(const StepValues* table, const std::int64_t* place, const float* norm_squared,
-                  const LossScale* loss_scale, float clip, StepValues* values, cudaStream_t stream);
+/// values = what the step in the place *place needs: its learning rate, Adam's bias corrections by how many steps were
+/// applied, and the multiplier from the gradient norm: clip / norm where that is less than 1. `loss_scale` may be null;
+/// with it, a norm that is not finite makes the multiplier 0. Where it did not, *applied goes up by one.
+struct UpdateStart {
+  const float* learning_rates = nullptr;
+  const std::int64_t* place = nullptr;
+  const float* norm_squared = nullptr;
+  const LossScale* loss_scale = nullptr;
+  float clip = 0;  ///< 0: none
+  AdamSettings adam;
+  std::int64_t* applied = nullptr;
+  StepValues* values = nullptr;
+};
+void begin_update(const UpdateStart& call, cudaStream_t stream);
 /// ring[*place] = {loss, norm}, then *place moves on, round and round, and the loss scale goes where the norm says.
 void end_step(const float* loss, const float* norm_squared, LossScale* loss_scale, float* ring, std::int64_t* place,
               std::int64_t window, cudaStream_t stream);

@@ -136,16 +136,17 @@ __global__ void finish_squares(const float* partial, int count, bool add, float*
   if (threadIdx.x == 0) *out = add ? *out + sum : sum;
 }
 
-__global__ void begin_update_kernel(const StepValues* table, const std::int64_t* place, const float* norm_squared,
-                                    const LossScale* loss_scale, float clip, StepValues* values) {
-  StepValues now = table[*place];
-  const float unscale = loss_scale ? 1.0F / loss_scale->scale : 1.0F;
-  const float norm = sqrtf(*norm_squared) * unscale;
+__global__ void begin_update_kernel(UpdateStart call) {
+  const float unscale = call.loss_scale ? 1.0F / call.loss_scale->scale : 1.0F;
+  const float norm = sqrtf(*call.norm_squared) * unscale;
   float multiplier = unscale;
-  if (clip > 0 && norm > clip) multiplier *= clip / (norm + 1e-6F);
+  if (call.clip > 0 && norm > call.clip) multiplier *= call.clip / (norm + 1e-6F);
   // With loss scaling an overflow is expected now and then: that step is left out.
-  now.multiplier = loss_scale && !isfinite(norm) ? 0.0F : multiplier;
-  *values = now;
+  const bool skipped = call.loss_scale && !isfinite(norm);
+  const std::int64_t t = *call.applied + 1;
+  *call.values = {call.learning_rates[*call.place], bias_correction(call.adam.beta1, static_cast<float>(t)),
+                  bias_correction(call.adam.beta2, static_cast<float>(t)), skipped ? 0.0F : multiplier};
+  if (!skipped) *call.applied = t;
 }
 
 __global__ void end_step_kernel(const float* loss, const float* norm_squared, LossScale* loss_scale, float* ring,
@@ -210,9 +211,8 @@ void sum_squares(const void* x, std::int64_t count, float* partial, bool add, fl
   check_launch("sum_squares");
 }
 
-void begin_update(const StepValues* table, const std::int64_t* place, const float* norm_squared,
-                  const LossScale* loss_scale, float clip, StepValues* values, cudaStream_t stream) {
-  begin_update_kernel<<<1, 1, 0, stream>>>(table, place, norm_squared, loss_scale, clip, values);
+void begin_update(const UpdateStart& call, cudaStream_t stream) {
+  begin_update_kernel<<<1, 1, 0, stream>>>(call);
   check_launch("begin_update");
 }
 

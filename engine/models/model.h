@@ -65,4 +65,8 @@ std::int64_t vocabulary_of(const ModelSpec& spec);
 /// were not used.
 std::int64_t load_weights(Parameters& parameters, const std::string& path);
 
+/// Writes the gradients of trained parameters times `factor`, in fp32, under the names and in the layout that
+/// `load_weights` reads. Throws what write_safetensors throws.
+void save_gradients(Parameters& parameters, double factor, const std::string& path);
+
 }  // namespace assay::engine

@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cstring>
+
 #include "core/torch_compat.h"
 #include "formats/failure.h"
+#include "formats/scratch_fixture.h"
+#include "formats/weights.h"
 #include "models/model.h"
 #include "models/transformer.h"
 
@@ -345,6 +349,51 @@ TEST(Models, PaddingRowsStayOutOfSightAndAtZero) {
   EXPECT_EQ(table.count(), 40 * 16);
   torch::autograd::backward({model->loss(token_batch(40), at::Tensor())}, {});
   EXPECT_EQ(table.value.grad().narrow(0, 40, 88).abs().max().item<double>(), 0);
+}
+
+TEST(Models, GradientsAreSavedInTheLayoutOfWeights) {
+  const test::ScratchFolder folder;
+  for (const char* name : {"gpt2", "tinyllama-1.1b"}) {
+    const auto model = built(tiny(name), tokens(40, 8), kMixed);
+    torch::autograd::backward({model->loss(token_batch(40), {})}, {});
+    const std::string path = folder / "gradients.safetensors";
+    save_gradients(model->parameters(), 0.5, path);
+    // Read back as if they were the weights of another model.
+    const auto other = built(tiny(name), tokens(40, 8));
+    EXPECT_EQ(load_weights(other->parameters(), path), 0);
+    for (std::size_t i = 0; i < model->parameters().all().size(); ++i) {
+      const Parameter& trained = model->parameters().all()[i];
+      const at::Tensor wanted = trained.value.grad().to(at::kFloat) * 0.5;
+      EXPECT_GT(wanted.norm().item<double>(), 0) << name << ' ' << trained.name();
+      EXPECT_TRUE(at::equal(other->parameters().all()[i].master, wanted)) << name << ' ' << trained.name();
+    }
+  }
+}
+
+TEST(Models, GradientsOfFiltersAreSavedChannelsFirstAndThoseOfFrozenWeightsNotAtAll) {
+  const test::ScratchFolder folder;
+  const std::string path = folder / "gradients.safetensors";
+  const auto resnet = built(spec_of("resnet18", Task::classification), images(32, 10));
+  const Batch batch{at::randint(256, {2, 32, 32, 3}, at::kByte), at::randint(10, {2}, at::kLong)};
+  torch::autograd::backward({resnet->loss(batch, {})}, {});
+  save_gradients(resnet->parameters(), 1, path);
+  {
+    const Weights saved = open_weights(path);
+    EXPECT_EQ(saved.find("resnet.embedder.embedder.normalization.running_mean"), nullptr);
+    const auto* filter = saved.find("resnet.embedder.embedder.convolution.weight");
+    ASSERT_NE(filter, nullptr);
+    ASSERT_EQ(filter->shape, (std::vector<std::int64_t>{64, 3, 7, 7}));
+    const at::Tensor wanted = resnet->parameters().all()[0].value.grad().permute({0, 3, 1, 2}).contiguous();
+    EXPECT_EQ(std::memcmp(filter->data.data(), wanted.data_ptr(), filter->data.size()), 0);
+  }
+  const auto lora = built(tiny("tinyllama-1.1b", Task::lora), tokens(40, 8));
+  torch::autograd::backward({lora->loss(token_batch(40), {})}, {});
+  save_gradients(lora->parameters(), 1, path);
+  const Weights adapters = open_weights(path);
+  EXPECT_FALSE(adapters.all().empty());
+  for (const auto& [name, view] : adapters.all()) {
+    EXPECT_NE(name.find("lora_"), std::string_view::npos) << name;
+  }
 }
 
 void expect_failure(const TrainSpec& spec, const DataShape& data, const std::string& part) {

@@ -126,7 +126,7 @@ TEST(Schedule, WarmsUpThenFollowsItsCourse) {
 
 TEST_F(Optimisers, LedgerClipsUnscalesAndRemembers) {
   StepLedger ledger(4, 1.0, true, at::kCPU);
-  ledger.plan(0, {{.learning_rate = 0.5F}, {.learning_rate = 0.25F}});
+  ledger.plan(0, {0.5F, 0.25F});
   arena().grad.zero_();
   arena().grad[0] = 3 * ledger.loss_scale().item<float>();
   arena().grad[1] = 4 * ledger.loss_scale().item<float>();
@@ -143,6 +143,31 @@ TEST_F(Optimisers, LedgerClipsUnscalesAndRemembers) {
   const double scale = ledger.loss_scale().item<double>();
   ledger.end_step(at::full({1}, 7.0));
   EXPECT_EQ(ledger.loss_scale().item<double>(), scale / 2) << "the step itself decides, nobody has to look";
+}
+
+TEST_F(Optimisers, BiasCorrectionsCountTheStepsThatWereApplied) {
+  StepLedger ledger(4, 0, true, at::kCPU);
+  ledger.plan(0, {1, 1, 1, 1});
+  int applied = 0;
+  for (const bool overflows : {false, true, true, false, false, false}) {
+    arena().grad.fill_(overflows ? INFINITY : 1.0F);
+    const at::Tensor values = ledger.begin_update(parameters_.arenas());
+    const int t = applied + 1;
+    EXPECT_NEAR(values[1].item<double>(), 1 - std::pow(0.9, t), 1e-6) << "step " << t;
+    EXPECT_NEAR(values[2].item<double>() / (1 - std::pow(0.999, t)), 1, 2e-5) << "step " << t;
+    ledger.end_step(at::ones({1}));
+    if (!overflows) applied = t;
+  }
+  EXPECT_EQ(applied, 4);
+}
+
+TEST(BiasCorrection, IsOneMinusAPowerForEveryStep) {
+  for (const float beta : {0.9F, 0.999F}) {
+    for (const double t : {1.0, 2.0, 10.0, 1000.0, 1e5, 1e9}) {
+      const double wanted = 1 - std::pow(static_cast<double>(beta), t);
+      EXPECT_NEAR(bias_correction(beta, static_cast<float>(t)) / wanted, 1, 1e-6) << beta << ' ' << t;
+    }
+  }
 }
 
 TEST(LossScaling, GrowsAfterTwoThousandGoodStepsAndStaysInItsRange) {

@@ -35,8 +35,8 @@ class StepLedger {
   StepLedger(std::int64_t window, double clip, bool loss_scaling, at::Device device);
 
   std::int64_t window() const { return window_; }
-  /// The values for the steps first … first + rows.size(), before they run.
-  void plan(std::int64_t first, const std::vector<StepValues>& rows);
+  /// The learning rates of the steps first … first + learning_rates.size(), before they run.
+  void plan(std::int64_t first, const std::vector<float>& learning_rates);
 
   /// In a step, after the backward pass: the norm over all arenas, and this step's values.
   const at::Tensor& begin_update(const std::vector<Arena>& arenas);
@@ -58,8 +58,9 @@ class StepLedger {
 
   std::int64_t window_;
   double clip_;
-  at::Tensor table_;
-  at::Tensor values_;
+  at::Tensor rates_;    // (window)
+  at::Tensor values_;   // a StepValues
+  at::Tensor applied_;  // int64 (1): steps that were not skipped
   at::Tensor place_;
   at::Tensor ring_;
   at::Tensor norm_squared_;

@@ -10,16 +10,24 @@ namespace {
 
 constexpr std::int64_t kPartialSums = 1024;
 
-static_assert(sizeof(StepValues) == 4 * sizeof(float), "a row of the table is a StepValues");
+constexpr AdamSettings kAdam;
+
+static_assert(sizeof(StepValues) == 4 * sizeof(float), "the values of a step are a StepValues");
 static_assert(sizeof(LossScale) == 2 * sizeof(float), "the state of the loss scale is a LossScale");
+
+/// As bias_correction, for devices without our kernels.
+at::Tensor bias_corrections(float beta, const at::Tensor& t) {
+  return (t * std::log1p(beta - 1.0)).expm1().neg().to(at::kFloat);
+}
 
 }  // namespace
 
 StepLedger::StepLedger(std::int64_t window, double clip, bool loss_scaling, at::Device device)
     : window_(window), clip_(clip) {
   const auto floats = at::TensorOptions().dtype(at::kFloat).device(device);
-  table_ = at::zeros({window, 4}, floats);
+  rates_ = at::zeros({window}, floats);
   values_ = at::zeros({4}, floats);
+  applied_ = at::zeros({1}, floats.dtype(at::kLong));
   place_ = at::zeros({1}, floats.dtype(at::kLong));
   ring_ = at::zeros({window, 2}, floats);
   norm_squared_ = at::zeros({1}, floats);
@@ -30,17 +38,13 @@ StepLedger::StepLedger(std::int64_t window, double clip, bool loss_scaling, at::
   }
 }
 
-void StepLedger::plan(std::int64_t first, const std::vector<StepValues>& rows) {
-  const at::Tensor host = at::empty({window_, 4}, at::kFloat);
-  host.copy_(table_);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    auto* row = host.data_ptr<float>() + (first + static_cast<std::int64_t>(i)) % window_ * 4;
-    row[0] = rows[i].learning_rate;
-    row[1] = rows[i].bias1;
-    row[2] = rows[i].bias2;
-    row[3] = 1;
+void StepLedger::plan(std::int64_t first, const std::vector<float>& learning_rates) {
+  const at::Tensor host = at::empty({window_}, at::kFloat);
+  host.copy_(rates_);
+  for (std::size_t i = 0; i < learning_rates.size(); ++i) {
+    host.data_ptr<float>()[(first + static_cast<std::int64_t>(i)) % window_] = learning_rates[i];
   }
-  table_.copy_(host);
+  rates_.copy_(host);
 }
 
 const at::Tensor& StepLedger::begin_update(const std::vector<Arena>& arenas) {
@@ -52,22 +56,31 @@ const at::Tensor& StepLedger::begin_update(const std::vector<Arena>& arenas) {
                            norm_squared_.data_ptr<float>(), kernel_type(arena.grad), current_stream());
       add = true;
     }
-    kernels::begin_update(reinterpret_cast<const StepValues*>(table_.data_ptr<float>()),
-                          place_.data_ptr<std::int64_t>(), norm_squared_.data_ptr<float>(), scaling_on_device(),
-                          static_cast<float>(clip_), reinterpret_cast<StepValues*>(values_.data_ptr<float>()),
+    kernels::begin_update({.learning_rates = rates_.data_ptr<float>(),
+                           .place = place_.data_ptr<std::int64_t>(),
+                           .norm_squared = norm_squared_.data_ptr<float>(),
+                           .loss_scale = scaling_on_device(),
+                           .clip = static_cast<float>(clip_),
+                           .adam = kAdam,
+                           .applied = applied_.data_ptr<std::int64_t>(),
+                           .values = reinterpret_cast<StepValues*>(values_.data_ptr<float>())},
                           current_stream());
     return values_;
   }
 #endif
   norm_squared_.zero_();
   for (const auto& arena : arenas) norm_squared_.add_(arena.grad.to(at::kFloat).square().sum());
-  values_.copy_(table_.index_select(0, place_).squeeze(0));
   const at::Tensor unscale = loss_scale_.defined() ? loss_scale_.reciprocal() : at::ones_like(norm_squared_);
   const at::Tensor norm = norm_squared_.sqrt() * unscale;
   at::Tensor multiplier = unscale;
   if (clip_ > 0) multiplier = multiplier * (clip_ / (norm + 1e-6)).clamp_max(1);
-  if (loss_scale_.defined()) multiplier = at::where(norm.isfinite(), multiplier, at::zeros_like(multiplier));
-  values_.narrow(0, 3, 1).copy_(multiplier);
+  // With loss scaling an overflow is expected now and then: that step is left out.
+  const at::Tensor kept = loss_scale_.defined() ? norm.isfinite() : at::ones_like(norm, at::kBool);
+  multiplier = at::where(kept, multiplier, at::zeros_like(multiplier));
+  const at::Tensor t = (applied_ + 1).to(at::kDouble);
+  at::cat_out(values_, {rates_.index_select(0, place_), bias_corrections(kAdam.beta1, t),
+                        bias_corrections(kAdam.beta2, t), multiplier});
+  applied_.add_(kept);
   return values_;
 }
 

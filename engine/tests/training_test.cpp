@@ -2,8 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <fstream>
+#include <map>
 
+#include "formats/safetensors.h"
 #include "tests/engine_program.h"
 
 namespace assay::engine {
@@ -212,6 +215,34 @@ TEST(Training, AModelThatReadsBytesKnowsBytes) {
   EXPECT_EQ(parameters({{"vocabulary", 300}}) - parameters({}), (300 - 256) * 32);
 }
 
+TEST(Training, TheFirstGradientsAreTheSameHoweverTheBatchIsShared) {
+  const std::string path = spec_file({}) + ".gradients";
+  const auto gradients_of = [&](json::object changes, const std::vector<std::string>& arguments) {
+    std::vector<std::string> all{"--gradients", path};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Outcome outcome = train(tiny_gpt(changes), all);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    EXPECT_GT(outcome.metric("loss"), 0);
+    EXPECT_TRUE(outcome.series("loss").empty()) << "nothing is trained";
+    const SafetensorsFile file(path);
+    std::map<std::string, std::vector<float>> found;
+    for (const auto& tensor : file.tensors()) {
+      auto& values = found[tensor.name];
+      values.resize(tensor.data.size() / sizeof(float));
+      std::memcpy(values.data(), tensor.data.data(), tensor.data.size());
+    }
+    return found;
+  };
+  const auto whole = gradients_of({{"batch_size", 8}}, {});
+  const auto shared = gradients_of({{"batch_size", 4}}, {"--ranks", "2"});
+  EXPECT_TRUE(whole.contains("wte.weight"));
+  ASSERT_EQ(whole.size(), shared.size());
+  for (const auto& [name, values] : whole) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_NEAR(values[i], shared.at(name)[i], 1e-5) << name << ' ' << i;
+  }
+}
+
 TEST(Training, AProfileIsAChromeTrace) {
   const std::string path = spec_file({}) + ".trace";
   const Outcome outcome = train(tiny_gpt(), {"--profile", "2", "--trace", path});
@@ -223,6 +254,16 @@ TEST(Training, AProfileIsAChromeTrace) {
   EXPECT_GT(trace.at("traceEvents").as_array().size(), 50u);
   EXPECT_THAT(text.str(), HasSubstr("addmm"));
   EXPECT_THAT(json::serialize(*outcome.first("result")), HasSubstr("profiled"));
+}
+
+TEST(Training, ARunOfOneStepThatIsLimitedByTimeHasNoTraceAndSaysSo) {
+  const std::string path = spec_file({}) + ".trace";
+  // So short a time that it is over before the second step.
+  const Outcome outcome =
+      train(tiny_gpt({{"steps", nullptr}, {"duration", 1e-6}}), {"--profile", "2", "--trace", path});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+  EXPECT_FALSE(std::ifstream(path)) << "steps of the warm-up are not what a profile shows";
+  EXPECT_THAT(json::serialize(*outcome.first("result")), HasSubstr("before the first step"));
 }
 
 }  // namespace

@@ -91,6 +91,9 @@ std::int64_t largest_batch(std::int64_t small_batch, std::int64_t small_bytes, s
 }
 
 std::string largest_batch_hint(const TrainSpec& spec, at::Device device, double flops_per_second) {
+  constexpr const char* kNoneFits =
+      "Not even a batch of 1 fits: use a smaller model, shorter sequences or another optimiser.";
+  if (spec.batch_size == 1) return kNoneFits;
   const std::int64_t most_tried = device.is_cuda() ? 5 : 2;
   try {
     release_cached_memory(device);
@@ -103,13 +106,13 @@ std::string largest_batch_hint(const TrainSpec& spec, at::Device device, double 
                                                 : resident_bytes() + available_bytes() / 100 * 90;
     const auto one = peak_bytes(spec, 1, device);
     release_cached_memory(device);
-    if (!one) return "Not even a batch of 1 fits: use a smaller model, shorter sequences or another optimiser.";
+    if (!one) return kNoneFits;
     const std::int64_t large = std::min(most_tried, std::max<std::int64_t>(2, spec.batch_size / 2));
     const auto several = peak_bytes(spec, large, device);
     release_cached_memory(device);
     const std::int64_t batch =
         several ? std::min(largest_batch(1, *one, large, *several, limit), spec.batch_size - 1) : 1;
-    std::string hint = "A batch_size of about " + std::to_string(std::max<std::int64_t>(1, batch)) +
+    std::string hint = "A batch_size of about " + std::to_string(batch) +
                        " should fit, by the memory that batches of 1 and " + std::to_string(large) + " took";
     if (!spec.gradient_checkpointing && spec.is_language()) hint += "; gradient_checkpointing: true needs less";
     return hint + ".";

@@ -123,6 +123,9 @@ void StepLog::emit(const std::vector<Record*>& records, const float* ring) {
   std::array<json::array, kPhases> phases;
   const TimePoint* previous = &last_end_;
   std::int64_t failed_step = -1;
+  const char* failed = "";
+  // With loss scaling a gradient that is not finite is expected now and then, and its step is left out.
+  const bool may_overflow = ledger_.loss_scale().defined();
   // All alike: the trainer drains before it begins to replay recorded steps, which have one mark, at their end.
   const bool has_split = !records.empty() && records.front()->marks.size() > 1;
   for (auto* record : records) {
@@ -149,7 +152,11 @@ void StepLog::emit(const std::vector<Record*>& records, const float* ring) {
     epoch_sum_ += loss;
     ++epoch_steps_;
     if (!std::isfinite(values[1])) ++overflows_;
-    if (!std::isfinite(loss) && failed_step < 0) failed_step = record->step;
+    const bool norm_fails = !std::isfinite(values[1]) && !may_overflow;
+    if (failed_step < 0 && (!std::isfinite(loss) || norm_fails)) {
+      failed_step = record->step;
+      failed = std::isfinite(loss) ? "the gradient's norm" : "the loss";
+    }
     losses.push_back(finite_or_null(loss));
     perplexities.push_back(finite_or_null(std::exp(loss)));
     norms.push_back(finite_or_null(values[1]));
@@ -186,7 +193,7 @@ void StepLog::emit(const std::vector<Record*>& records, const float* ring) {
     emit_event("steps", event);
   }
   if (failed_step >= 0) {
-    throw Failure("nan", "the loss is not a finite number at step " + std::to_string(failed_step),
+    throw Failure("nan", std::string(failed) + " is not a finite number at step " + std::to_string(failed_step),
                   "Try a smaller learning_rate, gradient_clipping: 1.0, or precision bf16 or fp32.");
   }
 }

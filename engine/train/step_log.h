@@ -38,7 +38,8 @@ class StepLog {
   void waited_for_data(double seconds);
   void end();
 
-  /// Emits what is ready, at most a few times a second. Throws Failure `nan` when a loss is not finite.
+  /// Emits what is ready, at most a few times a second. Throws Failure `nan` when a loss is not finite,
+  /// or without loss scaling a gradient norm.
   void poll();
   /// Waits for every step and emits it.
   void drain();

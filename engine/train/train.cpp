@@ -33,6 +33,7 @@ struct Options {
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> profile;
   std::string trace;
+  std::string gradients;  // where to write those of the first step, instead of training
 };
 
 std::int64_t number_of(std::string_view text, std::string_view option, std::int64_t least) {
@@ -49,8 +50,8 @@ Options parse(const std::vector<std::string_view>& arguments) {
   Options options;
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
     const std::string_view option = arguments[i];
-    const bool known =
-        option == "--spec"sv || option == "--ranks"sv || option == "--profile"sv || option == "--trace"sv;
+    const bool known = option == "--spec"sv || option == "--ranks"sv || option == "--profile"sv ||
+                       option == "--trace"sv || option == "--gradients"sv;
     if (!known) throw Failure("usage", "unknown argument '" + std::string(option) + "'");
     if (i + 1 == arguments.size()) throw Failure("usage", std::string(option) + " needs a value");
     const std::string_view value = arguments[i + 1];
@@ -58,6 +59,7 @@ Options parse(const std::vector<std::string_view>& arguments) {
     if (option == "--ranks"sv) options.ranks = number_of(value, option, 1);
     if (option == "--profile"sv) options.profile = number_of(value, option, 1);
     if (option == "--trace"sv) options.trace = value;
+    if (option == "--gradients"sv) options.gradients = value;
   }
   if (options.spec.empty()) throw Failure("usage", "train needs --spec FILE");
   return options;
@@ -162,7 +164,11 @@ class RankRun {
     reset_peak_memory(workplace_.device);
     if (!workplace_.device.is_cuda()) forbid_overcommit();
     if (place_.rank == 0) emit_event("phase", {{"name", "load"}});
-    Trainer(spec_, workplace_).run();
+    if (!options_.gradients.empty()) {
+      write_first_gradients(spec_, workplace_, options_.gradients);
+    } else {
+      Trainer(spec_, workplace_).run();
+    }
   }
 
   Failure out_of_memory(const std::exception& error) const {

@@ -11,7 +11,6 @@
 #include "core/blas.h"
 #include "core/torch_compat.h"
 #include "core/torch_facts.h"
-#include "core/trace.h"
 #include "formats/events.h"
 #include "formats/failure.h"
 #include "train/batch_estimate.h"
@@ -31,7 +30,6 @@ constexpr std::int64_t kResidentBytes = 256 << 20;
 constexpr std::int64_t kSmallEvaluation = 1024;  // rows at a time for vectors
 // Below this many operations a batch, threads cost more in waiting for each other than they save.
 constexpr double kWorthThreads = 1e8;
-constexpr AdamSettings kAdam;
 
 json::value number(double value) { return std::isfinite(value) ? json::value(value) : json::value(nullptr); }
 
@@ -45,6 +43,11 @@ Batch to_device(const Batch& batch, at::Device device) {
 }
 
 }  // namespace
+
+std::int64_t first_profiled_step(std::int64_t profile_steps, std::int64_t total_steps) {
+  if (total_steps == 0) return kEagerSteps;
+  return std::min(kEagerSteps, std::max<std::int64_t>(0, total_steps - profile_steps));
+}
 
 Trainer::Trainer(const TrainSpec& spec, const Workplace& place)
     : spec_(spec),
@@ -135,28 +138,32 @@ void Trainer::say_hello() {
 void Trainer::run() {
   say_hello();
   if (group_.rank() == 0) emit_event("phase", {{"name", "train"}});
-  // The first samples of `profile` would show allocations and algorithm searches: they come after the warm-up.
-  const std::int64_t profile_from =
-      spec_.profile_steps > 0 ? std::min(kEagerSteps, std::max<std::int64_t>(0, total_steps_ - spec_.profile_steps))
-                              : -1;
-  std::unique_ptr<Trace> trace;
   std::int64_t step = 0;
   while (!is_over(step)) {
-    if (step == profile_from && group_.rank() == 0) trace = std::make_unique<Trace>(on_device_);
+    begin_trace(step);
     if (step % (kWindow / 2) == 0) plan_window(step);
     one_step(step);
     ++step;
-    if (trace && step == profile_from + spec_.profile_steps) {
-      synchronize(place_.device);
-      trace->write(place_.trace_path);
-      trace.reset();
-    }
+    if (step == first_profiled_step(spec_.profile_steps, total_steps_) + spec_.profile_steps) end_trace();
     after_step(step);
   }
-  if (trace) trace->write(place_.trace_path);
+  end_trace();
   log_.drain();
   if (last_evaluated_ != step) report_progress(step, true, false);
   report_result(step);
+}
+
+void Trainer::begin_trace(std::int64_t step) {
+  if (spec_.profile_steps == 0 || group_.rank() != 0) return;
+  if (step == first_profiled_step(spec_.profile_steps, total_steps_)) trace_ = std::make_unique<Trace>(on_device_);
+}
+
+void Trainer::end_trace() {
+  if (!trace_) return;
+  synchronize(place_.device);
+  trace_->write(place_.trace_path);
+  trace_.reset();
+  has_trace_ = true;
 }
 
 bool Trainer::is_over(std::int64_t step) {
@@ -173,14 +180,11 @@ bool Trainer::is_over(std::int64_t step) {
 }
 
 void Trainer::plan_window(std::int64_t step) {
-  std::vector<StepValues> rows;
+  std::vector<float> rates;
   for (std::int64_t i = step; i < step + kWindow / 2; ++i) {
-    const auto t = static_cast<double>(i + 1);
-    rows.push_back({.learning_rate = static_cast<float>(learning_rate_at(spec_, i, total_steps_)),
-                    .bias1 = static_cast<float>(1 - std::pow(kAdam.beta1, t)),
-                    .bias2 = static_cast<float>(1 - std::pow(kAdam.beta2, t))});
+    rates.push_back(static_cast<float>(learning_rate_at(spec_, i, total_steps_)));
   }
-  step_.ledger().plan(step, rows);
+  step_.ledger().plan(step, rates);
   if (resident_.inputs.defined()) plan_resident(step);
 }
 
@@ -302,19 +306,30 @@ void Trainer::after_step(std::int64_t done) {
   if (due || epoch_ends) report_progress(done, due, epoch_ends);
 }
 
-/// This rank's part of the first `count` training samples.
-void Trainer::score_training_data(std::int64_t count, at::Tensor& sums) {
+at::Tensor Trainer::score_validation_data(std::int64_t count) {
+  validation_->rewind(count);
+  return step_.score([this]() -> std::optional<Batch> {
+    synchronize(place_.device);  // the reader reuses its buffer
+    const auto batch = validation_->next();
+    if (!batch) return std::nullopt;
+    return to_device(*batch, place_.device);
+  });
+}
+
+/// Of the first `count` training samples; this rank reads its part.
+at::Tensor Trainer::score_training_data(std::int64_t count) {
   Batch batch = allocate_batch(dataset_->shape(), spec_.batch_size, false);
+  std::int64_t next = count * group_.rank() / group_.size();
   const std::int64_t end = count * (group_.rank() + 1) / group_.size();
-  for (std::int64_t next = count * group_.rank() / group_.size(); next < end;) {
+  return step_.score([&]() -> std::optional<Batch> {
+    if (next >= end) return std::nullopt;
     std::vector<std::int64_t> indices(static_cast<std::size_t>(std::min(spec_.batch_size, end - next)));
     std::iota(indices.begin(), indices.end(), next);
     const auto rows = static_cast<std::int64_t>(indices.size());
     dataset_->fill(indices, batch);
-    sums.add_(step_.model().score(
-        to_device({batch.inputs.narrow(0, 0, rows), batch.targets.narrow(0, 0, rows)}, place_.device)));
     next += rows;
-  }
+    return to_device({batch.inputs.narrow(0, 0, rows), batch.targets.narrow(0, 0, rows)}, place_.device);
+  });
 }
 
 std::optional<Trainer::Scores> Trainer::evaluate(bool on_training_data) {
@@ -323,18 +338,9 @@ std::optional<Trainer::Scores> Trainer::evaluate(bool on_training_data) {
   const double seen = static_cast<double>(log_.step_seconds().size()) * static_cast<double>(order_.global_batch());
   const double share = spec_.dataset.validation / (1 - spec_.dataset.validation);
   const std::int64_t most = std::max<std::int64_t>(1, std::llround(seen * share));
-  at::Tensor sums = at::zeros({3}, at::TensorOptions().dtype(at::kFloat).device(place_.device));
-  if (on_training_data) {
-    score_training_data(std::min({validation_->samples(), training_samples_, most}), sums);
-  } else {
-    validation_->rewind(most);
-    while (const auto batch = validation_->next()) {
-      sums.add_(step_.model().score(to_device(*batch, place_.device)));
-      synchronize(place_.device);  // the reader reuses its buffer
-    }
-  }
-  group_.start_sum(sums);
-  group_.finish();
+  const at::Tensor sums = on_training_data
+                              ? score_training_data(std::min({validation_->samples(), training_samples_, most}))
+                              : score_validation_data(most);
   const at::Tensor total = sums.to(at::kCPU, at::kDouble);
   const auto* values = total.data_ptr<double>();
   if (values[2] == 0) return std::nullopt;
@@ -372,7 +378,8 @@ void Trainer::report_progress(std::int64_t done, bool evaluates, bool epoch_ends
     }
   }
   if (epoch_ends) log_.forget_epoch();
-  log_.restart_clock();
+  // The time of an evaluation belongs to no step; what the end of an epoch costs belongs to the next one.
+  if (evaluates) log_.restart_clock();
 }
 
 boost::json::object Trainer::rank_spread() {
@@ -447,10 +454,11 @@ void Trainer::report_result(std::int64_t done) {
   metrics.insert(last_scores_.begin(), last_scores_.end());
   json::array flags;
   if (spec_.profile_steps > 0) {
-    flags.push_back(json::object{
-        {"kind", "profiled"},
-        {"about", "profile"},
-        {"message", "some steps were recorded as a trace, which makes them slower: " + place_.trace_path}});
+    const std::string told = has_trace_
+                                 ? "some steps were recorded as a trace, which makes them slower: " + place_.trace_path
+                                 : "the run was over before the first step that a trace would have shown";
+    const char* kind = has_trace_ ? "profiled" : "not_profiled";
+    flags.push_back(json::object{{"kind", kind}, {"about", "profile"}, {"message", told}});
   }
   emit_event("result", {{"metrics", std::move(metrics)}, {"flags", std::move(flags)}});
 }

@@ -8,18 +8,23 @@
 namespace assay::engine {
 namespace {
 
-std::unique_ptr<Model> prepared_model(const TrainSpec& spec, const DataShape& data, at::Device device, Group& group) {
+std::unique_ptr<Model> prepared_model(const TrainSpec& spec, const DataShape& data, at::Device device) {
   const NumberFormats formats = number_formats(spec.precision, device);
   choose_matrix_precision(spec.precision == Precision::tf32);
   choose_attention(spec.attention, device, formats.products);
   auto model = make_model(spec, data);
   model->parameters().allocate(device, formats, spec.seed);
   if (!spec.model.weights.empty()) load_weights(model->parameters(), spec.model.weights);
-  // Random starts are alike on like machines; one broadcast makes them so on unlike ones.
-  for (auto& arena : model->parameters().arenas()) group.broadcast(arena.master);
-  model->parameters().round_masters();
   model->prepare(device, formats.products);
   return model;
+}
+
+/// Random starts are alike on like machines; this makes them so on unlike ones, those of frozen weights as well.
+void share_start(Parameters& parameters, Group& group) {
+  for (auto& parameter : parameters.all()) {
+    group.broadcast(parameter.master.defined() ? parameter.master : parameter.value);
+  }
+  parameters.round_masters();
 }
 
 }  // namespace
@@ -44,11 +49,16 @@ NumberFormats number_formats(Precision precision, at::Device device) {
 
 TrainingStep::TrainingStep(const TrainSpec& spec, const DataShape& data, at::Device device, Group& group,
                            std::int64_t window)
+    : TrainingStep(spec, prepared_model(spec, data, device), device, group, window) {}
+
+TrainingStep::TrainingStep(const TrainSpec& spec, std::unique_ptr<Model> model, at::Device device, Group& group,
+                           std::int64_t window)
     : spec_(spec),
       group_(group),
-      model_(prepared_model(spec, data, device, group)),
+      model_(std::move(model)),
       ledger_(window, spec.gradient_clipping, spec.scales_loss(), device),
       update_(make_update(spec, model_->parameters().arenas())) {
+  share_start(model_->parameters(), group);
   if (group.size() > 1) buckets_ = std::make_unique<GradientBuckets>(model_->parameters().arenas(), group);
   const auto floats = at::TensorOptions().dtype(at::kFloat).device(device);
   accumulation_share_ = at::full({1}, 1.0 / static_cast<double>(spec.gradient_accumulation), floats);
@@ -57,10 +67,17 @@ TrainingStep::TrainingStep(const TrainSpec& spec, const DataShape& data, at::Dev
 }
 
 void TrainingStep::run(const std::vector<Batch>& batches, StepLog* log) {
+  const at::Tensor loss = gradients(batches, log);
+  const at::NoGradGuard no_grad;
+  update_->apply(ledger_.begin_update(model_->parameters().arenas()));
+  ledger_.end_step(loss);
+  if (log) log->mark(Phase::optimizer);
+}
+
+at::Tensor TrainingStep::gradients(const std::vector<Batch>& batches, StepLog* log) {
   const auto mark = [log](Phase phase) {
     if (log) log->mark(phase);
   };
-  auto& arenas = model_->parameters().arenas();
   model_->parameters().zero_grad();
   at::Tensor mean_loss;
   at::Tensor scale = batches.size() > 1 ? accumulation_share_ : at::Tensor();
@@ -86,10 +103,23 @@ void TrainingStep::run(const std::vector<Batch>& batches, StepLog* log) {
     buckets_->finish();
     mark(Phase::communication);
   }
-  const at::NoGradGuard no_grad;
-  update_->apply(ledger_.begin_update(arenas));
-  ledger_.end_step(mean_loss);
-  mark(Phase::optimizer);
+  return mean_loss;
+}
+
+at::Tensor TrainingStep::score(const std::function<std::optional<Batch>()>& next) {
+  average_buffers();
+  at::Tensor sums = at::zeros({3}, accumulation_share_.options());
+  while (const auto batch = next()) sums.add_(model_->score(*batch));
+  group_.start_sum(sums);
+  group_.finish();
+  return sums;
+}
+
+void TrainingStep::average_buffers() {
+  for (auto& parameter : model_->parameters().all()) {
+    if (parameter.buffer) group_.start_mean(parameter.value);
+  }
+  group_.finish();
 }
 
 }  // namespace assay::engine

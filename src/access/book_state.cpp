@@ -174,7 +174,7 @@ Result<void> BookState::check_node(std::string_view node, std::string_view key) 
   if (known->second.info.revoked) return denied(fmt::format("the key of node '{}' was revoked", node));
   if (known->second.info.waits) {
     return denied(fmt::format("the node '{}' waits until an administrator lets it in", node),
-                  fmt::format("assay token approve {}", node));
+                  fmt::format("assay nodes approve {}", node));
   }
   return {};
 }

@@ -26,7 +26,7 @@ struct JobKeeperOptions {
   Nanos look = std::chrono::seconds(1);        ///< between two looks at what is done
   Nanos ask_again = std::chrono::seconds(30);  ///< for a run that was refused and is still listed
   Nanos ship_look = std::chrono::milliseconds(100);
-  Nanos lease_length = std::chrono::minutes(2);  ///< of runs; who has lost one hears of it when half of that is over
+  Nanos lease_length = std::chrono::minutes(1);  ///< of runs; who has lost one hears of it when half of that is over
   Nanos part_period = std::chrono::seconds(1);   ///< see JobDesk
   Nanos first_pause = std::chrono::milliseconds(500);
   Nanos longest_pause = std::chrono::seconds(10);

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "agent/fake_leader_fixture.h"
-#include "agent/troubled_store_fixture.h"
 #include "api/run_types.h"
 #include "base/files.h"
 #include "base/process_tree.h"
@@ -15,6 +14,7 @@
 #include "store/memory/run_memory.h"
 #include "store/run_query.h"
 #include "store/run_writer.h"
+#include "store/troubled_store_fixture.h"
 
 namespace assay {
 namespace {
@@ -334,6 +334,7 @@ TEST_F(JobKeeperTest, WhatCannotBeReachedWaitsForTheNextAgent) {
   plan("r1", "train.py");
   Run run = theirs("r1");
   run.placement.place = "fake";
+  run.started = clock_.wall();
   begin_run(*local_, run).value().reset();
   services_.place = "elsewhere";
   list({"r1"});

@@ -47,7 +47,7 @@ struct JobDesk {
       send_part;
   std::function<void()> on_change;  ///< `doing` or `done` of a worker has changed
   Nanos look = std::chrono::milliseconds(100);
-  Nanos lease_length = std::chrono::minutes(2);  ///< of runs; renewed when half of it is over
+  Nanos lease_length = std::chrono::minutes(1);  ///< of runs; renewed when half of it is over
   Nanos first_pause = std::chrono::milliseconds(500);
   Nanos longest_pause = std::chrono::seconds(10);
   Nanos part_period = std::chrono::seconds(1);  ///< between two reports of a run over several nodes

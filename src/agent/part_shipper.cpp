@@ -2,13 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
+#include <utility>
+
 #include "base/byte_stream.h"
 #include "base/crash_point.h"
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/supervised_thread.h"
 
 namespace assay {
+namespace {
+
+PartReport report_of(const std::optional<Run>& ended) {
+  PartReport report{.meeting = {}, .ended = ended.has_value(), .error = {}};
+  if (ended && ended->error) {
+    report.error = Error{.kind = ended->error->kind, .message = ended->error->message, .hint = ended->error->hint};
+  }
+  return report;
+}
+
+}  // namespace
 
 PartShipper::PartShipper(RunStore& local, RunStore& leader, PartShipperOptions options)
     : local_(local),
@@ -68,7 +83,7 @@ Result<void> PartShipper::go_on() {
   if (!epoch_ || is_unlisted_now()) ASSAY_CHECK(take());
   if (run && is_recorded) ASSAY_CHECK(ship_frames());
   const bool has_ended = run && run->state == RunState::ended;
-  if (has_ended && is_recorded && !told_end_) ASSAY_CHECK(ship_artifacts());
+  if (has_ended && is_recorded && !told_end_) ASSAY_CHECK(bring_artifacts(*run));
   return tell(has_ended ? run : std::nullopt);
 }
 
@@ -101,6 +116,25 @@ Result<void> PartShipper::ship_frames() {
   }
 }
 
+/// The others are not to wait in vain meanwhile, nor to hear of a failure when everything else is there.
+Result<void> PartShipper::bring_artifacts(const Run& ended) {
+  PartReport report = report_of(ended);
+  report.bringing = std::exchange(report.ended, false);
+  const auto say = [&](const std::stop_token& stop) {
+    do {
+      // Whether the part is still ours is seen by what brings the files.
+      (void)options_.report(report).ok();
+    } while (sleep_for(stop, options_.period));
+  };
+  std::optional<SupervisedThread> saying;
+  try {
+    saying.emplace("brings-" + options_.run, say, SupervisedThread::OnFailure{});
+  } catch (const std::system_error& problem) {
+    return Error{.kind = ErrorKind::io, .message = problem.what()};
+  }
+  return ship_artifacts();
+}
+
 Result<void> PartShipper::ship_artifacts() {
   auto ours = local_.artifacts(options_.run);
   if (!ours) return of_this_node(std::move(ours).error());
@@ -119,11 +153,7 @@ Result<void> PartShipper::ship_artifacts() {
 Result<void> PartShipper::tell(const std::optional<Run>& ended) {
   const bool is_news = ended && !told_end_;
   if (!is_news && clock_.now() < tell_at_) return {};
-  PartReport report{.meeting = {}, .ended = ended.has_value(), .error = {}};
-  if (ended && ended->error) {
-    report.error = Error{.kind = ended->error->kind, .message = ended->error->message, .hint = ended->error->hint};
-  }
-  ASSAY_CHECK(options_.report(report));
+  ASSAY_CHECK(options_.report(report_of(ended)));
   tell_at_ = clock_.now() + options_.period;
   if (!is_news) return {};
   told_end_ = true;

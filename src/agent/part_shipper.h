@@ -24,17 +24,17 @@ struct PartShipperOptions {
   std::function<Result<std::uint64_t>()> take;
   /// Frames of our journal under that epoch; how much of it the leader has then.
   std::function<Result<std::uint64_t>(std::uint64_t epoch, std::uint64_t offset, std::string_view frames)> send;
-  std::function<Result<PartAnswer>(const PartReport& report)> report;
-  Nanos period = std::chrono::seconds(1);              ///< between two reports
-  Nanos look = std::chrono::milliseconds(100);         ///< between two looks at what was recorded
+  std::function<Result<PartAnswer>(const PartReport& report)> report;  ///< any thread
+  Nanos period = std::chrono::seconds(1);                              ///< between two reports
+  Nanos look = std::chrono::milliseconds(100);                         ///< between two looks at what was recorded
   std::size_t piece = std::size_t{1} << 20;            ///< of the journal, at most, where a frame is not longer
   Nanos first_pause = std::chrono::milliseconds(500);  ///< after the leader did not take something
   Nanos longest_pause = std::chrono::seconds(10);
 };
 
 /// Ships a further node's part of a run over several: its journal, which becomes one of a further rank of the run, its
-/// artifacts, as `part-1-NAME`, and how it ended. Says every second that it is there. Goes on until the run is over:
-/// only the leader knows when.
+/// artifacts, as `part-1-NAME`, and how it ended. Says every second that it is there, also while artifacts take their
+/// time. Goes on until the run is over: only the leader knows when.
 class PartShipper final : public Shipper {
  public:
   /// The stores must outlive it.
@@ -46,6 +46,7 @@ class PartShipper final : public Shipper {
   Result<void> go_on();
   Result<void> take();
   Result<void> ship_frames();
+  Result<void> bring_artifacts(const Run& ended);
   Result<void> ship_artifacts();
   Result<void> tell(const std::optional<Run>& ended);
   std::optional<Shipment> handle(Error error);

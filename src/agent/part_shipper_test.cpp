@@ -3,13 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <future>
 #include <mutex>
 #include <thread>
 
 #include "net/raw_connection.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"
+#include "store/troubled_store_fixture.h"
 
 namespace assay {
 namespace {
@@ -70,9 +73,10 @@ class PartShipperTest : public testing::Test {
     if (report.ended) at_end_ = theirs_;
     return PartAnswer();
   }
-  std::unique_ptr<PartShipper> make() {
+  std::unique_ptr<PartShipper> make() { return make(*leader_); }
+  std::unique_ptr<PartShipper> make(RunStore& leader) {
     return std::make_unique<PartShipper>(
-        *local_, *leader_,
+        *local_, leader,
         PartShipperOptions{.run = "r1",
                            .take = [this] { return take(); },
                            .send = [this](std::uint64_t epoch, std::uint64_t offset,
@@ -144,6 +148,31 @@ TEST_F(PartShipperTest, WhatItLeftArrivesUnderANameOfItsOwn) {
   std::jthread thread([&] { shipper->ship({}); });
   EXPECT_TRUE(comes_to([&] { return !reports_.empty() && reports_.back().ended; }));
   EXPECT_EQ(*read_artifact(*leader_, "r1", "part-1-trace.json"), "{}");
+  over();
+  shipper->set_listed(false);
+}
+
+TEST_F(PartShipperTest, WhileItsFilesTakeTheirTimeItSaysThatItIsThere) {
+  Run theirs = a_run();
+  ASSERT_TRUE(leader_->add_run(theirs).ok());
+  begin();
+  ASSERT_TRUE(attach_text(*local_, "r1", "trace.json", "{}").ok());
+  end();
+  std::promise<void> rest;
+  TroubledStore slow(*leader_);
+  slow.on_call([&, arrived = rest.get_future().share()](std::string_view operation) {
+    if (operation == "attach") arrived.wait();
+  });
+  auto shipper = make(slow);
+  std::jthread thread([&] { shipper->ship({}); });
+  EXPECT_TRUE(comes_to([&] { return reports_.size() >= 3 && reports_.back().bringing; }));
+  {
+    const std::lock_guard lock(mutex_);
+    EXPECT_TRUE(std::none_of(reports_.begin(), reports_.end(), [](const PartReport& said) { return said.ended; }));
+  }
+  rest.set_value();
+  EXPECT_TRUE(comes_to([&] { return reports_.back().ended; }));
+  EXPECT_FALSE(reports_.back().bringing);
   over();
   shipper->set_listed(false);
 }

@@ -38,7 +38,7 @@ void PeerWatch::give_up() {
 
 void PeerWatch::watch(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    PartReport report{.meeting = options_.meeting, .ended = false, .error = {}};
+    PartReport report{.meeting = options_.meeting, .error = {}};
     {
       const std::lock_guard lock(mutex_);
       report.ended = ended_;
@@ -75,6 +75,7 @@ void PeerWatch::take(const PartAnswer& answer, bool was_ended) {
   }
   if (!was_ended) return;
   open_ = answer.open;
+  working_ = answer.open - answer.bringing;
   if (!answered_end_at_) answered_end_at_ = clock_.now();
 }
 
@@ -85,12 +86,12 @@ std::optional<Error> PeerWatch::await_end(bool well) {
   changed_.notify_all();
   const auto is_late = [&] {
     const Nanos patience = well && !lost_ ? options_.patience : options_.patience_of_failed;
-    return answered_end_at_ && clock_.now() >= *answered_end_at_ + patience;
+    return working_ > 0 && answered_end_at_ && clock_.now() >= *answered_end_at_ + patience;
   };
   while (!given_up_ && !refused_ && open_ != 0 && !is_late()) changed_.wait_for(lock, kEndPeriod);
   if (lost_ || given_up_ || refused_ || !well || open_ == 0) return lost_;
   return Error{.kind = ErrorKind::lost_peer,
-               .message = fmt::format("{} of its nodes had not ended {:.0f} s after the first", open_.value_or(0),
+               .message = fmt::format("{} of its nodes had not ended {:.0f} s after the first", working_,
                                       seconds_of(options_.patience))};
 }
 

@@ -24,7 +24,8 @@ struct PeerWatchOptions {
   Nanos period = std::chrono::seconds(1);  ///< between two reports
   /// From the news of a lost node on: those that miss it may say so first, and know better which one it was.
   Nanos grace = std::chrono::seconds(5);
-  /// After our own end, for the others; counted from when the leader can be asked.
+  /// After our own end, for the others; counted from when the leader can be asked. Those that only bring files any more
+  /// may take as long as that takes.
   Nanos patience = std::chrono::seconds(30);
   Nanos patience_of_failed = std::chrono::seconds(10);
 };
@@ -60,6 +61,7 @@ class PeerWatch {
   bool given_up_ = false;
   bool refused_ = false;                       ///< the run is not ours any more
   std::optional<int> open_;                    ///< of the others, as said after our own end
+  int working_ = 0;                            ///< those of them that do not just bring files
   std::optional<SteadyTime> answered_end_at_;  ///< when the leader first answered after it
   std::optional<Error> lost_;
   std::optional<SteadyTime> end_at_;  ///< when the workload is ended, since a node is lost

@@ -95,6 +95,15 @@ TEST_F(PeerWatchTest, OneThatDoesNotEndIsGivenUp) {
   EXPECT_THAT(why->message, HasSubstr("1 of its nodes had not ended"));
 }
 
+TEST_F(PeerWatchTest, OneThatBringsItsFilesMayTakeItsTime) {
+  answer({.open = 1, .bringing = 1, .lost = {}});
+  start({.patience = 1ms});
+  auto end = std::async(std::launch::async, [&] { return watch_->await_end(true); });
+  EXPECT_EQ(end.wait_for(50ms), std::future_status::timeout);
+  answer({.open = 0, .lost = {}});
+  EXPECT_EQ(end.get(), std::nullopt);
+}
+
 TEST_F(PeerWatchTest, AfterAFailureNobodyIsBlamedForBeingLate) {
   start({.patience_of_failed = 5ms});
   EXPECT_EQ(watch_->await_end(false), std::nullopt);

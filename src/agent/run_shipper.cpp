@@ -163,8 +163,9 @@ Result<void> RunShipper::take() {
   return error;
 }
 
+/// One that waits for its turn elsewhere has not started: its time limit does not count yet.
 Result<void> RunShipper::say_running(const Run& run) {
-  if (said_running_ || run.state != RunState::running) return {};
+  if (said_running_ || run.state != RunState::running || run.started == WallTime{}) return {};
   ASSAY_CHECK(leader_.change_owned(*lease_, [&](Run& found) -> Result<void> {
     found.state = std::max(found.state, RunState::running);
     found.started = run.started;
@@ -236,9 +237,18 @@ Result<void> RunShipper::ship_artifacts() {
     auto attached = leader_.attach(options_.run, artifact.name, source);
     if (attached) continue;
     if (attached.error().kind != ErrorKind::usage) return std::move(attached).error();
-    log_warning("run '{}': the leader does not take '{}': {}", options_.run, artifact.name, attached.error().text());
+    note_lost(artifact.name, attached.error());
   }
   return {};
+}
+
+/// Before the leader hears how it ended.
+void RunShipper::note_lost(const std::string& artifact, const Error& why) {
+  Flag flag{"artifact_lost", artifact, fmt::format("The leader did not keep '{}': {}", artifact, why.message)};
+  if (std::find(ending_->flags.begin(), ending_->flags.end(), flag) != ending_->flags.end()) return;
+  log_warning("run '{}': {}", options_.run, flag.message);
+  ending_->flags.push_back(std::move(flag));
+  if (ending_->verdict == Verdict::valid) ending_->verdict = Verdict::flagged;
 }
 
 Result<void> RunShipper::finish(const Run& run) {

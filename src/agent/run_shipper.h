@@ -23,7 +23,7 @@ struct ShipperOptions {
   std::function<Result<Lease>()> take;
   std::optional<Lease> lease;                          ///< absent: it is taken first
   Nanos look = std::chrono::milliseconds(100);         ///< between two looks at what was recorded
-  Nanos lease_length = std::chrono::minutes(2);        ///< asked for when half of it is over
+  Nanos lease_length = std::chrono::minutes(1);        ///< asked for when half of it is over
   std::size_t piece = std::size_t{1} << 20;            ///< of a journal, at most, where a frame is not longer
   Nanos first_pause = std::chrono::milliseconds(500);  ///< after the leader did not take something
   Nanos longest_pause = std::chrono::seconds(10);
@@ -53,6 +53,7 @@ class RunShipper final : public Shipper {
   Result<void> ship_journal(const std::string& name);
   Result<std::string> next_frames(const std::string& journal, std::uint64_t offset);
   Result<void> ship_artifacts();
+  void note_lost(const std::string& artifact, const Error& why);
   Result<void> finish(const Run& run);
   Result<bool> has_ended_so();
   std::optional<Shipment> handle(Error error);

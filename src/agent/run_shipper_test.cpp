@@ -5,11 +5,11 @@
 
 #include <thread>
 
-#include "agent/troubled_store_fixture.h"
 #include "model/run.h"
 #include "net/raw_connection.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"
+#include "store/troubled_store_fixture.h"
 
 namespace assay {
 namespace {
@@ -49,9 +49,9 @@ class RunShipperTest : public testing::Test {
     EXPECT_TRUE(writer_->append_output(OutputStream::out, WallTime(1s), text).ok());
     EXPECT_TRUE(writer_->flush().ok());
   }
-  void end() {
+  void end(Verdict verdict = Verdict::flagged) {
     Run run = a_run();
-    run.verdict = Verdict::flagged;
+    run.verdict = verdict;
     run.ended = run.started + 5s;
     run.duration = 5s;
     run.metrics["loss"] = 0.5;
@@ -109,6 +109,23 @@ TEST_F(RunShipperTest, AnEndedRunArrivesWithEverything) {
   EXPECT_EQ(run.placement.node, "gpu03");
 }
 
+TEST_F(RunShipperTest, AFileThatTheLeaderDoesNotTakeIsToldOf) {
+  leader_.refuse("attach", Error{.kind = ErrorKind::usage, .message = "there is no room"});
+  begin();
+  print("hello\n");
+  ASSERT_TRUE(attach_text(*local_, "r1", "trace.json", "{}").ok());
+  end(Verdict::valid);
+  leader_.lose_answers("change_owned", 1);
+  EXPECT_EQ(ship().end, End::complete);
+  EXPECT_TRUE(same_journals());
+  const Run run = theirs();
+  EXPECT_EQ(run.verdict, Verdict::flagged);
+  ASSERT_EQ(run.flags.size(), 1U) << "once, however often it is tried";
+  EXPECT_EQ(run.flags[0].kind, "artifact_lost");
+  EXPECT_EQ(run.flags[0].about, "trace.json");
+  EXPECT_THAT(run.flags[0].message, testing::HasSubstr("there is no room"));
+}
+
 TEST_F(RunShipperTest, WhatIsRecordedArrivesWhileItGoesOn) {
   auto shipper = make();
   std::jthread thread([&] { EXPECT_EQ(shipper.ship({}).end, End::complete); });
@@ -126,6 +143,23 @@ TEST_F(RunShipperTest, WhatIsRecordedArrivesWhileItGoesOn) {
   thread.join();
   EXPECT_TRUE(same_journals());
   EXPECT_EQ(takes_, 1);
+}
+
+TEST_F(RunShipperTest, ARunThatWaitsElsewhereIsToldToRunOnceItHasStarted) {
+  auto shipper = make();
+  Run run = a_run();
+  const auto start = std::exchange(run.started, WallTime{});
+  writer_ = begin_run(*local_, run).value();
+  std::jthread thread([&] { EXPECT_EQ(shipper.ship({}).end, End::complete); });
+  print("it waits\n");
+  EXPECT_TRUE(comes_true([&] { return same_journals(); }));
+  EXPECT_EQ(theirs().state, RunState::starting) << "its time limit does not count yet";
+  run.started = start;
+  ASSERT_TRUE(writer_->update(run).ok());
+  EXPECT_TRUE(comes_true([&] { return theirs().state == RunState::running; }));
+  EXPECT_EQ(theirs().started, start);
+  end();
+  thread.join();
 }
 
 TEST_F(RunShipperTest, LargeJournalsTravelInPiecesOfWholeFrames) {

@@ -126,7 +126,7 @@ Nanos Uplink::join() {
     never_joined_ = false;
     return on_failure({.kind = ErrorKind::denied,
                        .message = fmt::format("'{}' waits until an administrator lets it in", options_.access.node),
-                       .hint = fmt::format("assay token approve {}", options_.access.node)});
+                       .hint = fmt::format("assay nodes approve {}", options_.access.node)});
   }
   Error error = leader_error(*response);
   if (response->status == 401) {

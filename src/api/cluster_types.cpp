@@ -63,6 +63,17 @@ const ApiType<NodeValues>& api_type() {
 }
 
 template <>
+const ApiType<NodeHistory>& api_type() {
+  static const auto type =
+      ApiType<NodeHistory>("NodeHistory", "What is stored of a node's telemetry, and the most that may be.")
+          .field("series", &NodeHistory::series, "How many series")
+          .field("most_series", &NodeHistory::most_series, "`series_per_node` of the leader")
+          .field("bytes", &NodeHistory::bytes, "What they take, but for the newest values")
+          .field("most_bytes", &NodeHistory::most_bytes, "`bytes_per_node` of the leader: beyond it nothing is taken");
+  return type;
+}
+
+template <>
 const ApiType<NodeAnswer>& api_type() {
   static const auto type =
       ApiType<NodeAnswer>("NodeView", "A node as the leader sees it.")
@@ -74,14 +85,16 @@ const ApiType<NodeAnswer>& api_type() {
           .added("samples", &NodeAnswer::samples, "Values that came from it since the leader started")
           .added("series", &NodeAnswer::series, "How many series it has")
           .added("processes", &NodeAnswer::processes, "What runs on its GPUs")
-          .optional("values", &NodeAnswer::values, "The newest values, where they were asked for");
+          .optional("values", &NodeAnswer::values, "The newest values, where they were asked for")
+          .optional("history", &NodeAnswer::history, "What is stored of it, of one node alone");
   return type;
 }
 
 template <>
 const ApiType<NodeList>& api_type() {
-  static const auto type =
-      ApiType<NodeList>("NodeList", "Nodes of the cluster.").field("nodes", &NodeList::nodes, "By name");
+  static const auto type = ApiType<NodeList>("NodeList", "Nodes of the cluster.")
+                               .field("nodes", &NodeList::nodes, "By name")
+                               .added("next", &NodeList::next, "For `after`: there are more; empty: that is all");
   return type;
 }
 

@@ -31,6 +31,13 @@ struct NodeValues {
   std::map<std::string, double> host;
   std::map<std::string, std::map<std::string, double>> gpus;  ///< by UUID
 };
+/// What a node has in the store of telemetry, and may have.
+struct NodeHistory {
+  std::uint64_t series = 0;
+  std::uint64_t most_series = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t most_bytes = 0;
+};
 struct NodeAnswer {
   NodeRecord record;
   NodeState state = NodeState::offline;
@@ -40,9 +47,11 @@ struct NodeAnswer {
   std::uint64_t series = 0;
   std::vector<GpuUse> processes;
   std::optional<NodeValues> values;
+  std::optional<NodeHistory> history;
 };
 struct NodeList {
   std::vector<NodeAnswer> nodes;
+  std::string next;  ///< empty: that is all
 };
 struct DrainRequest {
   std::string reason;
@@ -176,6 +185,8 @@ template <>
 const ApiType<GpuUse>& api_type();
 template <>
 const ApiType<NodeValues>& api_type();
+template <>
+const ApiType<NodeHistory>& api_type();
 template <>
 const ApiType<NodeAnswer>& api_type();
 template <>

@@ -71,9 +71,13 @@ const ApiType<NodeKeyView>& api_type() {
 
 template <>
 const ApiType<JoinTokenList>& api_type() {
-  static const auto type = ApiType<JoinTokenList>("JoinTokenList", "How machines get in, and which did.")
-                               .field("tokens", &JoinTokenList::tokens, "Newest first")
-                               .field("keys", &JoinTokenList::keys, "By node");
+  static const auto type =
+      ApiType<JoinTokenList>("JoinTokenList", "How machines get in, and which did.")
+          .field("tokens", &JoinTokenList::tokens, "Newest first")
+          .field("keys", &JoinTokenList::keys, "By node")
+          .added("next_token", &JoinTokenList::next_token,
+                 "For `before_token`: there are older ones; empty: that is all")
+          .added("next_key", &JoinTokenList::next_key, "For `after_key`: there are more; empty: that is all");
   return type;
 }
 

@@ -44,6 +44,8 @@ struct NodeKeyView {
 struct JoinTokenList {
   std::vector<JoinTokenView> tokens;
   std::vector<NodeKeyView> keys;
+  std::string next_token;  ///< empty: those are all tokens
+  std::string next_key;    ///< empty: those are all keys
 };
 struct NewJoinToken {
   std::string name;

@@ -43,7 +43,7 @@ const ApiType<QueuedRun>& api_type() {
           .optional(
               "reason", &QueuedRun::reason,
               "Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy")
-          .optional("why", &QueuedRun::why, "The same for people")
+          .optional("why", &QueuedRun::why, "The same for people; of one that has begun: that its node is lost")
           .optional("ahead", &QueuedRun::ahead, "Runs that come before it for the same nodes")
           .optional("expected_node", &QueuedRun::expected_node, "Where it will probably be done")
           .optional("expected_further", &QueuedRun::expected_further,
@@ -57,7 +57,9 @@ template <>
 const ApiType<QueueList>& api_type() {
   static const auto type =
       ApiType<QueueList>("QueueList", "What the cluster has to do.")
-          .field("runs", &QueueList::runs, "Those that go on first, then those that wait in the order of their starts");
+          .field("runs", &QueueList::runs, "Those that go on first, then those that wait in the order of their starts")
+          .added("total", &QueueList::total, "How many there are on all pages together")
+          .added("next", &QueueList::next, "For `after`: there are more; empty: that is all");
   return type;
 }
 

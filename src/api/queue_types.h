@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,9 +11,11 @@
 
 namespace assay {
 
-/// What a cluster has to do.
+/// Some of what a cluster has to do.
 struct QueueList {
   std::vector<QueuedRun> runs;
+  std::int64_t total = 0;  ///< on all pages
+  std::string next;        ///< empty: that is all
 };
 struct NewPriority {
   int priority = 0;

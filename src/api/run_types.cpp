@@ -232,10 +232,11 @@ const ApiType<RunRow>& api_type() {
 
 template <>
 const ApiType<RunPage>& api_type() {
-  static const auto type = ApiType<RunPage>("RunPage", "Some of the runs that fit.")
-                               .field("runs", &RunPage::rows, "In the order asked for")
-                               .field("total", &RunPage::total, "How many fit on all pages together")
-                               .field("next", &RunPage::next, "For `after`: there are more; empty: that is all");
+  static const auto type =
+      ApiType<RunPage>("RunPage", "Some of the runs that fit.")
+          .field("runs", &RunPage::rows, "In the order asked for")
+          .field("total", &RunPage::total, "How many fit on all pages together; null: too many to count")
+          .field("next", &RunPage::next, "For `after`: there may be more; empty: that is all");
   return type;
 }
 

@@ -207,7 +207,7 @@ TEST(ApiTypes, WhatTravelsOfTheQueue) {
   run.expected_node = "gpu01";
   run.further = run.expected_further = {"gpu02"};
   expect_described(run);
-  expect_described(QueueList{.runs = {run}});
+  expect_described(QueueList{.runs = {run}, .total = 7, .next = "1.a"});
   expect_described(NewPriority{.priority = 1});
   PreviewedRun previewed{.variant = "v", .node = "gpu01", .length = {.seconds = 5, .factor = 2, .from_runs = 1}};
   previewed.why = "w";
@@ -249,7 +249,8 @@ TEST(ApiTypes, WhatTravelsAboutTheCluster) {
   node.processes = {{.gpu = "GPU-1", .pid = 5, .memory_bytes = 6}, {.gpu = "GPU-1", .pid = 7, .memory_bytes = {}}};
   node.values = NodeValues{.host = {{"host.load", 1}}, .gpus = {{"GPU-1", {{"gpu.util", std::nan("")}}}}};
   node.clock_skew_s = std::nan("");
-  expect_described(NodeList{.nodes = {node, NodeAnswer{}}});
+  node.history = NodeHistory{.series = 1, .most_series = 2, .bytes = 3, .most_bytes = 4};
+  expect_described(NodeList{.nodes = {node, NodeAnswer{}}, .next = "gpu01"});
   expect_described(node);
   TrendView trend{.verdict = "hotter", .why = "w", .weeks = {{.start = some_time(), .hours = 5}}};
   expect_described(NodeTrends{.node = "gpu01", .gpus = {{"GPU-1", trend}}});
@@ -336,8 +337,10 @@ TEST(ApiTypes, OfPricesAndJoiningMachines) {
                             .uses = 8,
                             .approval = true,
                             .nodes_let_in = 2};
-  expect_described(JoinTokenList{
-      .tokens = {token}, .keys = {{.node = "gpu01", .joined = some_time(), .by_token = "t1", .state = "waits"}}});
+  expect_described(JoinTokenList{.tokens = {token},
+                                 .keys = {{.node = "gpu01", .joined = some_time(), .by_token = "t1", .state = "waits"}},
+                                 .next_token = "t1",
+                                 .next_key = "gpu01"});
   expect_described(NewJoinToken{.name = "rack 3", .length = "1d", .nodes = "gpu*", .uses = 8, .approval = true});
   expect_described(MadeJoinToken{.token = token, .secret = "s"});
   expect_described(TagChange{.add = {"a"}, .remove = {"b"}});

@@ -136,6 +136,7 @@ Result<RestoreSummary> restore_data_folder(const fs::path& backup, const fs::pat
   Restoring restoring(backup, data);
   ASSAY_CHECK(restoring.begin());
   RestoreSummary summary;
+  summary.made = manifest.made;
   const auto put_all = [&]() -> Result<void> {
     for (const auto& copied : manifest.entries) {
       ASSAY_CHECK(restoring.put(copied));

@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "backup/backup_receiver.h"
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
 
 namespace assay {
 
 struct RestoreSummary : BackupSummary {
+  WallTime made{};                    ///< when the copy was made
   std::vector<std::string> warnings;  ///< what is not as it was, in words
 };
 

@@ -47,6 +47,16 @@ Error cannot_look_into(const fs::path& folder, std::error_code code) {
 constexpr std::uint64_t kTruncate = std::uint64_t{1} << 14;  // version 3
 constexpr std::uint64_t kRefer = std::uint64_t{1} << 13;     // version 2
 
+/// As of version 6; whoever tells its size with less of it has what earlier versions know.
+struct RulesetAttributes {
+  std::uint64_t files = 0;
+  std::uint64_t network = 0;
+  std::uint64_t scoped = 0;
+};
+constexpr std::size_t kFilesAlone = sizeof(std::uint64_t);
+constexpr std::uint64_t kScopeSignals = std::uint64_t{1} << 1;
+constexpr int kFirstWithScopes = 6;
+
 /// 0: this kernel has none.
 int landlock_version() {
   const long version = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -66,10 +76,13 @@ constexpr std::uint64_t kUsesOfOneFile =
 /// What may be used where some folders may not: everything beside the way from the root down to each of them.
 class Permissions {
  public:
-  static Result<Permissions> make(int version) {
-    const std::uint64_t uses = uses_of_files(version);
-    const landlock_ruleset_attr attributes{.handled_access_fs = uses};
-    FileDescriptor rules(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0)));
+  /// `files`: nothing of them may be used but what is allowed then. Signals to others are forbidden where they can be.
+  static Result<Permissions> make(int version, bool files) {
+    const std::uint64_t uses = files ? uses_of_files(version) : 0;
+    const bool scopes = version >= kFirstWithScopes;
+    const RulesetAttributes attributes{.files = uses, .scoped = scopes ? kScopeSignals : 0};
+    FileDescriptor rules(static_cast<int>(
+        ::syscall(SYS_landlock_create_ruleset, &attributes, scopes ? sizeof attributes : kFilesAlone, 0)));
     if (!rules) return system_error(errno, "cannot confine a process");
     return Permissions(std::move(rules), uses);
   }
@@ -119,15 +132,15 @@ class Permissions {
   std::uint64_t uses_;
 };
 
-Result<void> hide(const std::vector<fs::path>& folders, int version) {
+Result<void> shut_in(const std::vector<fs::path>& folders, int version) {
   std::set<fs::path> hidden;
   for (const auto& folder : folders) {
     std::error_code code;
     if (auto path = fs::canonical(folder, code); !code) hidden.insert(std::move(path));
   }
-  if (hidden.empty()) return {};
-  ASSAY_TRY(auto permissions, Permissions::make(version));
-  ASSAY_CHECK(permissions.allow_below("/", hidden));
+  if (hidden.empty() && version < kFirstWithScopes) return {};
+  ASSAY_TRY(auto permissions, Permissions::make(version, !hidden.empty()));
+  if (!hidden.empty()) ASSAY_CHECK(permissions.allow_below("/", hidden));
   return permissions.enforce();
 }
 
@@ -147,6 +160,8 @@ Result<bool> is_another_user(const Confinement& confinement) {
 
 }  // namespace
 
+bool confinement_bars_signals() { return landlock_version() >= kFirstWithScopes; }
+
 Result<void> check_confinement(const Confinement& confinement) {
   ASSAY_TRY(const bool other, is_another_user(confinement));
   if (other && ::geteuid() != 0) {
@@ -164,7 +179,7 @@ Result<void> confine_self(const Confinement& confinement) {
   ASSAY_CHECK(check_confinement(confinement));
   ASSAY_TRY(const bool other, is_another_user(confinement));
   // While we still see the folders that are above the hidden ones.
-  if (const int version = landlock_version(); version > 0) ASSAY_CHECK(hide(confinement.hidden, version));
+  if (const int version = landlock_version(); version > 0) ASSAY_CHECK(shut_in(confinement.hidden, version));
   if (!other) return {};
   ASSAY_TRY(const auto user, find_user(confinement.user));
   return become(user);

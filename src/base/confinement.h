@@ -10,7 +10,8 @@
 
 namespace assay {
 
-/// How a workload that others ask for is kept from what is ours.
+/// How a workload that others ask for is kept from what is ours: from our files, and, where the kernel can do that,
+/// from ending us.
 struct Confinement {
   /// It can neither read nor change these, nor anything below them, whoever it runs as. What does not exist is passed
   /// over. In the folders above one of them nothing new can be made, since the kernel (Landlock) knows only what may be
@@ -19,6 +20,10 @@ struct Confinement {
   std::string user;                                ///< to run as; empty: as we do
   std::map<std::string, std::string> environment;  ///< all of it, instead of ours
 };
+
+/// Whether programs that are confined are kept from signalling processes that are not, also those of their own user:
+/// since Linux 6.12.
+bool confinement_bars_signals();
 
 /// Whether this process could confine itself so. `unsupported` or `denied`, with the reason and what to do about it.
 Result<void> check_confinement(const Confinement& confinement);

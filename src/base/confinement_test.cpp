@@ -113,6 +113,20 @@ TEST_F(ConfinementTest, TheMemoryAndEnvironmentOfWhoeverAskedAreOutOfReach) {
   EXPECT_THAT(seen, HasSubstr("end"));
 }
 
+TEST_F(ConfinementTest, WhoeverAskedCannotBeEnded) {
+  if (!confinement_bars_signals()) GTEST_SKIP() << "this kernel cannot keep signals in: Landlock before version 6";
+  const std::string us = std::to_string(::getpid());
+  const std::string script = "kill -0 " + us + " 2>/dev/null && echo could have ended us; " +
+                             "sleep 100 & kill -TERM $!; wait $! 2>/dev/null; echo ended its own: $?";
+  for (const auto& hidden : {std::vector<fs::path>{state_}, std::vector<fs::path>{}}) {
+    auto given = confinement();
+    given.hidden = hidden;
+    const std::string seen = output_of(script, given);
+    EXPECT_THAT(seen, Not(HasSubstr("could have ended us")));
+    EXPECT_THAT(seen, HasSubstr("ended its own: 143"));
+  }
+}
+
 TEST_F(ConfinementTest, AsAnotherUserIfWeAreRoot) {
   auto as_nobody = confinement();
   as_nobody.user = "nobody";

@@ -142,7 +142,7 @@ class LeaderRuns final : public RunStore {
     do {
       ASSAY_TRY(auto page, tell<RunPage>(leader_, "POST", "/api/v1/runs/search", rest));
       std::move(page.rows.begin(), page.rows.end(), std::back_inserter(all.rows));
-      all.total = page.total;
+      if (page.total) all.total = page.total;
       all.next = rest.after = std::move(page.next);
       if (query.limit >= 0) rest.limit = query.limit - std::ssize(all.rows);
     } while (!all.next.empty() && rest.limit != 0);

@@ -62,6 +62,29 @@ TEST_F(AccountApi, AnotherPageCannotActForWhoIsSignedIn) {
       << "whom no browser speaks for needs none";
 }
 
+TEST_F(AccountApi, AnotherPageSignsNobodyIn) {
+  serve();
+  const std::string host = "127.0.0.1:" + std::to_string(port_of(*server_));
+  const auto tried = [&](Headers headers) {
+    const auto response = send("POST", "/api/v1/session", std::move(headers), sign_in_body("ada"));
+    EXPECT_EQ(response.headers.find("Set-Cookie").has_value(), response.status == 200) << response.body;
+    return response.status;
+  };
+  for (const char* form : {"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+                           "text/plain; application/json", "application/jsonp"}) {
+    EXPECT_EQ(tried({{"Content-Type", form}}), 415) << "a form of any page can send " << form;
+  }
+  EXPECT_EQ(tried({{"Sec-Fetch-Site", "cross-site"}}), 403);
+  EXPECT_EQ(tried({{"Sec-Fetch-Site", "same-site"}}), 403) << "a neighbour below the same domain";
+  for (const std::string& origin : {std::string("https://evil.example"), std::string("null"), "https://evil-" + host,
+                                    "https://" + host + ".evil.example"}) {
+    EXPECT_EQ(tried({{"Origin", origin}}), 403) << origin << ", in a browser that does not say more";
+  }
+  EXPECT_EQ(tried({{"Sec-Fetch-Site", "same-origin"}, {"Origin", "http://" + host}}), 200);
+  EXPECT_EQ(tried({{"Origin", "http://" + host}}), 200);
+  EXPECT_EQ(tried({{"Content-Type", "Application/JSON; charset=utf-8"}, {"Sec-Fetch-Site", "none"}}), 200);
+}
+
 TEST_F(AccountApi, NobodyLearnsWhoExists) {
   ASSERT_TRUE(people().change("bob", {.disabled = true}).ok());
   serve();
@@ -86,6 +109,25 @@ TEST_F(AccountApi, GuessingIsRefusedForAWhileWhoeverItIsAbout) {
     EXPECT_TRUE(response.headers.find("Retry-After"));
   }
   EXPECT_EQ(status("POST", "/api/v1/session", {}, sign_in_body("bob")), 200) << "others get in";
+}
+
+TEST_F(AccountApi, RefusedGuessesAreWrittenDownWithoutFillingTheLog) {
+  serve();
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(status("POST", "/api/v1/session", {}, sign_in_body("ada", "guess guess")), 401);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(status("POST", "/api/v1/session", {}, sign_in_body("ada")), 429);
+  const auto refused = [&] {
+    std::vector<std::string> details;
+    const auto answer = parsed(send("GET", "/api/v1/audit?limit=100", bearer(Role::admin)).body);
+    for (const auto& entry : answer.at("entries").as_array()) {
+      if (entry.at("status").as_int64() != 429) continue;
+      EXPECT_EQ(entry.at("about").as_string(), "ada");
+      EXPECT_EQ(entry.at("from").as_string(), "127.0.0.1");
+      details.emplace_back(entry.at("detail").as_string());
+    }
+    return details;
+  };
+  ASSERT_EQ(refused().size(), 10U);
+  EXPECT_THAT(refused().front(), AllOf(HasSubstr("too many attempts"), Not(HasSubstr("more were refused"))));
 }
 
 TEST_F(AccountApi, ALinkLetsInOnce) {

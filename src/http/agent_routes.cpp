@@ -30,16 +30,21 @@ std::optional<Number> number_in(std::optional<std::string_view> text) {
   return number;
 }
 
+HttpResponse answer_turned_away(const HttpRequest&, const TurnedAway& away) {
+  return error_response(away.status, away.error);
+}
+
 HttpResponse answer_join(Gatekeeper& gatekeeper, const HttpRequest& request) {
   const auto join = parse_join(request.body);
   if (!join) return error_response(join.error());
   const auto joined = gatekeeper.join(request, join->node, join->key);
-  if (const auto* away = std::get_if<TurnedAway>(&joined)) return error_response(away->status, away->error);
+  if (const auto* away = std::get_if<TurnedAway>(&joined)) return answer_turned_away(request, *away);
   const bool waits = std::get<TokenBook::Joined>(joined) == TokenBook::Joined::waits;
   return json_response(json::object{{"node", join->node}, {"waits", waits}}, waits ? 202 : 200);
 }
 
 HttpResponse answer_hello(Leader& leader, const Principal& node, const HttpRequest& request) {
+  if (const auto paid = leader.charge(node.name, request.body.size()); !paid) return error_response(503, paid.error());
   const auto hello = parse_hello(request.body);
   if (!hello) return error_response(hello.error());
   if (const auto said = leader.hello(node.name, *hello); !said) return error_response(503, said.error());
@@ -72,6 +77,7 @@ HttpResponse answer_take(Leader& leader, const Principal& node, const HttpReques
 }
 
 HttpResponse answer_part(Leader& leader, const Principal& node, const HttpRequest& request) {
+  if (const auto paid = leader.charge(node.name, request.body.size()); !paid) return error_response(503, paid.error());
   const auto report = parse_part_report(request.body);
   if (!report) return error_response(report.error());
   const auto answer = leader.run_desk().report_part(node.name, request.capture("run"), *report);
@@ -93,12 +99,15 @@ HttpResponse answer_part_frames(Leader& leader, const Principal& node, const Htt
 }
 
 HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequest& request) {
+  if (const auto paid = leader.charge(node.name, request.body.size()); !paid) return error_response(503, paid.error());
   const auto reported = leader.commands().report(node.name, request.capture("id"), request.body);
   if (!reported) return error_response(reported.error());
   return json_response(json::object{});
 }
 
 HttpResponse answer_slurm(Leader& leader, const Principal& node, const HttpRequest& request) {
+  if (const auto may = leader.slurm().check_teller(node.name); !may) return error_response(may.error());
+  if (const auto paid = leader.charge(node.name, request.body.size()); !paid) return error_response(503, paid.error());
   auto report = parse_slurm_report(request.body);
   if (!report) return error_response(report.error());
   if (const auto taken = leader.slurm().take(node.name, std::move(*report)); !taken) {
@@ -112,14 +121,17 @@ HttpResponse answer_slurm(Leader& leader, const Principal& node, const HttpReque
 void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
   using Answer = std::function<HttpResponse(Leader&, const Principal&, const HttpRequest&)>;
   const auto add = [&](std::string method, std::string_view path, const Answer& answer, RouteOptions options = {}) {
+    options.admit = [&gatekeeper](const HttpRequest& head) {
+      return gatekeeper.look_at(head, Scope::node, answer_turned_away);
+    };
     router.add(
         std::move(method), path,
         [&leader, &gatekeeper, answer](const HttpRequest& request) {
           const auto admitted = gatekeeper.admit(request, Scope::node);
-          if (const auto* away = std::get_if<TurnedAway>(&admitted)) return error_response(away->status, away->error);
+          if (const auto* away = std::get_if<TurnedAway>(&admitted)) return answer_turned_away(request, *away);
           return answer(leader, std::get<Principal>(admitted), request);
         },
-        options);
+        std::move(options));
   };
   router.post(kJoinPath, [&gatekeeper](const HttpRequest& request) { return answer_join(gatekeeper, request); });
   add("POST", kHelloPath, answer_hello);

@@ -106,9 +106,6 @@ class ApiStyleTest : public testing::Test {
         [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
     own_.route(router, gatekeeper_);
     foreign_.route(router, gatekeeper_);
-    router.before_body([this](const HttpRequest& head) {
-      return (is_below(head.path, "/api/2.0/other") ? foreign_ : own_).refuse_stranger(gatekeeper_, head);
-    });
     server_ = start_server(std::move(router));
     client_ = HttpClient::create(parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_))).value()).value();
   }

@@ -121,6 +121,45 @@ Result<HttpResponse> answer_of(const ApiEndpoint& endpoint, const HttpRequest& r
   return endpoint.handle.call(request, caller);
 }
 
+/// An endpoint as the router has it.
+struct RoutedEndpoint {
+  ApiEndpoint endpoint;
+  ApiStyle style;
+  Gatekeeper& gatekeeper;
+
+  std::optional<Scope> scope_of(const HttpRequest& request) const {
+    if (endpoint.scope && endpoint.nodes_too && request.headers.find(kNodeHeader)) return Scope::node;
+    return endpoint.scope;
+  }
+  HttpResponse refuse(int status, const Error& error) const { return with_advice(style.make_error(status, error)); }
+  HttpResponse turn_away(const HttpRequest& request, const TurnedAway& away) const {
+    // Of people with an account: guests and strangers must not be able to fill the log.
+    if (away.known && !away.known->account.empty() && is_noted(endpoint, *away.known)) {
+      note(gatekeeper, endpoint, request, *away.known, away.status, away.error.text());
+    }
+    return refuse(away.status, away.error);
+  }
+  Admission look_at(const HttpRequest& head) const {
+    return gatekeeper.look_at(head, scope_of(head), [this](const HttpRequest& request, const TurnedAway& away) {
+      return turn_away(request, away);
+    });
+  }
+  HttpResponse answer(const HttpRequest& request) const {
+    Principal caller;
+    if (const auto scope = scope_of(request)) {
+      auto admitted = gatekeeper.admit(request, *scope);
+      if (const auto* away = std::get_if<TurnedAway>(&admitted)) return turn_away(request, *away);
+      caller = std::get<Principal>(std::move(admitted));
+    }
+    auto response = answer_of(endpoint, request, caller, style.ignores_unknown);
+    if (is_noted(endpoint, caller)) {
+      note(gatekeeper, endpoint, request, caller, response ? response->status : status_of(response.error().kind),
+           response ? "" : response.error().text());
+    }
+    return kept_private(response ? std::move(*response) : refuse(status_of(response.error().kind), response.error()));
+  }
+};
+
 }  // namespace
 
 int status_of(ErrorKind kind) {
@@ -177,48 +216,19 @@ Result<json::object> body_object(const HttpRequest& request) {
 }
 
 void ApiTable::route(Router& router, Gatekeeper& gatekeeper) const {
-  const auto refuse = [shape = style_.make_error](int status, const Error& error) {
-    return with_advice(shape(status, error));
-  };
-  router.on_refusal_below(style_.base, [refuse](int status, std::string_view message) {
-    return refuse(status, refusal_error(status, message));
+  router.on_refusal_below(style_.base, [shape = style_.make_error](int status, std::string_view message) {
+    return with_advice(shape(status, refusal_error(status, message)));
   });
   for (const auto& endpoint : endpoints_) {
+    const auto routed = std::make_shared<const RoutedEndpoint>(
+        RoutedEndpoint{.endpoint = endpoint, .style = style_, .gatekeeper = gatekeeper});
     RouteOptions options = endpoint.route;
     options.stream_body = endpoint.body == ApiEndpoint::Body::streamed;
+    options.admit = [routed](const HttpRequest& head) { return routed->look_at(head); };
     router.add(
-        endpoint.method, endpoint.path,
-        [endpoint, ignores_unknown = style_.ignores_unknown, refuse, &gatekeeper](const HttpRequest& request) {
-          Principal caller;
-          if (const auto scope = endpoint.scope) {
-            const bool as_node = endpoint.nodes_too && request.headers.find(kNodeHeader);
-            auto admitted = gatekeeper.admit(request, as_node ? Scope::node : *scope);
-            if (const auto* away = std::get_if<TurnedAway>(&admitted)) {
-              // Of people with an account: guests and strangers must not be able to fill the log.
-              if (away->known && !away->known->account.empty() && is_noted(endpoint, *away->known)) {
-                note(gatekeeper, endpoint, request, *away->known, away->status, away->error.text());
-              }
-              return refuse(away->status, away->error);
-            }
-            caller = std::get<Principal>(std::move(admitted));
-          }
-          auto response = answer_of(endpoint, request, caller, ignores_unknown);
-          if (is_noted(endpoint, caller)) {
-            note(gatekeeper, endpoint, request, caller, response ? response->status : status_of(response.error().kind),
-                 response ? "" : response.error().text());
-          }
-          return kept_private(response ? std::move(*response)
-                                       : refuse(status_of(response.error().kind), response.error()));
-        },
-        options);
+        endpoint.method, endpoint.path, [routed](const HttpRequest& request) { return routed->answer(request); },
+        std::move(options));
   }
-}
-
-std::optional<HttpResponse> ApiTable::refuse_stranger(Gatekeeper& gatekeeper, const HttpRequest& head) const {
-  const bool as_node = head.headers.find(kNodeHeader).has_value();
-  const auto known = gatekeeper.identify(head, as_node ? Principal::Kind::node : Principal::Kind::user);
-  const auto* away = std::get_if<TurnedAway>(&known);
-  return away ? std::optional(with_advice(style_.make_error(away->status, away->error))) : std::nullopt;
 }
 
 json::object ApiTable::schemas() const {

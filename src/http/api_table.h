@@ -137,11 +137,9 @@ class ApiTable {
   void change_each(const std::function<void(ApiEndpoint&)>& change) {
     for (auto& endpoint : endpoints_) change(endpoint);
   }
-  /// Routes every endpoint through the gatekeeper, which must outlive the router, and `check_request`.
+  /// Routes every endpoint through the gatekeeper, which must outlive the router, and `check_request`. Of who may not
+  /// ask the body is not read.
   void route(Router& router, Gatekeeper& gatekeeper) const;
-  /// For `Router::before_body`: keeps whom nobody knows from filling the memory with bodies. Nothing for who is known,
-  /// whatever they may do.
-  std::optional<HttpResponse> refuse_stranger(Gatekeeper& gatekeeper, const HttpRequest& head) const;
   /// OpenAPI 3.1.
   json::object document() const;
 

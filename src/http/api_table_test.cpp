@@ -132,7 +132,7 @@ TEST_F(LeaderDocument, EveryRouteOfTheApiIsInItAndAnswers) {
       std::string upper(method);
       std::transform(upper.begin(), upper.end(), upper.begin(),
                      [](char c) { return c >= 'a' ? static_cast<char>(c - 32) : c; });
-      EXPECT_EQ(send(upper, target, {}).status, 401) << upper << " " << target;
+      EXPECT_EQ(send(upper, target, {{"Content-Type", "application/json"}}).status, 401) << upper << " " << target;
     }
   }
 }

@@ -52,6 +52,9 @@ TEST_F(Endpoints, NodesWithTheirNewestValues) {
   EXPECT_EQ(processes[0].at("memory_bytes").to_number<int>(), 1024);
   EXPECT_TRUE(processes[1].at("memory_bytes").is_null());
   EXPECT_TRUE(node.at("clock_skew_s").is_null()) << "nobody has said a time";
+  EXPECT_EQ(node.at("history").at("series").to_number<int>(), 2);
+  EXPECT_GT(node.at("history").at("bytes").to_number<int>(), 0);
+  EXPECT_EQ(node.at("history").at("most_bytes").to_number<std::uint64_t>(), SeriesLimits().max_per_owner.bytes);
   EXPECT_EQ(status("GET", "/api/v1/nodes/gpu99", Role::viewer), 404);
   EXPECT_EQ(status("GET", "/api/v1/nodes/gpu99/trend", Role::viewer), 404);
 }

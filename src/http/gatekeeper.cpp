@@ -61,10 +61,6 @@ Gatekeeper::Question Gatekeeper::question_of(const HttpRequest& request) const {
           .changes = request.method != "GET" && request.method != "HEAD"};
 }
 
-std::variant<Principal, TurnedAway> Gatekeeper::identify(const HttpRequest& request, Principal::Kind kind) {
-  return identify(question_of(request), kind);
-}
-
 std::variant<Principal, TurnedAway> Gatekeeper::admit(const HttpRequest& request, Scope scope) {
   Question question = question_of(request);
   auto admitted = admit(question, scope);
@@ -74,6 +70,24 @@ std::variant<Principal, TurnedAway> Gatekeeper::admit(const HttpRequest& request
     };
   }
   return admitted;
+}
+
+Admission Gatekeeper::look_at(const HttpRequest& head, std::optional<Scope> scope, const Answer& turn_away) {
+  Admission admission{.caller = client_address(head, options_.behind_proxy)};
+  if (!scope) return admission;
+  const Question question = question_of(head);
+  auto admitted = admit(question, *scope);
+  if (auto* away = std::get_if<TurnedAway>(&admitted)) {
+    if (away->known) admission.caller = away->known->owner();
+    admission.refuse = [turn_away, away = std::move(*away)](const HttpRequest& request) {
+      return turn_away(request, away);
+    };
+    return admission;
+  }
+  auto& principal = std::get<Principal>(admitted);
+  if (!question.claims.bearer.empty() || !question.claims.session.empty()) admission.caller = principal.owner();
+  if (options_.no_room) admission.turned_away = [this, who = std::move(principal)] { options_.no_room(who); };
+  return admission;
 }
 
 std::variant<Principal, TurnedAway> Gatekeeper::identify(const Question& question, Principal::Kind kind) {

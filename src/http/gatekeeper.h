@@ -15,6 +15,7 @@
 #include "base/rate_limit.h"
 #include "base/result.h"
 #include "net/http_message.h"
+#include "net/router.h"
 #include "store/account_tables.h"
 
 namespace assay {
@@ -30,6 +31,8 @@ struct GatekeeperOptions {
   bool behind_proxy = false;  ///< a proxy on this machine says where requests come from
   /// Is told who changed what, or tried to, and adds the time: any thread, may wait for a disk.
   std::function<void(AuditRecord record)> audit = {};
+  /// Is told for whom the server had no room: on its I/O thread, so it must return at once.
+  std::function<void(const Principal& caller)> no_room = {};
 };
 
 /// Decides who may speak, and has it written down who changed something. Refusals are logged, never the secret. Any
@@ -47,8 +50,11 @@ class Gatekeeper {
   /// is people's, or the other way round), 403 without the scope, 503 where nobody can tell. Its `still_allowed` asks
   /// the same again, and is good for as long as the gatekeeper.
   std::variant<Principal, TurnedAway> admit(const HttpRequest& request, Scope scope);
-  /// Somebody of that kind, whatever they may do.
-  std::variant<Principal, TurnedAway> identify(const HttpRequest& request, Principal::Kind kind);
+  /// How somebody is told that they are not let in.
+  using Answer = std::function<HttpResponse(const HttpRequest& request, const TurnedAway& away)>;
+  /// The same from the head alone, for `RouteOptions::admit`: whose request it is, so that nobody has several shares of
+  /// what all have together. Who shows nothing about themselves counts by address. No scope: open to all.
+  Admission look_at(const HttpRequest& head, std::optional<Scope> scope, const Answer& turn_away);
   /// Makes a key good for a node, for a caller with a join token, or lets it wait; or says why not. 429: too many join
   /// at once, whoever they are.
   std::variant<TokenBook::Joined, TurnedAway> join(const HttpRequest& request, const std::string& node,

@@ -80,6 +80,49 @@ TEST_F(GatekeeperTest, OneThatCannotTellIsNotTheCallersFault) {
   EXPECT_EQ(status(from(secret_), Scope::read), 200);
 }
 
+TEST_F(GatekeeperTest, HoweverSomebodyIsSpelledItIsOneCaller) {
+  const auto caller = [&](const std::string& authorization, std::optional<Scope> scope = Scope::read,
+                          const std::string& host = "10.0.0.7") {
+    HttpRequest head{.method = "POST", .path = "/x", .peer = {.host = host}};
+    if (!authorization.empty()) head.headers.add("Authorization", authorization);
+    return gatekeeper_->look_at(head, scope, [](const HttpRequest&, const TurnedAway&) { return HttpResponse(); })
+        .caller;
+  };
+  for (const std::string scheme : {"Bearer ", "bearer ", "bEaReR ", "Bearer   ", "BEARER \t"}) {
+    EXPECT_EQ(caller(scheme + secret_ + " "), "token eva") << scheme;
+    EXPECT_EQ(caller(scheme + secret_, Scope::manage), "token eva") << "also where she may not";
+    EXPECT_EQ(caller(scheme + "nobody"), "10.0.0.7") << scheme;
+  }
+  EXPECT_EQ(caller(""), "10.0.0.7");
+  EXPECT_EQ(caller("Bearer " + secret_, std::nullopt), "10.0.0.7") << "where nobody is asked who they are";
+  const auto node = gatekeeper_->look_at(from(key_, "gpu01"), Scope::node, {});
+  EXPECT_EQ(node.caller, "node gpu01");
+  EXPECT_FALSE(node.refuse);
+}
+
+TEST_F(GatekeeperTest, BehindAProxyStrangersCountByWhereTheyReallyAre) {
+  Gatekeeper behind(book_, {}, {.behind_proxy = true});
+  HttpRequest head{.method = "POST", .path = "/x", .peer = {.host = "127.0.0.1", .loopback = true}};
+  head.headers.add("X-Forwarded-For", "made up, 10.0.0.9");
+  EXPECT_EQ(behind.look_at(head, std::nullopt, {}).caller, "10.0.0.9");
+}
+
+TEST_F(GatekeeperTest, WhoMayNotIsAnsweredWithoutABody) {
+  std::vector<int> answered;
+  const auto turn_away = [&](const HttpRequest&, const TurnedAway& away) {
+    answered.push_back(away.status);
+    return HttpResponse::text(away.status, "");
+  };
+  EXPECT_FALSE(gatekeeper_->look_at(from(secret_), Scope::read, turn_away).refuse);
+  for (const auto& [who, scope] :
+       std::vector<std::pair<std::string, Scope>>{{secret_, Scope::run}, {"x", Scope::read}}) {
+    const auto admission = gatekeeper_->look_at(from(who), scope, turn_away);
+    ASSERT_TRUE(admission.refuse);
+    (void)admission.refuse(from(who));
+  }
+  EXPECT_THAT(answered, testing::ElementsAre(403, 401));
+}
+
 TEST_F(GatekeeperTest, CanBeAskedAgain) {
   const auto admitted = gatekeeper_->admit(from(secret_), Scope::read);
   const auto& eva = std::get<Principal>(admitted);

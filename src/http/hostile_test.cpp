@@ -1,7 +1,13 @@
 #include <fmt/format.h>
 
+#include <set>
+
+#include "base/files.h"
 #include "http/http_fixture.h"
 #include "leader/node_registry.h"
+#include "model/run.h"
+#include "store/local/local_store.h"
+#include "store/run_writer.h"
 
 namespace assay {
 namespace {
@@ -111,6 +117,91 @@ TEST_F(Hostile, NoPathOrQueryIsMoreThanAMistake) {
     for (const std::string& target : {"/api/v1/nodes/" + text, "/api/v1/silences/" + text}) {
       EXPECT_LT(send("DELETE", target, bearer(Role::admin)).status, 500) << target;
     }
+  }
+}
+
+/// Over folders, where a name could lead to another one.
+class HostileNames : public LeaderServerTest {
+ protected:
+  static constexpr const char* kSecret = "nobody's business";
+
+  HostileNames() {
+    leader_.reset();
+    auto store = open_local_store(folder_.path() / "data", {.sharing = {}, .clock = &clock_});
+    EXPECT_TRUE(store.ok()) << store.error().text();
+    runs_ = std::move(*store);
+    open();
+    gatekeeper_ = make_gatekeeper(*leader_, *book_);
+    Run run{.id = "r", .kind = "null"};
+    EXPECT_TRUE(begin_run(*runs_, run).ok());
+    for (const char* place : {"secret", "data/secret", "data/runs/secret", "data/runs/r/secret"}) {
+      EXPECT_TRUE(write_file_atomically(folder_.path() / place, kSecret).ok());
+    }
+    serve();
+    files_ = files();
+  }
+  /// Every file that there is, but those that a database writes beside its own.
+  std::set<std::string> files() const {
+    std::set<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      if (entry.path().filename().string().find(".db") == std::string::npos) found.insert(entry.path().string());
+    }
+    return found;
+  }
+  void expect_refused(const std::string& method, const std::string& target, const std::string& body = "") {
+    const auto response = send(method, target, bearer(Role::admin), body);
+    EXPECT_GE(response.status, 400) << method << " " << target << ": " << response.body.substr(0, 200);
+    EXPECT_LT(response.status, 500) << method << " " << target << ": " << response.body.substr(0, 200);
+    EXPECT_EQ(response.body.find(kSecret), std::string::npos) << method << " " << target;
+    EXPECT_EQ(response.body.find("root:"), std::string::npos) << method << " " << target;
+  }
+  /// The same place in the spellings that servers have fallen for.
+  std::vector<std::string> spellings(const std::string& place) const {
+    std::vector<std::string> all;
+    for (const char* up : {"../", "..%2F", "%2e%2e%2f", "%2E%2E/", "..%5C", "..%252F", "....//", ".%2F..%2F"}) {
+      std::string path;
+      for (int i = 0; i < 4; ++i) {
+        path += up;
+        all.push_back(path + place);
+      }
+    }
+    all.push_back("%2F" + place);
+    all.push_back("%2Fetc%2Fpasswd");
+    all.push_back("..%2F" + place + "%00.txt");
+    return all;
+  }
+
+  std::set<std::string> files_;
+};
+
+TEST_F(HostileNames, LeadToNoOtherFileOfARun) {
+  for (const auto& name : spellings("secret")) {
+    expect_refused("GET", "/api/v1/runs/r/artifacts/" + name);
+    expect_refused("PUT", "/api/v1/runs/r/artifacts/" + name, "mine");
+    expect_refused("GET", "/api/v1/runs/r/journals/" + name);
+  }
+  EXPECT_EQ(files(), files_) << "and none was written";
+}
+
+TEST_F(HostileNames, LeadToNoOtherFolderThanThoseOfRuns) {
+  for (const auto& name : spellings("r")) {
+    for (const char* part : {"", "/log", "/artifacts", "/artifacts/secret", "/journals", "/lease"}) {
+      expect_refused("GET", "/api/v1/runs/" + name + part);
+    }
+    expect_refused("POST", "/api/v1/runs/" + name + "/curves", "{}");
+    expect_refused("DELETE", "/api/v1/runs/" + name);
+    expect_refused("GET", "/api/v1/studies/" + name);
+    expect_refused("DELETE", "/api/v1/studies/" + name);
+  }
+  for (const char* dots : {".", "..", "%2e", "%2e%2e"}) expect_refused("DELETE", std::string("/api/v1/runs/") + dots);
+  EXPECT_EQ(files(), files_);
+  EXPECT_EQ(send("GET", "/api/v1/runs/r/log", bearer(Role::viewer)).status, 200) << "the run itself is there";
+}
+
+TEST_F(HostileNames, LeadToNoFileBesideTheDashboards) {
+  for (const auto& name : spellings("secret")) {
+    expect_refused("GET", "/" + name);
+    expect_refused("GET", "/assets/" + name);
   }
 }
 

@@ -108,7 +108,9 @@ class LeaderServerTest : public LeaderTest {
     return {{"Authorization", "Bearer " + keys_.at(node)}, {"Assay-Node", node}};
   }
 
+  /// A body is JSON unless the header fields say something else, as what our own clients send.
   ClientResponse send(const std::string& method, const std::string& target, Headers headers, std::string body = "") {
+    if (!body.empty() && !headers.find("Content-Type")) headers.add("Content-Type", "application/json");
     auto response =
         client_->send({.method = method, .target = target, .headers = std::move(headers), .body = std::move(body)});
     EXPECT_TRUE(response.ok()) << method << " " << target << ": " << response.error().text();

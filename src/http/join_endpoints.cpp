@@ -44,13 +44,37 @@ NodeKeyView view_of(const NodeKeyInfo& key) {
                                : "good"};
 }
 
-JoinTokenList list_join_tokens(TokenBook& book, WallTime now) {
+constexpr std::size_t kMostOfBook = 1000;
+
+/// Tokens and keys each in pages.
+Result<JoinTokenList> list_join_tokens(TokenBook& book, const HttpRequest& request, WallTime now) {
+  ASSAY_TRY(const auto limit, limit_of(request, kMostOfBook, kMostOfBook));
   JoinTokenList answer;
-  for (const auto& token : book.tokens()) {
-    if (token.role == Role::agent) answer.tokens.push_back(view_of(token, now));
+  auto tokens = book.tokens();
+  std::erase_if(tokens, [](const TokenInfo& token) { return token.role != Role::agent; });
+  std::reverse(tokens.begin(), tokens.end());
+  auto token = tokens.begin();
+  if (const auto before = request.query_value("before_token")) {
+    token = std::find_if(tokens.begin(), tokens.end(), [&](const TokenInfo& one) { return one.id == *before; });
+    if (token == tokens.end()) {
+      return Error{.kind = ErrorKind::usage,
+                   .message = "'before_token' must be the 'next_token' of another page of this list"};
+    }
+    ++token;
   }
-  std::reverse(answer.tokens.begin(), answer.tokens.end());
-  for (const auto& key : book.nodes()) answer.keys.push_back(view_of(key));
+  for (; token != tokens.end() && answer.tokens.size() < limit; ++token) answer.tokens.push_back(view_of(*token, now));
+  if (token != tokens.end()) answer.next_token = answer.tokens.back().id;
+
+  const auto after = request.query_value("after_key").value_or("");
+  const bool waiting_alone = request.query_value("waiting") == "true";
+  for (const auto& key : book.nodes()) {
+    if (key.node <= after || (waiting_alone && (key.revoked || !key.waits))) continue;
+    if (answer.keys.size() == limit) {
+      answer.next_key = answer.keys.back().node;
+      break;
+    }
+    answer.keys.push_back(view_of(key));
+  }
   return answer;
 }
 
@@ -97,8 +121,14 @@ void add_join_tokens(ApiTable& table, Leader& leader, TokenBook& book, LeaderPro
   table.add({.path = "/api/v1/join-tokens",
              .scope = Scope::admin,
              .summary = "Tokens that let machines join, and the keys of those that did",
-             .handle = answering([&book, &leader](const HttpRequest&, const Principal&) -> Result<JoinTokenList> {
-               return list_join_tokens(book, leader.clock().wall());
+             .parameters = {{.name = "waiting",
+                             .description = "true: of keys, those alone that wait for an approval",
+                             .type = "boolean"},
+                            {.name = "limit", .description = "At most so many of each (1,000)", .type = "integer"},
+                            {.name = "before_token", .description = "The 'next_token' of the page before"},
+                            {.name = "after_key", .description = "The 'next_key' of the page before"}},
+             .handle = answering([&book, &leader](const HttpRequest& request, const Principal&) {
+               return list_join_tokens(book, request, leader.clock().wall());
              })});
   table.add({.method = "POST",
              .path = "/api/v1/join-tokens",

@@ -168,6 +168,7 @@ class Place {
                         .captured = match.captured,
                         .headers = people_[person % people_.size()],
                         .body = std::string(body)};
+    request.headers.add("Content-Type", "application/json");
     // Half of the batches have their length right: what is inside is of more interest.
     if (text == "/agent/v1/batch" && (person & 0x80) != 0) {
       request.body.clear();

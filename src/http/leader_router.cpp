@@ -22,19 +22,8 @@ constexpr const char* kWelcome =
     "  /health                OK\n\n"
     "`assay nodes`, `assay top` and `assay query` show the cluster in a terminal.\n";
 
-// A name and a key; a name and a password.
+// A name and a key.
 constexpr std::size_t kJoinBytes = 4096;
-constexpr std::string_view kSignInPath = "/api/v1/session";
-
-/// Keeps strangers from filling the memory with bodies. Who joins has no more than a token, which the route looks at;
-/// who signs in, nothing yet.
-std::optional<HttpResponse> refuse_strangers(const ApiTable& table, Gatekeeper& gatekeeper, const HttpRequest& head) {
-  if (head.path == kJoinPath || (head.path == kSignInPath && head.method == "POST")) return std::nullopt;
-  if (!is_below(head.path, "/agent")) return table.refuse_stranger(gatekeeper, head);
-  const auto known = gatekeeper.identify(head, Principal::Kind::node);
-  const auto* away = std::get_if<TurnedAway>(&known);
-  return away ? std::optional(error_response(away->status, away->error)) : std::nullopt;
-}
 
 }  // namespace
 
@@ -71,12 +60,17 @@ std::unique_ptr<Gatekeeper> make_gatekeeper(Leader& leader, TokenBook& book) {
     record.time = leader.clock().wall();
     leader.note_problem("writing the audit log", leader.accounts().audit().append(record));
   };
+  options.no_room = [&leader](const Principal& caller) {
+    leader.note_no_room(caller.owner());
+    // It is there: its request has come, with its key.
+    if (caller.kind == Principal::Kind::node) leader.note_heard(caller.name);
+  };
   return std::make_unique<Gatekeeper>(book, account_authenticators(leader.accounts(), study_of), std::move(options));
 }
 
 Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, const LeaderProgram& program,
                           std::span<const DashboardFile> dashboard) {
-  ApiTable table = make_leader_api(leader, gatekeeper.book(), program);
+  const ApiTable table = make_leader_api(leader, gatekeeper.book(), program);
   Router router;
   router.on_refusal(
       [](int status, std::string_view message) { return error_response(status, refusal_error(status, message)); });
@@ -88,9 +82,6 @@ Router make_leader_router(Leader& leader, Gatekeeper& gatekeeper, const LeaderPr
   });
   table.route(router, gatekeeper);
   add_agent_routes(router, leader, gatekeeper);
-  router.before_body([&gatekeeper, table = std::move(table)](const HttpRequest& head) {
-    return refuse_strangers(table, gatekeeper, head);
-  });
   // Nodes are not to go offline because somebody asks for much.
   router.change_below(kAgentPaths, [](RouteOptions& options) { options.run_on = RunOn::urgent_worker; });
   // Nor because a run records much.

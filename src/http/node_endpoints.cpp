@@ -79,14 +79,29 @@ Result<std::shared_ptr<Node>> find_node(Leader& leader, const HttpRequest& reque
   return error;
 }
 
+NodeHistory history_of(const SeriesStore& series, const std::string& node) {
+  const auto held = series.holding(node);
+  const auto limits = series.limits();
+  return {.series = held.series,
+          .most_series = limits.max_per_owner.series,
+          .bytes = held.bytes,
+          .most_bytes = limits.max_per_owner.bytes};
+}
+
+/// Some megabytes with their values.
+constexpr std::size_t kMostNodes = 1000;
+
 Result<NodeList> list_nodes(Leader& leader, const HttpRequest& request) {
   const bool with_values = request.query_value("values") == "true";
   const auto after = request.query_value("after").value_or("");
-  ASSAY_TRY(const auto limit, limit_of(request, NodeRegistry::kMaxNodes, NodeRegistry::kMaxNodes));
+  ASSAY_TRY(const auto limit, limit_of(request, kMostNodes, kMostNodes));
   NodeList list;
   for (const auto& node : leader.nodes().all()) {
     if (!after.empty() && node->name() <= after) continue;
-    if (list.nodes.size() == limit) break;
+    if (list.nodes.size() == limit) {
+      list.next = list.nodes.back().record.name;
+      break;
+    }
     NodeAnswer& view = list.nodes.emplace_back(view_of(node->status(leader.clock().now())));
     if (with_values) view.values = newest_values(*node, view.state);
   }
@@ -252,7 +267,7 @@ void add_node_endpoints(ApiTable& table, Leader& leader) {
              .summary = "Every node: state, inventory, what runs on its GPUs",
              .parameters = {{.name = "values", .description = "true: with the newest values", .type = "boolean"},
                             {.name = "after", .description = "After the node of this name: the next page"},
-                            {.name = "limit", .description = "At most so many (all)", .type = "integer"}},
+                            {.name = "limit", .description = "At most so many (1,000)", .type = "integer"}},
              .handle = answering(
                  [&leader](const HttpRequest& request, const Principal&) { return list_nodes(leader, request); })});
   table.add({.path = "/api/v1/nodes/{node}",
@@ -262,6 +277,7 @@ void add_node_endpoints(ApiTable& table, Leader& leader) {
                ASSAY_TRY(const auto node, find_node(leader, request));
                NodeAnswer view = view_of(node->status(leader.clock().now()));
                view.values = newest_values(*node, view.state);
+               view.history = history_of(leader.series(), node->name());
                return view;
              })});
   table.add({.path = "/api/v1/nodes/{node}/trend",

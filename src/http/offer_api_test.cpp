@@ -40,6 +40,35 @@ class OfferApi : public LeaderServerTest {
   }
 };
 
+TEST_F(OfferApi, TokensAndKeysComeInPages) {
+  serve();
+  std::vector<std::string> ids;
+  for (int i = 0; i < 3; ++i) ids.push_back(id_of(admin("POST", "/api/v1/join-tokens", "{}")));
+  const std::string open = secret_in(admin("POST", "/api/v1/join-tokens", "{}"));
+  const std::string guarded = secret_in(admin("POST", "/api/v1/join-tokens", R"({"approval": true})"));
+  for (const char* node : {"a", "c", "e"}) EXPECT_TRUE(book_->join(open, node, new_secret()).ok());
+  for (const char* node : {"b", "d"}) EXPECT_TRUE(book_->join(guarded, node, new_secret()).ok());
+  std::string next_token, next_key, tokens, keys;
+  int pages = 0;
+  do {
+    const auto page =
+        admin("GET", "/api/v1/join-tokens?limit=2" + (next_token.empty() ? "" : "&before_token=" + next_token) +
+                         (next_key.empty() ? "" : "&after_key=" + next_key));
+    EXPECT_LE(page.at("tokens").as_array().size(), 2U);
+    EXPECT_LE(page.at("keys").as_array().size(), 2U);
+    for (const auto& token : page.at("tokens").as_array()) tokens += std::string(token.at("id").as_string()) + " ";
+    for (const auto& key : page.at("keys").as_array()) keys += key.at("node").as_string();
+    next_token = page.at("next_token").as_string();
+    next_key = page.at("next_key").as_string();
+  } while (!next_token.empty() && !next_key.empty() && ++pages < 5);
+  EXPECT_EQ(keys, "abcdegpu01");
+  EXPECT_THAT(tokens, HasSubstr(ids[2] + " " + ids[1] + " " + ids[0] + " ")) << "newest first";
+  const auto waiting = admin("GET", "/api/v1/join-tokens?waiting=true");
+  ASSERT_THAT(waiting.at("keys").as_array(), SizeIs(2));
+  EXPECT_EQ(waiting.at("keys").at(1).at("node").as_string(), "d");
+  EXPECT_EQ(status("GET", "/api/v1/join-tokens?before_token=nobody", Role::admin), 400);
+}
+
 TEST_F(OfferApi, AJoinTokenLetsInWhomItsTermsName) {
   serve();
   const auto made =

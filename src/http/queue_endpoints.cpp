@@ -1,4 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "analysis/cost.h"
 #include "api/queue_types.h"
@@ -66,19 +72,46 @@ Result<OrderPreview> preview(Leader& leader, const RunRequest& wanted) {
   return answer;
 }
 
+constexpr std::size_t kMostOfQueue = 1000;
+
+/// A queue moves on between two pages: `PLACE.RUN` is behind that run or, where it is gone, what came behind it.
+Result<QueueList> queue_page(std::span<const QueuedRun* const> queue, std::string_view after, std::size_t limit) {
+  std::size_t first = 0;
+  if (!after.empty()) {
+    const auto* const end = after.data() + after.size();
+    const auto [dot, code] = std::from_chars(after.data(), end, first);
+    if (code != std::errc() || dot == end || *dot != '.') {
+      return Error{.kind = ErrorKind::usage,
+                   .message = fmt::format("'after={}' must be the 'next' of another page of the queue", after)};
+    }
+    const auto run = after.substr(static_cast<std::size_t>(dot - after.data()) + 1);
+    const auto found = std::find_if(queue.begin(), queue.end(), [&](const QueuedRun* one) { return one->run == run; });
+    first = found != queue.end() ? static_cast<std::size_t>(found - queue.begin()) + 1
+                                 : std::max<std::size_t>(first, 1) - 1;
+  }
+  QueueList page{.runs = {}, .total = std::ssize(queue), .next = {}};
+  for (std::size_t at = first; at < queue.size() && page.runs.size() < limit; ++at) page.runs.push_back(*queue[at]);
+  const auto behind = first + page.runs.size();
+  if (!page.runs.empty() && behind < queue.size()) page.next = fmt::format("{}.{}", behind, page.runs.back().run);
+  return page;
+}
+
 void add_looking(ApiTable& table, Leader& leader) {
   RunDesk& desk = leader.run_desk();
   table.add(
       {.path = "/api/v1/queue",
        .summary = "What the cluster was asked for and has not ended: what goes on, then what waits, with the reason",
-       .parameters = {{.name = "mine", .description = "Of the caller alone", .type = "boolean"}},
+       .parameters = {{.name = "mine", .description = "Of the caller alone", .type = "boolean"},
+                      {.name = "limit", .description = "At most so many", .type = "integer"},
+                      {.name = "after", .description = "The 'next' of the page before"}},
        .handle = answering([&desk](const HttpRequest& request, const Principal& caller) -> Result<QueueList> {
-         QueueList answer;
-         ASSAY_TRY(answer.runs, desk.queue());
-         if (request.query_value("mine") == "true") {
-           std::erase_if(answer.runs, [&](const QueuedRun& run) { return run.owner != caller.owner(); });
+         ASSAY_TRY(const auto limit, limit_of(request, kMostOfQueue, kMostOfQueue));
+         ASSAY_TRY(const auto queue, desk.queue());
+         std::vector<const QueuedRun*> asked_for;
+         for (const auto& run : *queue) {
+           if (request.query_value("mine") != "true" || run.owner == caller.owner()) asked_for.push_back(&run);
          }
-         return answer;
+         return queue_page(asked_for, request.query_value("after").value_or(""), limit);
        })});
   table.add({.path = "/api/v1/queue/{run}",
              .summary = "One run of the queue: where it is, or why it waits and until when probably",

@@ -34,6 +34,34 @@ class QueueApi : public LeaderServerTest {
   }
 };
 
+TEST_F(QueueApi, ComesInPages) {
+  std::vector<std::string> all;
+  for (int i = 0; i < 5; ++i) all.push_back(asked(Role::user));
+  const auto page = [&](const std::string& more) {
+    return answer("GET", "/api/v1/queue?limit=2" + more, Role::viewer);
+  };
+  const auto first = page("");
+  EXPECT_EQ(first.at("total").to_number<int>(), 5);
+  ASSERT_EQ(first.at("runs").as_array().size(), 2U);
+  std::vector<std::string> seen;
+  std::string next;
+  do {
+    const auto answer = page(next.empty() ? "" : "&after=" + next);
+    for (const auto& run : answer.at("runs").as_array()) seen.emplace_back(run.at("run").as_string());
+    next = answer.at("next").as_string();
+  } while (!next.empty() && seen.size() < 10);
+  EXPECT_THAT(seen, testing::UnorderedElementsAreArray(all));
+  EXPECT_EQ(seen.size(), 5U);
+
+  const auto second = page("&after=" + std::string(first.at("next").as_string()));
+  answer("POST", "/api/v1/runs/" + seen[3] + "/stop", Role::admin);
+  const auto third = page("&after=" + std::string(second.at("next").as_string()));
+  EXPECT_EQ(third.at("total").to_number<int>(), 4);
+  EXPECT_EQ(third.at("runs").as_array().size(), 1U) << "the run before it is gone, and what comes behind is not";
+  EXPECT_EQ(status("GET", "/api/v1/queue?limit=1001", Role::viewer), 400);
+  EXPECT_EQ(status("GET", "/api/v1/queue?after=yesterday", Role::viewer), 400);
+}
+
 TEST_F(QueueApi, ShowsWhatRunsAndWhyTheRestWaits) {
   const auto first = asked(Role::user);
   const auto second = asked(Role::admin);

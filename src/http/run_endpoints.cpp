@@ -116,7 +116,8 @@ HttpResponse bytes_response(std::string bytes) {
 void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
   table.add(
       {.path = "/api/v1/runs",
-       .summary = "Runs, newest first",
+       .summary = "Runs, newest first. Each answer looks at a bounded number of runs: where there is a 'next', there "
+                  "may be more",
        .parameters = {{.name = "filter", .description = "As `assay runs --filter`: verdict=valid metrics.loss<0.5"},
                       {.name = "sort", .description = "A field, or metrics.X; -X: descending"},
                       {.name = "limit", .description = "At most so many", .type = "integer"},

@@ -1,8 +1,14 @@
 #include <fmt/format.h>
 
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
 #include "access/secrets.h"
 #include "accounts/accounts.h"
 #include "api/account_types.h"
+#include "base/rate_limit.h"
 #include "base/text.h"
 #include "http/api_routes.h"
 #include "http/client_address.h"
@@ -82,7 +88,49 @@ Result<People::SignedIn> sign_in(People& people, const SignIn& wanted, const std
   return people.sign_in_once(wanted.once, from);
 }
 
-Result<HttpResponse> begin_session(Leader& leader, const HttpRequest& request) {
+/// Of attempts that are refused without being looked at, a few at a time are written down, and how many there were
+/// besides: whoever guesses must be seen, and must not be able to fill the log. Any thread.
+class TurnedAwaySignIns {
+ public:
+  /// How many were not written down before this one, which is; nothing where it is not to be either.
+  std::optional<std::size_t> note(SteadyTime now) {
+    const std::lock_guard lock(mutex_);
+    if (written_.pass(now)) return std::exchange(unwritten_, 0);
+    ++unwritten_;
+    return std::nullopt;
+  }
+
+ private:
+  std::mutex mutex_;
+  RateLimit written_{10, 1.0 / 6};
+  std::size_t unwritten_ = 0;
+};
+
+/// A page of somebody else must not sign a visitor in: they would go on as whom it chose. It cannot have a browser send
+/// JSON without being asked whether it may, and browsers say where a request comes from.
+std::optional<HttpResponse> refuse_other_page(const HttpRequest& request, bool behind_proxy) {
+  const std::string_view type = request.headers.find("Content-Type").value_or("");
+  if (!equal_ignoring_case(trim(type.substr(0, type.find(';'))), "application/json")) {
+    return error_response(415, {.kind = ErrorKind::usage,
+                                .message = "who signs in sends JSON",
+                                .hint = "Send the header 'Content-Type: application/json' (curl: --json)."});
+  }
+  const auto site = request.headers.find("Sec-Fetch-Site");
+  const auto origin = request.headers.find("Origin");
+  bool is_own = true;
+  if (site) {
+    is_own = *site == "same-origin" || *site == "none";
+  } else if (origin && !behind_proxy) {
+    // A proxy may call this leader by another name than browsers do.
+    const std::string_view host = request.headers.find("Host").value_or("");
+    is_own = origin->ends_with(host) && origin->substr(0, origin->size() - host.size()).ends_with("://");
+  }
+  if (is_own) return std::nullopt;
+  return error_response(403, {.kind = ErrorKind::denied, .message = "another site's page may sign nobody in here"});
+}
+
+Result<HttpResponse> begin_session(Leader& leader, TurnedAwaySignIns& turned_away, const HttpRequest& request) {
+  if (auto refused = refuse_other_page(request, leader.accounts().options().behind_proxy)) return std::move(*refused);
   ASSAY_TRY(auto object, body_object(request));
   ASSAY_TRY(const auto wanted, as_usage(read_api<SignIn>(json::value(std::move(object)))));
   Accounts& accounts = leader.accounts();
@@ -96,7 +144,14 @@ Result<HttpResponse> begin_session(Leader& leader, const HttpRequest& request) {
                                                        : status_of(error.kind);
     // As it was written, which need not be a user; a password that slipped into this field is not kept.
     const std::string name = is_token_name(wanted.user) ? lower_case(wanted.user) : "";
-    if (status == 401) note_sign_in(leader, accounts.people().find(name) ? name : "", from, status, error.message);
+    const std::string user = accounts.people().find(name) ? name : "";
+    if (status == 401) note_sign_in(leader, user, from, status, error.message);
+    if (status == 429) {
+      if (const auto more = turned_away.note(leader.clock().now())) {
+        const auto besides = *more > 0 ? fmt::format("; {} more were refused before, not written down", *more) : "";
+        note_sign_in(leader, user, from, status, error.message + besides);
+      }
+    }
     return error_response(status, error);
   }
   note_sign_in(leader, made->user.name, from, 200, "");
@@ -133,7 +188,9 @@ void add_session_endpoints(ApiTable& table, Leader& leader) {
   constexpr std::size_t kSignInBytes = 8192;
   ApiHandler sign_in_handler = writing<SessionInfo>(
       "application/json",
-      [&leader](const HttpRequest& request, const Principal&) { return begin_session(leader, request); });
+      [&leader, turned_away = std::make_shared<TurnedAwaySignIns>()](const HttpRequest& request, const Principal&) {
+        return begin_session(leader, *turned_away, request);
+      });
   sign_in_handler.takes = &api_type<SignIn>().info();
   table.add({.method = "POST",
              .path = "/api/v1/session",

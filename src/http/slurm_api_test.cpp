@@ -26,7 +26,7 @@ TEST_F(SlurmApi, WithoutAWordFromTheAdministratorNobodyIsBelieved) {
   const auto refused = report("gpu01", one_job());
   EXPECT_EQ(refused.status, 403);
   EXPECT_THAT(refused.body, HasSubstr("slurm_from"));
-  EXPECT_EQ(report("gpu01", "no json").status, 400);
+  EXPECT_EQ(report("gpu01", "no json").status, 403) << "nobody reads it";
   EXPECT_EQ(send("POST", "/agent/v1/slurm", bearer(Role::admin), one_job()).status, 401) << "it is for nodes";
   const auto list = answer("GET", "/api/v1/slurm/jobs", Role::viewer);
   EXPECT_EQ(list.at("told_by").as_string(), "");

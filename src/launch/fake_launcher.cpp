@@ -10,6 +10,13 @@
 
 namespace assay {
 
+namespace {
+
+/// Behind the time limit of a job, which whoever asked keeps.
+constexpr Nanos kExtraTime = std::chrono::minutes(1);
+
+}  // namespace
+
 /// A job as it goes on, whoever looks at it.
 class FakeWork {
  public:
@@ -18,7 +25,10 @@ class FakeWork {
         script_(std::move(script)),
         handle_(std::move(handle)),
         runs_at_(now + script_.queued),
-        step_at_(runs_at_) {}
+        step_at_(runs_at_) {
+    if (job_.time_limit > Nanos(0)) stop_at_ = runs_at_ + job_.time_limit + kExtraTime;
+    stop_grace_ = job_.grace;
+  }
 
   const std::string& handle() const { return handle_; }
   const std::string& token() const { return job_.token; }
@@ -66,6 +76,10 @@ class FakeWork {
   }
   void kill() {
     if (!ended_) take(SIGKILL, {});
+  }
+  void lose(const Error& why) {
+    if (std::exchange(ended_, true)) return;
+    script_.lost = why;
   }
 
   bool has_owner = false;
@@ -206,6 +220,10 @@ class FakeJob final : public RunningJob {
 }  // namespace
 
 FakeLauncher::~FakeLauncher() = default;
+
+void FakeLauncher::lose_all(const Error& why) {
+  for (const auto& work : works_) work->lose(why);
+}
 
 Result<std::unique_ptr<RunningJob>> FakeLauncher::start(const Job& job) {
   if (job.arguments.empty()) return Error{.kind = ErrorKind::usage, .message = "no program"};

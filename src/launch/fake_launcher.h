@@ -12,8 +12,8 @@ namespace assay {
 class FakeWork;
 
 /// Jobs that are scripts, for tests. No process, no real time: whoever waits for a job moves the clock to where
-/// something happens. Its jobs outlive whoever asked: one whose RunningJob was destroyed goes on and can be attached
-/// to, also when it has ended. One thread.
+/// something happens. Its jobs are ended a minute behind their time limit, and outlive whoever asked: one whose
+/// RunningJob was destroyed goes on and can be attached to, also when it has ended. One thread.
 class FakeLauncher final : public Launcher {
  public:
   /// `clock` must outlive it.
@@ -24,6 +24,9 @@ class FakeLauncher final : public Launcher {
   JobScript script;
   /// The jobs that were started, in order.
   std::vector<Job> started;
+
+  /// Nobody knows any more what becomes of the jobs that go on.
+  void lose_all(const Error& why);
 
   std::string_view name() const override { return "fake"; }
   Result<std::unique_ptr<RunningJob>> start(const Job& job) override;

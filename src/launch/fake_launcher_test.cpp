@@ -13,6 +13,10 @@ class FakePlace final : public LauncherPlace {
     launcher_.script = script;
     return {.arguments = {"script"}};
   }
+  bool vanish(const RunningJob& /*job*/) override {
+    launcher_.lose_all({.kind = ErrorKind::lost_peer, .message = "its node is gone"});
+    return true;
+  }
 
  private:
   ManualClock clock_;

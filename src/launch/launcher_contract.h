@@ -248,6 +248,25 @@ TEST_P(LauncherContract, AJobThatWasNeverThereIsNotFound) {
   }
 }
 
+TEST_P(LauncherContract, OfAPlaceThatVanishesNobodyKnowsTheEnding) {
+  const auto running = start_endless({});
+  if (!place_->vanish(*running)) GTEST_SKIP() << "nothing takes this place away";
+  const auto finished = finish_job(*running, place_->clock());
+  ASSERT_FALSE(finished.ending.ok()) << "it did not end by itself";
+  EXPECT_THAT(finished.ending.error().kind, testing::AnyOf(ErrorKind::crash, ErrorKind::lost_peer));
+  EXPECT_FALSE(finished.ending.error().message.empty());
+  running->kill();
+  EXPECT_FALSE(running->ending().ok()) << "and that does not change";
+}
+
+/// For tests that kill the owner of a job.
+inline std::string said_by_child(pid_t child, int told) {
+  std::array<char, 4096> buffer;
+  const ssize_t got = ::read(told, buffer.data(), buffer.size());
+  if (got <= 0) ::waitpid(child, nullptr, 0);
+  return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
+
 /// Of launchers whose jobs outlive whoever asked.
 class OutlivingLauncherContract : public LauncherContract {};
 
@@ -275,6 +294,55 @@ TEST_P(OutlivingLauncherContract, AJobGoesOnWhereItWasLeft) {
   attached = launcher().attach(asked.token, {});
   ASSERT_TRUE(attached.ok()) << attached.error().text();
   EXPECT_EQ(finish(**attached).text[JobStream::out], "one\ntwo\n");
+}
+
+TEST_P(OutlivingLauncherContract, AJobGoesOnWhenItsOwnerIsKilled) {
+  const TemporaryFolder folder;
+  Job asked = job({});
+  asked.arguments = {"sh", "-c", "echo one; until [ -e go ]; do sleep 0.05; done; echo two; exit 5"};
+  asked.folder = fs::canonical(folder.path());
+  asked.token = "r-81/1";
+  auto told = make_pipe();
+  ASSERT_TRUE(told.ok());
+  const pid_t owner = ::fork();
+  if (owner == 0) {
+    const auto own = place_->launcher_of_child();
+    const auto running = own ? own->start(asked) : Result<std::unique_ptr<RunningJob>>(Error{});
+    const auto answer = running ? (*running)->handle() : own ? running.error().text() : "none";
+    (void)write_all(told->write_end.get(), answer).ok();
+    told->write_end.reset();
+    while (running.ok()) ::pause();
+    ::_exit(1);
+  }
+  told->write_end.reset();
+  const auto handle = said_by_child(owner, told->read_end.get());
+  if (handle == "none") {
+    ::waitpid(owner, nullptr, 0);
+    GTEST_SKIP() << "no other process has this place";
+  }
+  EXPECT_EQ(launcher().attach(handle, {}).error().kind, ErrorKind::busy) << handle << ": it has its owner";
+  ::kill(owner, SIGKILL);
+  ASSERT_EQ(::waitpid(owner, nullptr, 0), owner);
+  EXPECT_EQ(start_failure(asked), ErrorKind::busy) << "it goes on";
+  ASSERT_TRUE(write_file_atomically(folder.path() / "go", "").ok());
+  const auto attached = launcher().attach(handle, {});
+  ASSERT_TRUE(attached.ok()) << attached.error().text();
+  const auto outcome = finish(**attached);
+  EXPECT_EQ(outcome.text[JobStream::out], "one\ntwo\n");
+  EXPECT_EQ(outcome.ending.exit_code, 5);
+}
+
+TEST_P(OutlivingLauncherContract, AJobThatNobodyEndsIsEndedBehindItsTimeLimit) {
+  Job asked = job({.steps = {JobScript::Say{"ready\n"}}, .forever = true});
+  asked.token = "r-81/1";
+  asked.time_limit = std::chrono::milliseconds(100);
+  asked.grace = kShortGrace;
+  auto running = start(asked);
+  EXPECT_EQ(read_text(*running, JobStream::out, "ready\n"), "ready\n");
+  running.reset();
+  const auto attached = launcher().attach(asked.token, {});
+  ASSERT_TRUE(attached.ok()) << attached.error().text();
+  EXPECT_TRUE(finish(**attached).ending.stopped) << "whoever asked has not done it";
 }
 
 /// Of launchers whose jobs end with whoever asked.

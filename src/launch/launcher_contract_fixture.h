@@ -25,6 +25,11 @@ class LauncherPlace {
   virtual const Clock& clock() = 0;
   /// A job that does what the script says, if it is the next one to be started.
   virtual Job job(const JobScript& script) = 0;
+  /// Takes the place of a job that runs away from it, as when its node loses power. False: nothing can do that here.
+  virtual bool vanish(const RunningJob& /*job*/) { return false; }
+  /// As a further process on the same place makes it; made and used in a child of this one. Null: what is there is this
+  /// process's alone, or a child of it cannot have threads.
+  virtual std::unique_ptr<Launcher> launcher_of_child() { return nullptr; }
 };
 
 struct LauncherFactory {

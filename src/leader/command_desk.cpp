@@ -131,12 +131,18 @@ EventStream CommandDesk::listen(std::string_view node, std::function<bool()> sti
 }
 
 Result<void> CommandDesk::report(std::string_view node, std::string_view id, std::string_view body) {
+  const Error unknown{.kind = ErrorKind::not_found,
+                      .message = fmt::format("there is no command '{}' for '{}'", id, node)};
+  const auto is_its_own = [&](const auto& entry) { return entry != commands_.end() && entry->second.node == node; };
+  {
+    // Before the work of reading it.
+    const std::lock_guard lock(mutex_);
+    if (!is_its_own(commands_.find(id))) return unknown;
+  }
   ASSAY_TRY(const auto report, parse_command_report(body));
   const std::lock_guard lock(mutex_);
   const auto found = commands_.find(id);
-  if (found == commands_.end() || found->second.node != node) {
-    return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no command '{}' for '{}'", id, node)};
-  }
+  if (!is_its_own(found)) return unknown;
   auto& command = found->second;
   // A report that was sent twice, or late, changes nothing.
   if (command.is_over() && command.state != State::expired) return {};

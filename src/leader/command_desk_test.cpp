@@ -92,6 +92,7 @@ TEST_F(CommandDeskTest, AnothersReportIsRefused) {
   const auto command = create();
   EXPECT_EQ(desk().report("gpu02", command.id, R"({"state": "done"})").error().kind, ErrorKind::not_found);
   EXPECT_EQ(desk().report("gpu01", "nothing", R"({"state": "done"})").error().kind, ErrorKind::not_found);
+  EXPECT_EQ(desk().report("gpu01", "nothing", "no report").error().kind, ErrorKind::not_found) << "nobody reads it";
   EXPECT_EQ(desk().find(command.id)->state, State::waiting);
 }
 

@@ -17,19 +17,24 @@ struct IntakeLimits {
   double burst = 2'000'000;
 };
 
-/// What taking in a batch amounted to.
+/// What taking in a request amounted to.
 struct IntakeWork {
   std::size_t bytes = 0;
   std::size_t samples = 0;
   std::size_t rewritten = 0;   ///< minutes made again for late samples
   std::size_t new_series = 0;  ///< that were named, known or not
+  std::size_t hellos = 0;      ///< each may make the leader look through all series of the node
+  std::size_t saves = 0;       ///< times that a disk had to write for it, and all others who save waited
 
   double units() const {
     constexpr double kBytesPerUnit = 16;
     constexpr double kRewriting = 500;
     constexpr double kNaming = 20;
+    constexpr double kHello = 2000;
+    constexpr double kSaving = 20'000;
     return static_cast<double>(bytes) / kBytesPerUnit + static_cast<double>(samples) +
-           kRewriting * static_cast<double>(rewritten) + kNaming * static_cast<double>(new_series);
+           kRewriting * static_cast<double>(rewritten) + kNaming * static_cast<double>(new_series) +
+           kHello * static_cast<double>(hellos) + kSaving * static_cast<double>(saves);
   }
 };
 

@@ -41,6 +41,8 @@ constexpr int kMostBusyLooks = 6;
 constexpr std::size_t kMostStateLines = 20;
 /// What many slow clients or long answers took goes back to the system within half a minute.
 constexpr int kUpkeepsPerTrim = 30;
+/// Memory that is used up now and then is a problem all the while.
+constexpr Nanos kNoRoomMemory = std::chrono::seconds(10);
 /// Between two looks at the nodes; after more the leader itself was away.
 constexpr Nanos kLongestAbsence = std::chrono::seconds(2);
 /// A browser redraws at most five times a second.
@@ -149,8 +151,19 @@ void Leader::note_changes(Node& node, std::vector<std::string> changes) {
   // An agent whose facts change all the time is as much a flood as one with too many faults.
   limit_events(node, events);
   node.count_events(events, now(), options_->events_per_hour);
-  for (const auto& event : events) log_info("Node {}: {}", name, event.message);
+  log_changes(name, events);
   note_cluster_events(std::move(events));
+}
+
+/// Events have all of it.
+void Leader::log_changes(const std::string& node, const std::vector<ClusterEvent>& changes) {
+  const std::lock_guard lock(changes_mutex_);
+  for (const auto& change : changes) {
+    const auto say = change_lines_.next(node, clock_.now());
+    if (say == LineLimit::Say::nothing) return;
+    log_info("Node {}: {}{}", node, change.message,
+             say == LineLimit::Say::it ? "" : "; what else changes is not logged for an hour");
+  }
 }
 
 void Leader::log_damage() {
@@ -201,6 +214,24 @@ void Leader::look_at_intake() {
 
 void Leader::excuse_nodes() { nodes_->excuse(); }
 
+void Leader::note_no_room(const std::string& caller) {
+  const std::lock_guard lock(no_room_mutex_);
+  no_room_for_ = caller;
+  no_room_at_ = clock_.now();
+}
+
+void Leader::look_at_room() {
+  std::string caller;
+  {
+    const std::lock_guard lock(no_room_mutex_);
+    if (clock_.now() - no_room_at_ < kNoRoomMemory) caller = no_room_for_;
+  }
+  const Error full{.kind = ErrorKind::busy,
+                   .message = fmt::format("requests are turned away, the last one of {}", caller),
+                   .hint = "Somebody sends or asks for very much at once; they are told to try again."};
+  note_problem("memory for requests", caller.empty() ? Result<void>() : Result<void>(full), ProblemKind::limit);
+}
+
 void Leader::log_states(const std::vector<ClusterEvent>& events) {
   if (events.size() > kMostStateLines) {
     const auto silent = static_cast<std::size_t>(std::count_if(
@@ -219,6 +250,7 @@ void Leader::log_states(const std::vector<ClusterEvent>& events) {
 void Leader::look_at_states() {
   if (ending_) return;
   look_at_intake();
+  look_at_room();
   // All at once: when a switch fails, a thousand nodes are gone in the same moment.
   std::vector<ClusterEvent> events;
   for (const auto& change : nodes_->look_at_states()) {
@@ -323,7 +355,8 @@ Result<void> Leader::set_draining(std::string_view name, bool draining, std::str
                         .kind = draining ? "node_drained" : "node_resumed",
                         .message = reason.empty() ? fmt::format("by {}", by) : fmt::format("by {}: {}", by, reason)}});
   node->set_draining(draining, std::move(reason));
-  return nodes_->save(*node);
+  const auto saved = nodes_->save(*node);
+  return saved ? Result<void>() : Result<void>(saved.error());
 }
 
 Result<void> Leader::forget(std::string_view node, bool erase) {

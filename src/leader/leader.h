@@ -64,7 +64,15 @@ class Leader {
 
   // --- agents ---
 
+  /// `busy` here and below: it asks for more than one node may, and has to wait. That it is there is noted all the
+  /// same.
   Result<void> hello(std::string_view node, const AgentHello& hello);
+  /// Takes so many bytes of a request off what the node may send, before they are read.
+  Result<void> charge(std::string_view node, std::size_t bytes);
+  /// A request of that node has come, whatever becomes of it. Waits for nothing.
+  void note_heard(std::string_view node);
+  /// The server had no room for a request of somebody: a problem for a while. Waits for nothing.
+  void note_no_room(const std::string& caller);
   struct Receipt {
     enum class Outcome {
       taken,
@@ -123,7 +131,10 @@ class Leader {
   Result<void> open_all();
 
   // leader_intake.cpp
+  Result<void> check_budget(Node& node);
   Result<void> take_frame(Node& node, std::string_view frame, Receipt& receipt);
+  Result<void> take_encoded(Node& node, std::string_view frame, IntakeWork& work, Receipt& receipt);
+  Result<void> save(Node& node, IntakeWork& work);
   /// What the node's clock says is made what ours would have said. `busy` where that is not known yet.
   Result<void> put_times_right(Node& node, Batch& batch);
   /// A batch as a whole: samples, devices, processes, events.
@@ -141,6 +152,7 @@ class Leader {
   Heartbeat now() const;
 
   void note_changes(Node& node, std::vector<std::string> changes);
+  void log_changes(const std::string& node, const std::vector<ClusterEvent>& changes);
   /// What the leader itself has seen, now.
   void note_cluster_events(std::vector<ClusterEvent> events);
   /// Those that could not be written before; the mutex must be held.
@@ -152,6 +164,7 @@ class Leader {
   void log_states(const std::vector<ClusterEvent>& events);
   /// Whether every thread that takes in what nodes send hangs: then none of them can be heard.
   void look_at_intake();
+  void look_at_room();
 
   UserRule rule_of(const std::string& owner) const;
 
@@ -180,6 +193,11 @@ class Leader {
   std::atomic<std::uint64_t> batches_ = 0;
   std::atomic<bool> clock_is_behind_ = false;
   std::atomic<bool> crowded_ = false;  ///< memory for what is not in chunks yet runs out
+  std::mutex no_room_mutex_;
+  std::string no_room_for_;  ///< whose request was turned away last
+  SteadyTime no_room_at_;
+  std::mutex changes_mutex_;
+  LineLimit change_lines_;  ///< by node
   std::mutex unwritten_mutex_;
   std::vector<ClusterEvent> unwritten_;
   std::atomic<bool> ending_ = false;

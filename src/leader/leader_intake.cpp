@@ -31,12 +31,45 @@ Error one_at_a_time(std::string_view node) {
 
 }  // namespace
 
+void Leader::note_heard(std::string_view name) {
+  if (const auto node = nodes_->find(name)) node->heard(now(), std::nullopt);
+}
+
+Result<void> Leader::check_budget(Node& node) {
+  const Nanos wait = node.intake_wait(options_->intake, clock_.now());
+  if (wait <= Nanos{}) return {};
+  return Error{.kind = ErrorKind::busy,
+               .message = fmt::format("node '{}' sends more than one node may; it has to wait for {}", node.name(),
+                                      format_duration(wait))};
+}
+
+Result<void> Leader::charge(std::string_view name, std::size_t bytes) {
+  const auto node = nodes_->find(name);
+  if (!node) return {};
+  node->heard(now(), std::nullopt);
+  ASSAY_CHECK(check_budget(*node));
+  node->spend({.bytes = bytes}, options_->intake, clock_.now());
+  return {};
+}
+
 Result<void> Leader::hello(std::string_view name, const AgentHello& hello) {
   ASSAY_TRY(const auto node, nodes_->find_or_make(name));
+  node->heard(now(), std::nullopt);
   const Node::Intake intake(*node, clock_);
   if (!intake) return one_at_a_time(name);
+  ASSAY_CHECK(check_budget(*node));
+  IntakeWork work{.hellos = 1};
   note_changes(*node, node->say_hello(readable(hello), now()));
-  return nodes_->save(*node);
+  const auto saved = save(*node, work);
+  node->spend(work, options_->intake, clock_.now());
+  return saved;
+}
+
+/// Writes down what is new of a node, and counts what that costs.
+Result<void> Leader::save(Node& node, IntakeWork& work) {
+  const auto saved = nodes_->save(node);
+  if (!saved || *saved) ++work.saves;
+  return saved ? Result<void>() : Result<void>(saved.error());
 }
 
 Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_view body,
@@ -56,11 +89,7 @@ Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_
   if (body.empty()) return receipt;
   const Node::Intake intake(*node, clock_);
   if (!intake) return one_at_a_time(name);
-  if (const Nanos wait = node->intake_wait(options_->intake, clock_.now()); wait > Nanos{}) {
-    return Error{.kind = ErrorKind::busy,
-                 .message = fmt::format("node '{}' sends more than one node may; it has to wait for {}", name,
-                                        format_duration(wait))};
-  }
+  ASSAY_CHECK(check_budget(*node));
   while (const auto frame = take_framed(body)) {
     ASSAY_CHECK(take_frame(*node, *frame, receipt));
     if (receipt.outcome != Receipt::Outcome::taken) return receipt;
@@ -73,16 +102,23 @@ Result<Leader::Receipt> Leader::take_batches(std::string_view name, std::string_
   return receipt;
 }
 
-/// One batch, and what it cost.
+/// One batch, and what it cost, whatever came of it.
 Result<void> Leader::take_frame(Node& node, std::string_view frame, Receipt& receipt) {
+  IntakeWork work{.bytes = frame.size()};
+  const auto taken = take_encoded(node, frame, work, receipt);
+  node.spend(work, options_->intake, clock_.now());
+  return taken;
+}
+
+Result<void> Leader::take_encoded(Node& node, std::string_view frame, IntakeWork& work, Receipt& receipt) {
   auto batch = decode_batch(frame);
   if (!batch) return Error{.kind = ErrorKind::usage, .message = batch.error().text()};
+  work.samples = batch->samples.size();
+  work.new_series = batch->series.size();
   make_readable(*batch);
   ASSAY_CHECK(put_times_right(node, *batch));
   const std::string stream = batch->stream;
-  IntakeWork work{.bytes = frame.size(), .samples = batch->samples.size(), .new_series = batch->series.size()};
   auto outcome = take(node, std::move(*batch), work);
-  node.spend(work, options_->intake, clock_.now());
   if (!outcome) {
     // Whatever a store has to say of the batch: the agent is to keep it.
     if (outcome.error().kind == ErrorKind::usage) outcome.error().kind = ErrorKind::io;
@@ -127,7 +163,7 @@ Result<Leader::Receipt::Outcome> Leader::take(Node& node, Batch batch, IntakeWor
   const bool is_news = of_machine && node.is_news(batch);
   if (batch.devices && is_news) {
     note_changes(node, node.set_devices(std::move(*batch.devices)));
-    ASSAY_CHECK(nodes_->save(node));
+    ASSAY_CHECK(save(node, work));
   }
   if (batch.processes && is_news) node.set_processes(std::move(*batch.processes));
   ASSAY_CHECK(take_events(node, batch.events));
@@ -247,6 +283,10 @@ void Leader::note_refused(const Node& node, std::size_t of_refused_series, const
   note(appended.too_old, fmt::format("older than the {} for which they are kept", format_duration(limits.keep[0])));
   note(appended.too_far_ahead,
        fmt::format("more than {} ahead of this machine's clock", format_duration(limits.max_ahead)));
+  note(appended.too_much,
+       fmt::format("its history takes {}, which is the most for one node ('bytes_per_node'); `assay nodes forget {} "
+                   "--erase` makes room",
+                   format_bytes(Bytes{static_cast<std::int64_t>(limits.max_per_owner.bytes)}), node.name()));
 }
 
 void Leader::limit_events(Node& node, std::vector<ClusterEvent>& events) {

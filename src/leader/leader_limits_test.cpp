@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "base/log.h"
 #include "leader/alert_desk.h"
 #include "leader/leader_fixture.h"
 #include "leader/leader_options.h"
@@ -85,6 +88,7 @@ TEST_F(LeaderLimits, ANodeThatSendsTooMuchWaitsForItsShareAndLosesNothing) {
   TestAgent honest("honest", "two");
   hello(greedy);
   hello(honest);
+  clock_.advance(std::chrono::hours(1));  // what their hellos cost is earned again
   std::vector<Batch> batches;
   for (int i = 0; i < 20; ++i) batches.push_back(reading(greedy, i));
   auto receipt = taken(greedy, batches);
@@ -105,6 +109,98 @@ TEST_F(LeaderLimits, ANodeThatSendsTooMuchWaitsForItsShareAndLosesNothing) {
   }
   EXPECT_THAT(stored("host.load")["node=greedy "], testing::SizeIs(20));
   EXPECT_GT(status_of("greedy").intake.bytes, 100u);
+}
+
+TEST_F(LeaderLimits, AFloodOfHellosIsTheNodesOwnTrouble) {
+  TestAgent greedy("greedy", "one");
+  Result<void> said;
+  for (int i = 0; i < 1000 && said; ++i) {
+    AgentHello hello = greedy.hello();
+    hello.facts["boot"] = std::to_string(i);
+    clock_.advance(std::chrono::milliseconds(1));
+    said = leader_->hello("greedy", hello);
+  }
+  ASSERT_FALSE(said.ok()) << "each of them is written to a disk that all share";
+  EXPECT_EQ(said.error().kind, ErrorKind::busy);
+  EXPECT_THAT(said.error().message, HasSubstr("node 'greedy' sends more than one node may"));
+  hello(TestAgent("honest", "two"));
+  clock_.advance(std::chrono::milliseconds(2900));
+  leader_->note_heard("greedy");
+  clock_.advance(std::chrono::milliseconds(200));
+  EXPECT_EQ(status_of("greedy").state, NodeState::online) << "whatever becomes of what it sends, it is there";
+}
+
+TEST_F(LeaderLimits, WhatIsKnownOfANodeIsWrittenDownOnce) {
+  TestAgent agent;
+  hello(agent);
+  const auto revision = [&] { return cluster_.nodes().find("gpu01").value().revision; };
+  const Revision first = revision();
+  hello(agent);
+  EXPECT_EQ(revision(), first) << "it said nothing new";
+  Reading reading;
+  reading.devices = std::vector<DeviceFacts>{{.id = "GPU-1", .facts = {{"name", "H200"}}}};
+  taken(agent, {agent.batch(clock_.wall(), reading)});
+  const Revision second = revision();
+  EXPECT_NE(second, first);
+  clock_.advance(std::chrono::seconds(1));
+  taken(agent, {agent.batch(clock_.wall(), reading)});
+  EXPECT_EQ(revision(), second);
+  // What could not be written is not forgotten.
+  AgentHello changed = agent.hello();
+  changed.allow = {"run"};
+  cluster_.fail_writes(Error{.kind = ErrorKind::io, .message = "the disk is full"});
+  EXPECT_FALSE(leader_->hello("gpu01", changed).ok());
+  cluster_.fail_writes(std::nullopt);
+  ASSERT_TRUE(leader_->hello("gpu01", changed).ok());
+  open();
+  EXPECT_THAT(status_of("gpu01").record.allow, ElementsAre("run"));
+  const Revision third = revision();
+  ASSERT_TRUE(leader_->hello("gpu01", changed).ok());
+  EXPECT_EQ(revision(), third) << "also after a restart";
+}
+
+TEST_F(LeaderLimits, BytesThatAreNoBatchAreNotFree) {
+  intake_ = {.work_per_second = 1, .burst = 1000};
+  open();
+  hello(TestAgent());
+  clock_.advance(std::chrono::hours(24));
+  std::string body;
+  append_framed(body, std::string(4000, 'x'));
+  std::vector<ErrorKind> answers;
+  for (int i = 0; i < 10; ++i) answers.push_back(leader_->take_batches("gpu01", body, std::nullopt).error().kind);
+  EXPECT_EQ(answers.front(), ErrorKind::usage);
+  EXPECT_EQ(answers.back(), ErrorKind::busy);
+  EXPECT_EQ(leader_->charge("gpu01", 1).error().kind, ErrorKind::busy) << "nor is anything else";
+  EXPECT_TRUE(leader_->take_batches("gpu01", "", std::nullopt).ok());
+}
+
+TEST_F(LeaderLimits, ThatThereIsNoRoomIsAProblemForAWhile) {
+  hello(TestAgent());
+  leader_->look_at_states();
+  EXPECT_THAT(problems(), "");
+  leader_->note_no_room("token ci");
+  leader_->look_at_states();
+  EXPECT_EQ(problems(), "memory for requests: requests are turned away, the last one of token ci");
+  clock_.advance(std::chrono::seconds(11));
+  leader_->look_at_states();
+  EXPECT_THAT(problems(), Not(HasSubstr("memory for requests")));
+}
+
+TEST_F(LeaderLimits, FactsThatChangeAllTheTimeDoNotFillTheLog) {
+  TestAgent agent;
+  hello(agent);
+  configure_log(LogLevel::info, LogFormat::text);
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 50; ++i) {
+    AgentHello hello = agent.hello();
+    hello.facts["kernel"] = std::to_string(i);
+    ASSERT_TRUE(leader_->hello("gpu01", hello).ok());
+  }
+  const std::string logged = testing::internal::GetCapturedStderr();
+  configure_log(LogLevel::warning, LogFormat::text);
+  EXPECT_LE(std::count(logged.begin(), logged.end(), '\n'), 10) << logged;
+  EXPECT_THAT(logged, HasSubstr("not logged for an hour"));
+  EXPECT_THAT(event_texts("gpu01"), testing::SizeIs(50)) << "events have them all";
 }
 
 TEST_F(LeaderLimits, ANodeThatIsRefusedForTheClustersLimitIsAProblemUntilThereIsRoom) {
@@ -156,6 +252,34 @@ TEST_F(LeaderLimits, OneNodeDoesNotFillTheStoreForAll) {
   ASSERT_TRUE(leader_->forget("greedy", true).ok());
   EXPECT_EQ(leader_->series().holding("greedy").series, 0u);
   EXPECT_THAT(problems(), "");
+}
+
+TEST_F(LeaderLimits, ANodeHasAMostOfBytes) {
+  SeriesLimits limits;
+  limits.max_per_owner.bytes = 64;
+  open_with(limits);
+  TestAgent greedy("greedy", "one");
+  hello(greedy);
+  for (int i = 0; i < 10; ++i) {
+    clock_.advance(std::chrono::seconds(1));
+    taken(greedy, {reading(greedy, i)});
+  }
+  EXPECT_GE(leader_->series().holding("greedy").bytes, 64U);
+  EXPECT_LE(leader_->series().holding("greedy").bytes, 128U);
+  EXPECT_THAT(problems(), HasSubstr("samples were refused"));
+  EXPECT_THAT(problems(), HasSubstr("its history takes 64 B, which is the most for one node ('bytes_per_node')"));
+  EXPECT_THAT(problems(), HasSubstr("`assay nodes forget greedy --erase` makes room"));
+  TestAgent honest("honest", "two");
+  hello(honest);
+  taken(honest, {reading(honest, 7)});
+  EXPECT_THAT(stored("host.load")["node=honest "], ElementsAre(7));
+  clock_.advance(std::chrono::seconds(10));
+  ASSERT_TRUE(leader_->forget("greedy", true).ok());
+  EXPECT_EQ(leader_->series().holding("greedy").bytes, 0U);
+  EXPECT_THAT(problems(), "");
+  hello(greedy);
+  taken(greedy, {greedy.with_all_names(reading(greedy, 8))});
+  EXPECT_THAT(stored("host.load")["node=greedy "], ElementsAre(8)) << "there is room again";
 }
 
 TEST_F(LeaderLimits, SamplesOfAWrongTimeAreRefusedByName) {

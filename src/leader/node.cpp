@@ -121,13 +121,14 @@ std::vector<std::string> Node::say_hello(const AgentHello& hello, Heartbeat hear
   if (!record_.version.empty() && record_.version != hello.version) {
     changes.push_back(fmt::format("agent: {} → {}", record_.version, hello.version));
   }
-  ++told_;
-  record_.facts = hello.facts;
-  record_.version = hello.version;
-  record_.simulated = hello.simulated;
-  record_.allow = hello.allow;
-  record_.sources = hello.sources;
-  record_.period_ms = hello.period_ms;
+  NodeRecord said = record_;
+  said.facts = hello.facts;
+  said.version = hello.version;
+  said.simulated = hello.simulated;
+  said.allow = hello.allow;
+  said.sources = hello.sources;
+  said.period_ms = hello.period_ms;
+  change_record(std::move(said));
   record_.last_seen = heartbeat.wall;
   last_heard_ = heartbeat;
   if (find_stream(hello.stream) == nullptr) {
@@ -186,8 +187,9 @@ std::vector<std::string> Node::set_devices(std::vector<DeviceFacts> devices) {
   for (const auto& device : record_.devices) {
     if (find(now, device.id) == now.end()) changes.push_back(fmt::format("{} is gone", title_of(device)));
   }
-  ++told_;
-  record_.devices = std::move(now);
+  NodeRecord said = record_;
+  said.devices = std::move(now);
+  change_record(std::move(said));
   return changes;
 }
 
@@ -439,9 +441,29 @@ NodeStatus Node::status(SteadyTime now) const {
 
 void Node::set_draining(bool draining, std::string reason) {
   const std::lock_guard lock(mutex_);
+  NodeRecord said = record_;
+  said.draining = draining;
+  said.drain_reason = std::move(reason);
+  change_record(std::move(said));
+}
+
+/// With the mutex.
+void Node::change_record(NodeRecord record) {
   ++told_;
-  record_.draining = draining;
-  record_.drain_reason = std::move(reason);
+  if (record == record_) return;
+  ++version_;
+  record_ = std::move(record);
+}
+
+std::optional<Node::Unsaved> Node::unsaved() const {
+  const std::lock_guard lock(mutex_);
+  if (version_ == saved_version_) return std::nullopt;
+  return Unsaved{.record = record_, .version = version_};
+}
+
+void Node::note_saved(std::uint64_t version) {
+  const std::lock_guard lock(mutex_);
+  saved_version_ = version;
 }
 
 }  // namespace assay

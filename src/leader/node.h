@@ -176,6 +176,14 @@ class Node {
   NodeOutline outline(SteadyTime now) const;
   NodeRecord record() const;
   void set_draining(bool draining, std::string reason);
+  struct Unsaved {
+    NodeRecord record;
+    std::uint64_t version = 0;
+  };
+  /// What is to be written down of it; nothing: it stands there, but for when the node was heard of last.
+  std::optional<Unsaved> unsaved() const;
+  /// That version was.
+  void note_saved(std::uint64_t version);
   /// Calls `take` for every value whose last change was after the first of these counts, and not after the second.
   template <typename Take>
   void for_each_value(std::uint64_t changed_after, Take&& take, std::uint64_t until = UINT64_MAX) const {
@@ -197,6 +205,7 @@ class Node {
   /// The live one, and one that is sent from a spool; one more while they change.
   static constexpr std::size_t kMaxStreams = 3;
 
+  void change_record(NodeRecord record);
   NodeState state_locked(SteadyTime now) const;
   /// What the node's own clock shows, and a little more: a value from later than this was read by a wrong clock, and
   /// whatever comes after it counts as newer.
@@ -212,6 +221,8 @@ class Node {
   bool in_hand_ = false;    ///< a request of it is taken in
   bool ask_again_ = false;  ///< for all series, when the next one is
   NodeRecord record_;
+  std::uint64_t version_ = 1;        ///< of the record: it changes with every word but `last_seen`
+  std::uint64_t saved_version_ = 0;  ///< that was written down
   std::optional<Heartbeat> last_heard_;
   NodeClock clock_;
   std::optional<std::vector<GpuProcess>> processes_;

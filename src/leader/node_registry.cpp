@@ -19,7 +19,9 @@ Result<std::unique_ptr<NodeRegistry>> NodeRegistry::load(NodeTable& table, const
       last = record.name;
       registry->last_states_[last] = NodeState::offline;
       registry->revisions_[last] = revision;
-      registry->nodes_[last] = std::make_shared<Node>(std::move(record));
+      auto node = std::make_shared<Node>(std::move(record));
+      node->note_saved(node->unsaved()->version);
+      registry->nodes_[last] = std::move(node);
     }
     if (page.size() < kNodesPerPage) return registry;
   }
@@ -53,15 +55,19 @@ std::vector<std::shared_ptr<Node>> NodeRegistry::all() const {
   return nodes;
 }
 
-Result<void> NodeRegistry::save(Node& node) {
+Result<bool> NodeRegistry::save(Node& node) {
+  // Who has nothing to say waits for nobody.
+  if (!node.unsaved()) return false;
   const std::lock_guard saving(saving_mutex_);
   const std::string name = node.name();
-  if (find(name).get() != &node) return {};
+  auto unsaved = node.unsaved();
+  if (!unsaved || find(name).get() != &node) return false;
   Revision& revision = revisions_[name];
-  auto put = table_.put({.row = node.record(), .revision = revision});
+  auto put = table_.put({.row = std::move(unsaved->record), .revision = revision});
   if (put) {
     revision = *put;
-    return {};
+    node.note_saved(unsaved->version);
+    return true;
   }
   if (put.error().kind == ErrorKind::busy) ASSAY_CHECK(take_over(node));
   return std::move(put).error();

@@ -29,9 +29,10 @@ class NodeRegistry {
   /// By name.
   std::vector<std::shared_ptr<Node>> all() const;
 
-  /// Writes down what is known of the node, unless it was forgotten meanwhile. `busy`: somebody else has changed what
-  /// is kept of it; then the node has taken over what an administrator said, and saving it again does no harm.
-  Result<void> save(Node& node);
+  /// Writes down what is known of the node, unless that stands there already, or it was forgotten meanwhile; whether it
+  /// did. `busy`: somebody else has changed what is kept of it; then the node has taken over what an administrator
+  /// said, and saving it again does no harm.
+  Result<bool> save(Node& node);
   /// Writes down when each node was heard of last.
   Result<void> save_all();
   /// `not_found`; `busy` while it is online.

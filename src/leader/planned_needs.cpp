@@ -8,8 +8,11 @@
 
 #include "base/hash.h"
 #include "base/text.h"
+#include "model/gpu_name.h"
 #include "protocol/hello.h"
+#include "spec/gpu_traits.h"
 #include "spec/spec.h"
+#include "telemetry/devices.h"
 
 namespace assay {
 namespace {
@@ -40,6 +43,32 @@ GpuWish use_of(const PlannedRun& planned) {
   return kind == "serve" && elsewhere ? GpuWish::none : GpuWish::ranks;
 }
 
+std::string text_of(const std::map<std::string, std::string>& facts, std::string_view name) {
+  const auto found = facts.find(std::string(name));
+  return found == facts.end() ? "" : found->second;
+}
+
+/// Nothing where it is none: what agents say is not to be relied on.
+template <typename Number>
+std::optional<Number> number_in(const std::string& text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+/// Above all indices of GPUs, which name groups.
+constexpr int kFirstAlone = 1000;
+
+/// `alone`: the group of a GPU that is linked with none, or of which that is not known.
+GpuOffer gpu_offer(const NodeRecord::Device& device, int alone) {
+  return {.uuid = device.id,
+          .model = text_of(device.facts, kNameFact),
+          .memory = {number_in<std::int64_t>(text_of(device.facts, kMemoryFact)).value_or(0)},
+          .link_group = number_in<int>(text_of(device.facts, kLinkGroupFact)).value_or(alone)};
+}
+
 /// Where the runs of an agent are done that are not done on its node.
 struct PlaceOfRuns {
   std::size_t gpus = 0;  ///< at once
@@ -47,13 +76,8 @@ struct PlaceOfRuns {
 
 std::optional<PlaceOfRuns> place_of(const NodeRecord& record) {
   if (!record.facts.contains(kPlaceFact)) return std::nullopt;
-  PlaceOfRuns place;
-  const auto gpus = record.facts.find(kPlaceGpusFact);
-  if (gpus == record.facts.end()) return place;
-  const char* const end = gpus->second.data() + gpus->second.size();
-  const auto read = std::from_chars(gpus->second.data(), end, place.gpus);
-  place.gpus = read.ec == std::errc() && read.ptr == end ? std::min(place.gpus, kMostGpusOfNode) : 0;
-  return place;
+  const auto gpus = number_in<std::size_t>(text_of(record.facts, kPlaceGpusFact));
+  return PlaceOfRuns{.gpus = std::min(gpus.value_or(0), kMostGpusOfNode)};
 }
 
 void use_cpus(JobNeeds& needs) {
@@ -62,11 +86,12 @@ void use_cpus(JobNeeds& needs) {
 }
 
 /// How many GPUs each of the nodes has that it could be given.
-std::size_t gpus_there(const JobNeeds& needs, const ClusterGpus& gpus) {
+std::size_t gpus_there(const JobNeeds& needs, const GpuTraits& traits, const ClusterGpus& gpus) {
   std::vector<std::size_t> counts;
+  const auto fits = [&](const GpuOffer& gpu) { return traits.fits(gpu.model, gpu.memory); };
   for (const auto& [name, node] : gpus.nodes) {
     const bool may = needs.on.empty() || std::find(needs.on.begin(), needs.on.end(), name) != needs.on.end();
-    if (may) counts.push_back(node.count);
+    if (may) counts.push_back(static_cast<std::size_t>(std::count_if(node.gpus.begin(), node.gpus.end(), fits)));
   }
   std::sort(counts.rbegin(), counts.rend());
   const auto nodes = static_cast<std::size_t>(needs.nodes);
@@ -112,10 +137,12 @@ int processes_per_node(const PlannedRun& planned) {
   return std::max(processes / nodes, 1);
 }
 
-std::string ClusterGpus::common_model() const {
+std::string ClusterGpus::common_model(std::string_view wish) const {
   std::set<std::string> models;
   for (const auto& [name, node] : nodes) {
-    if (node.count > 0) models.insert(node.model);
+    for (const auto& gpu : node.gpus) {
+      if (is_gpu_named(gpu.model, wish)) models.insert(gpu.model);
+    }
   }
   return models.size() == 1 ? *models.begin() : "";
 }
@@ -128,8 +155,12 @@ std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state, con
   for (const auto& device : record.devices) {
     // Those of its own machine are not what it gives out.
     if (place || offer.gpus.size() == kMostGpusOfNode) break;
-    const auto name = device.facts.find("name");
-    offer.gpus.push_back({.uuid = device.id, .model = name == device.facts.end() ? "" : name->second});
+    offer.gpus.push_back(gpu_offer(device, kFirstAlone + static_cast<int>(offer.gpus.size())));
+  }
+  offer.rack = text_of(record.facts, kRackFact);
+  const auto holds = text_of(record.facts, kHoldsFact);
+  for (const auto held : split(holds, ',')) {
+    if (!held.empty()) offer.holds.emplace_back(held);
   }
   if (state == NodeState::draining) {
     offer.closed = "is draining" + (record.drain_reason.empty() ? "" : ": " + record.drain_reason);
@@ -152,18 +183,24 @@ JobNeeds needs_of(const JobRecord& job, const PlannedRun& planned, const Cluster
     if (needs.these.empty()) use_cpus(needs);
     return needs;
   }
-  const auto there = gpus_there(needs, gpus);
-  const bool must = setting_text(planned.spec, "device") == "cuda";
+  const auto traits = gpu_traits(planned.spec);
+  const auto there = gpus_there(needs, traits, gpus);
+  const bool must = setting_text(planned.spec, "device") == "cuda" || !traits.any();
   const GpuWish use = use_of(planned);
   if (use == GpuWish::none || (there == 0 && !must)) {
     use_cpus(needs);
   } else if (use == GpuWish::all) {
     needs.whole_node = job.node.empty();
     // As many as the node has, which is not known before it is chosen: nothing runs beside it.
-    needs.gpus = needs.whole_node ? 1 : static_cast<int>(there);
+    needs.gpus = needs.whole_node ? 1 : static_cast<int>(std::max<std::size_t>(there, 1));
   } else {
     const auto ranks = static_cast<std::size_t>(std::max(planned.ranks / needs.nodes, 1));
     needs.gpus = static_cast<int>(there == 0 ? ranks : std::min(there, ranks));
+  }
+  if (!needs.cpus) {
+    needs.gpu_model = traits.model;
+    needs.gpu_memory = traits.memory;
+    needs.linked = traits.linked && needs.gpus > 1;
   }
   return needs;
 }
@@ -192,7 +229,8 @@ std::string needs_in_words(const JobNeeds& needs) {
 std::vector<std::string> length_keys(const json::object& spec, const std::string& name, const std::string& gpu) {
   // What changes from repeat to repeat and from place to place, and not how long it takes.
   json::object same = spec;
-  for (const char* key : {"seed", "nodes", "node_count", "name", "tags", "notes", "price", "expect"}) same.erase(key);
+  for (const char* key : {"seed", "nodes", "node_count", "name", "tags", "notes", "price", "expect", "gpu"})
+    same.erase(key);
   const auto settings = content_hash(json::serialize(same));
   const auto model = setting_text(spec, "model.name");
   const auto kind = setting_text(spec, "kind");
@@ -206,9 +244,15 @@ std::vector<std::string> length_keys(const json::object& spec, const std::string
 
 std::string gpu_for_length(const JobNeeds& needs, const ClusterGpus& gpus) {
   if (needs.cpus) return "cpu";
-  if (needs.on.size() != 1 || needs.nodes > 1) return gpus.common_model();
+  if (needs.on.size() != 1 || needs.nodes > 1) return gpus.common_model(needs.gpu_model);
   const auto node = gpus.nodes.find(needs.on.front());
-  return node == gpus.nodes.end() ? "" : node->second.model;
+  return node == gpus.nodes.end() || node->second.gpus.empty() ? "" : node->second.gpus.front().model;
+}
+
+std::string data_of(const json::object& spec) {
+  const auto name = setting_text(spec, "dataset.name");
+  const auto colon = name.find(':');
+  return colon == std::string::npos ? "" : name.substr(colon + 1);
 }
 
 std::optional<Nanos> specified_length(const json::object& spec) {

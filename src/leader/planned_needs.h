@@ -1,9 +1,9 @@
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -22,15 +22,14 @@ namespace assay {
 /// The GPUs of the nodes that take runs, as far as they decide what runs need.
 struct ClusterGpus {
   struct OfNode {
-    std::size_t count = 0;
-    std::string model;   ///< of the first; empty: not known, or none
+    std::vector<GpuOffer> gpus;
     bool joins = false;  ///< its agent does parts of runs over several nodes
     bool operator==(const OfNode&) const = default;
   };
   std::map<std::string, OfNode> nodes;
 
-  /// The one that all nodes with GPUs have; empty: they differ.
-  std::string common_model() const;
+  /// The one that all GPUs have which are called as is wished; empty: they differ.
+  std::string common_model(std::string_view wish) const;
   bool operator==(const ClusterGpus&) const = default;
 };
 
@@ -59,6 +58,8 @@ std::string needs_in_words(const JobNeeds& needs);
 std::vector<std::string> length_keys(const json::object& spec, const std::string& name, const std::string& gpu);
 /// The GPU of a job for `length_keys`; "cpu" where it uses none.
 std::string gpu_for_length(const JobNeeds& needs, const ClusterGpus& gpus);
+/// What its runs read that a node may have at hand: the path of a local data set; empty: nothing of the kind.
+std::string data_of(const json::object& spec);
 /// What the specification itself says of its length.
 std::optional<Nanos> specified_length(const json::object& spec);
 std::optional<Nanos> time_limit_of(const json::object& spec);

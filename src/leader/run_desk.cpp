@@ -68,9 +68,16 @@ Result<void> RunDesk::load() {
     if (auto queued = queue_up(entries_.at(job.row.run)); !queued) ASSAY_CHECK(give_up(job.row.run, queued.error()));
   }
   for (const auto& job : jobs) {
-    if (entries_.contains(job.row.run)) ASSAY_CHECK(settle(job.row.run));
+    if (entries_.contains(job.row.run)) settle_or_keep_back(job.row.run);
   }
-  ASSAY_CHECK(end_what_never_runs(never));
+  end_what_never_runs(never);
+  std::map<std::string, JobRecord> studies;
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.job.row.study.empty() && !entry.job.row.stop) studies.emplace(entry.job.row.study, entry.job.row);
+  }
+  for (const auto& [study, job] : studies) {
+    if (auto begun = begin_other_lanes(job); !begun) log_warning("Study {}: {}", study, begun.error().text());
+  }
   return close_unfinished();
 }
 
@@ -78,10 +85,7 @@ Result<void> RunDesk::load() {
 Result<void> RunDesk::give_up(const std::string& job, const Error& why) {
   const auto run = entries_.at(job).job.row.current;
   log_warning("Run {} is given up: {}", run, why.text());
-  if (auto ended = end_before_it_began(run, why.text());
-      !ended && ended.error().kind != ErrorKind::not_found && ended.error().kind != ErrorKind::usage) {
-    return ended;
-  }
+  if (auto ended = end_before_it_began(run, why.text()); !ended) log_warning("Run {}: {}", run, ended.error().text());
   ASSAY_CHECK(cluster_.jobs().remove(job));
   job_of_run_.erase(run);
   entries_.erase(job);
@@ -182,11 +186,8 @@ Result<std::optional<RunDesk::Accepted>> RunDesk::asked_before(const RunRequest&
     const bool is_same =
         request.plan.size() == 1 && prepare_run(request.plan.front(), "", {}).spec_hash == run->spec_hash;
     if (!is_same) return key_is_taken(request, "the run " + id);
-    if (run->error && run->error->message == kNeverGiven) {
-      ASSAY_CHECK(runs_.remove_run(id));
-      return before;
-    }
-    before = Accepted{.study = {}, .run = id};
+    const bool is_nobodys = run->state == RunState::queued && !job_of_run_.contains(id);
+    if (!is_nobodys && !was_never_given(*run)) before = Accepted{.study = {}, .run = id};
     return before;
   }
   const auto study = runs_.find_study(id);
@@ -197,6 +198,13 @@ Result<std::optional<RunDesk::Accepted>> RunDesk::asked_before(const RunRequest&
     ASSAY_TRY(const auto progress, progress_of(planned));
     if (progress == Progress::none) continue;
     before = Accepted{.study = id, .run = planned.run};
+    // Its store may have failed before all of it was begun.
+    for (const auto& [job, entry] : entries_) {
+      if (entry.job.row.study != id || entry.job.row.stop) continue;
+      const auto row = entry.job.row;
+      ASSAY_CHECK(begin_other_lanes(row));
+      break;
+    }
     return before;
   }
   return before;
@@ -254,19 +262,32 @@ Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest
   ASSAY_CHECK(request_of(added, planned));  // needs that make no sense are better said before anything is stored
   if (!study.empty()) ASSAY_CHECK(runs_.note_planned_run(study, entry, run.id));
   crash_point("run-noted");
+  if (!planned.run.empty()) ASSAY_CHECK(remove_never_given(run.id));
   if (auto stored = runs_.add_run(run); !stored && (planned.run.empty() || stored.error().kind != ErrorKind::busy)) {
     return std::move(stored).error();
   }
   crash_point("run-listed");
-  ASSAY_TRY(added.job.revision, cluster_.jobs().put(added.job));
+  auto revision = cluster_.jobs().put(added.job);
+  if (!revision) {
+    // Nobody is to find it waiting for what will not come.
+    auto ended = end_before_it_began(run.id, std::string(kNeverGiven));
+    if (!ended) log_warning("Run {}: {}", run.id, ended.error().text());
+    return std::move(revision).error();
+  }
+  added.job.revision = *revision;
   crash_point("job-stored");
-  added.name = run.name;
-  added.kind = run.kind;
-  added.variant = run.variant;
+  note_name(added, run);
   job_of_run_[run.id] = run.id;
   auto& kept = entries_[run.id] = std::move(added);
   ASSAY_CHECK(queue_up(kept));
   return run.id;
+}
+
+/// One that was stored when its leader was killed, or when there was no room for its job, gives its id back.
+Result<void> RunDesk::remove_never_given(const std::string& run) {
+  const auto found = runs_.find_run(run);
+  if (!found) return found.error().kind == ErrorKind::not_found ? Result<void>() : Result<void>(found.error());
+  return was_never_given(*found) ? runs_.remove_run(run) : Result<void>();
 }
 
 // --- changing what waits --------------------------------------------------------------------------------------------
@@ -458,10 +479,11 @@ void RunDesk::finish() {
 Result<void> RunDesk::tick() {
   const std::lock_guard lock(mutex_);
   ASSAY_CHECK(refresh());
+  look_again_at_kept_back();
   for (auto& [id, entry] : entries_) {
     if (entry.state != RunState::starting && entry.state != RunState::running) continue;
     look_after(entry);
-    ASSAY_CHECK(close_lost(entry));
+    if (auto looked = close_lost(entry); !looked) keep_back(id, looked.error());
   }
   last_look_ = clock_.now();
   ASSAY_CHECK(refresh());
@@ -469,7 +491,7 @@ Result<void> RunDesk::tick() {
   see_rules();
   ASSAY_CHECK(place_all());
   tell_all();
-  return {};
+  return first_trouble();
 }
 
 }  // namespace assay

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -56,7 +57,9 @@ class RunDesk {
   struct Options {
     Nanos lease = std::chrono::seconds(60);
     /// How long an owner may be silent after its lease has run out before its run is closed as interrupted.
-    Nanos patience = std::chrono::hours(1);
+    Nanos patience = std::chrono::minutes(5);
+    /// The same, at least, of one whose runs are done elsewhere and go on without it.
+    Nanos patience_elsewhere = std::chrono::hours(1);
     SchedulerOptions scheduler;
     /// Of the owner of a run over several nodes, and how long it may be silent: others wait for it.
     Nanos gang_patience = std::chrono::seconds(10);
@@ -91,8 +94,10 @@ class RunDesk {
   Result<std::optional<Accepted>> answered(const RunRequest& request);
   /// What would come of the request, run by run; nothing is stored. Errors as `ask`.
   Result<std::vector<PreviewedRun>> preview(const RunRequest& request);
-  /// Everything that has not ended: first what goes on, then what waits in the order of its start.
-  Result<std::vector<QueuedRun>> queue();
+  /// Everything that has not ended: first what goes on, then what waits in the order of its start. Whoever looks at a
+  /// long queue is shown one picture for a moment, so that agents need not wait for viewers, however many those are.
+  using QueuePicture = std::shared_ptr<const std::vector<QueuedRun>>;
+  Result<QueuePicture> queue();
   /// One of them, by the run that does it now or by its first. `not_found`.
   Result<QueuedRun> find(std::string_view run);
 
@@ -133,7 +138,8 @@ class RunDesk {
                                          std::uint64_t offset, std::string_view frames);
 
   /// Looks at what has changed: runs that have ended, nodes that came or went, room for the next, owners that are lost.
-  /// A thread of the leader does it twice a second.
+  /// A thread of the leader does it twice a second. A run whose record cannot be read or written keeps no other
+  /// waiting: it is left alone until it can be, and is the error when everything else was done.
   Result<void> tick();
   void finish();
 
@@ -146,6 +152,7 @@ class RunDesk {
     struct Part {
       SteadyTime heard{};  ///< when its agent last said that it is there; or since when it should
       bool joined = false;
+      bool bringing = false;  ///< files, after the end of its workload
       bool ended = false;
       std::optional<Error> error;  ///< how it failed
     };
@@ -164,7 +171,11 @@ class RunDesk {
     std::optional<WallTime> started;
     JobNeeds needs;
     ExpectedLength length;
-    Gang gang;  ///< of a run over several nodes
+    Gang gang;                             ///< of a run over several nodes
+    std::optional<WallTime> silent_since;  ///< when the lease of its owner ran out
+    std::optional<WallTime> given_up_at;   ///< when it is closed, if its owner stays silent
+    bool kept_back = false;                ///< its record, or its study's, could not be read or written
+    std::string trouble;                   ///< that was last said of that
 
     bool is_gang() const { return place.size() > 1; }
     /// Of this node in the run, where it has one.
@@ -198,8 +209,10 @@ class RunDesk {
   Result<void> check_resumable(const Study& study, const std::string& node) const;
   Result<std::string> enqueue(const PlannedRun& planned, const RunRequest& request, const std::string& study,
                               std::size_t entry);
+  Result<void> remove_never_given(const std::string& run);
   Result<void> store(Entry& entry, JobRecord changed);
   Result<void> go_on_with_study(const JobRecord& done, const Run* run, const std::string& node);
+  Result<void> begin_other_lanes(const JobRecord& job);
   Result<void> give_up(const std::string& job, const Error& why);
   Result<void> end_before_it_began(const std::string& run, std::string why);
 
@@ -214,6 +227,7 @@ class RunDesk {
   DurationEstimate estimate_of(const JobNeeds& needs, const json::object& spec, const std::string& name,
                                ExpectedLength& length) const;
   Result<JobRequest> request_of(Entry& entry, const PlannedRun& planned);
+  static void note_name(Entry& entry, const Run& run);
   Result<void> queue_up(Entry& entry);
   Result<void> reconsider(Entry& entry);
   void settle_in(Entry& entry, const Run& run);
@@ -231,15 +245,24 @@ class RunDesk {
   // run_desk_endings.cpp: what becomes of runs that have ended.
   Result<void> refresh();
   Result<void> settle(const std::string& job);
+  void settle_or_keep_back(const std::string& job);
+  void keep_back(const std::string& job, const Error& why);
+  void look_again_at_kept_back();
+  Result<void> first_trouble() const;
   Result<void> close(const std::string& job, const Run* run, JobOutcome outcome);
   Result<void> begin_again(Entry& entry, const Run& lost, Nanos wait);
   Result<void> tell_dependents(const std::string& job);
-  Result<void> end_what_never_runs(const std::vector<std::string>& jobs);
+  void end_what_never_runs(const std::vector<std::string>& jobs);
+  Result<void> end_never_run(Entry& entry);
   Result<void> close_unfinished();
+  Result<void> close_unfinished(const std::string& run);
   Result<void> close_run_of(const std::string& owner, const std::string& run, WallTime last_sign);
-  Result<void> close_lost(const Entry& entry);
+  Result<void> close_lost(Entry& entry);
+  Nanos patience_with(const Entry& entry) const;
 
+  // run_desk_view.cpp
   QueuedRun view_of(const Entry& entry, const WaitReport* report) const;
+  Result<std::vector<QueuedRun>> look_at_queue();
   void tell(const std::string& node, Listener& listener);
   void tell_all();
 
@@ -250,6 +273,9 @@ class RunDesk {
   const Options options_;
   const WallTime started_;
 
+  std::mutex picture_mutex_;  ///< before `mutex_`: one at a time makes a picture of the queue
+  QueuePicture picture_;
+  SteadyTime picture_until_{};
   mutable std::mutex mutex_;
   SteadyTime last_look_{};
   Scheduler scheduler_;
@@ -259,6 +285,7 @@ class RunDesk {
   std::map<std::string, UserRule> rules_;  ///< by owner, as the scheduler has them
   Entries entries_;
   std::map<std::string, std::string, std::less<>> job_of_run_;  ///< by the run that does it now
+  std::vector<std::string> never_run_;  ///< jobs that are still to be ended, since another did not succeed
   std::uint64_t seen_change_ = 0;
   std::map<std::string, Listener, std::less<>> listeners_;
 };

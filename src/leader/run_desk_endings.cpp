@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/crash_point.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "leader/node.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
+#include "protocol/hello.h"
 #include "runs/study.h"
 #include "store/run_query.h"
 
@@ -33,7 +36,7 @@ Result<void> RunDesk::refresh() {
     ASSAY_TRY(const auto changes, runs_.changes(seen_change_, kChangesAtOnce));
     for (const auto& change : changes) {
       if (const auto job = job_of_run_.find(change.run); job != job_of_run_.end()) {
-        ASSAY_CHECK(settle(std::string(job->second)));
+        settle_or_keep_back(std::string(job->second));
       }
       seen_change_ = change.sequence;
     }
@@ -41,11 +44,58 @@ Result<void> RunDesk::refresh() {
   }
 }
 
+void RunDesk::settle_or_keep_back(const std::string& job) {
+  if (auto settled = settle(job); !settled) keep_back(job, settled.error());
+}
+
+/// Others are not to wait for what is wrong with this one.
+void RunDesk::keep_back(const std::string& job, const Error& why) {
+  const auto found = entries_.find(job);
+  if (found == entries_.end()) return log_warning("Run {}: {}", job, why.text());
+  auto& entry = found->second;
+  if (auto text = why.text(); text != entry.trouble) {
+    entry.trouble = std::move(text);
+    log_warning("Run {} is kept back: {}", entry.job.row.current, entry.trouble);
+  }
+  entry.kept_back = true;
+  if (entry.state != RunState::queued) return;
+  // What its node was offered it is refused.
+  if (!entry.place.empty()) (void)scheduler_.take_back(job, clock_.wall()).ok();
+  entry.place.clear();
+  (void)scheduler_.hold(job).ok();
+}
+
+void RunDesk::look_again_at_kept_back() {
+  std::vector<std::string> jobs;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.kept_back) jobs.push_back(id);
+  }
+  for (const auto& job : jobs) {
+    if (entries_.contains(job)) settle_or_keep_back(job);
+  }
+  end_what_never_runs(std::exchange(never_run_, {}));
+}
+
+/// For those who look after the leader.
+Result<void> RunDesk::first_trouble() const {
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.kept_back) continue;
+    return Error{.kind = ErrorKind::bad_file,
+                 .message = fmt::format("run '{}' is kept back: {}", entry.job.row.current, entry.trouble),
+                 .hint = "The rest of the queue goes on. `assay rm` removes a run that is lost for good."};
+  }
+  return {};
+}
+
 /// Brings one entry up to date with its run; one that has ended or is gone is over, or tried again.
 Result<void> RunDesk::settle(const std::string& job) {
   auto& entry = entries_.at(job);
   const auto found = runs_.find_run(entry.job.row.current);
   if (!found && found.error().kind != ErrorKind::not_found) return found.error();
+  if (std::exchange(entry.kept_back, false) && !entry.job.row.held) {
+    ASSAY_CHECK(scheduler_.release(job, clock_.wall()));
+  }
+  if (found && entry.name.empty()) note_name(entry, *found);
   if (found && found->state != RunState::ended) {
     const bool runs_now = found->state == RunState::running && entry.state != RunState::running;
     entry.state = found->state;
@@ -100,6 +150,7 @@ Result<void> RunDesk::begin_again(Entry& entry, const Run& lost, Nanos wait) {
   entry.place.clear();
   entry.gang = {};
   entry.started.reset();
+  entry.silent_since.reset();
   entry.state = RunState::queued;
   ASSAY_CHECK(scheduler_.take_back(entry.job.row.run, clock_.wall()));
   return reconsider(entry);
@@ -118,7 +169,8 @@ Result<void> RunDesk::close(const std::string& id, const Run* run, JobOutcome ou
   job_of_run_.erase(job.current);
   entries_.erase(id);
   ASSAY_TRY(const auto afterlife, scheduler_.ended(id, outcome, clock_.wall()));
-  return end_what_never_runs(afterlife.never_runs);
+  end_what_never_runs(afterlife.never_runs);
+  return {};
 }
 
 /// In the store, that is: the scheduler is told when the job is over.
@@ -134,14 +186,27 @@ Result<void> RunDesk::tell_dependents(const std::string& job) {
   return {};
 }
 
-Result<void> RunDesk::end_what_never_runs(const std::vector<std::string>& jobs) {
+void RunDesk::end_what_never_runs(const std::vector<std::string>& jobs) {
   for (const auto& id : jobs) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) continue;
-    ASSAY_CHECK(end_before_it_began(found->second.job.row.current, "a run that was to come first did not succeed"));
-    ASSAY_CHECK(settle(id));
+    auto ended = end_never_run(found->second);
+    if (ended) ended = settle(id);
+    if (ended) continue;
+    never_run_.push_back(id);
+    keep_back(id, ended.error());
   }
-  return {};
+}
+
+/// As one that somebody has stopped: what comes next in its study is not begun either, whoever is leader then.
+Result<void> RunDesk::end_never_run(Entry& entry) {
+  if (!entry.job.row.stop) {
+    auto job = entry.job.row;
+    job.stop = true;
+    ASSAY_CHECK(store(entry, std::move(job)));
+    crash_point("stop-stored");
+  }
+  return end_before_it_began(entry.job.row.current, "a run that was to come first did not succeed");
 }
 
 /// What a leader had begun when it was killed: runs that it had stored, but not yet written down who is to do them (so
@@ -150,35 +215,47 @@ Result<void> RunDesk::end_what_never_runs(const std::vector<std::string>& jobs) 
 Result<void> RunDesk::close_unfinished() {
   ASSAY_TRY(const auto open, runs_.list_runs({.conditions = {{"state", Condition::Op::not_equal, "ended"}}}));
   for (const auto& row : open.rows) {
-    const auto run = runs_.find_run(row.id);
-    if (!run && run.error().kind != ErrorKind::not_found) return run.error();
-    if (!run || run->state == RunState::ended) continue;
-    ASSAY_TRY(const auto lease, runs_.find_lease(row.id));
-    const bool ours = lease && lease->owner == kLeaderOwner;
-    const auto job = job_of_run_.find(row.id);
-    const bool is_job = job != job_of_run_.end();
-    const bool is_to_stop = is_job && entries_.at(job->second).job.row.stop;
-    const bool is_nobodys = run->state == RunState::queued && (!is_job || is_to_stop);
-    if (!ours && !is_nobodys) continue;
-    if (!is_job) {
-      ASSAY_CHECK(end_before_it_began(row.id, std::string(kNeverGiven)));
-    } else if (is_to_stop && run->state != RunState::running) {
-      ASSAY_CHECK(end_before_it_began(row.id, "it was stopped before it began"));
-    } else {
-      ASSAY_CHECK(close_run_of(run->placement.node, row.id, clock_.wall()));
-    }
+    // One that is damaged is not worth a leader that does not start.
+    if (auto closed = close_unfinished(row.id); !closed) log_warning("Run {}: {}", row.id, closed.error().text());
   }
   return {};
 }
 
+Result<void> RunDesk::close_unfinished(const std::string& id) {
+  const auto run = runs_.find_run(id);
+  if (!run && run.error().kind != ErrorKind::not_found) return run.error();
+  if (!run || run->state == RunState::ended) return {};
+  ASSAY_TRY(const auto lease, runs_.find_lease(id));
+  const bool ours = lease && lease->owner == kLeaderOwner;
+  const auto job = job_of_run_.find(id);
+  const bool is_job = job != job_of_run_.end();
+  const bool is_to_stop = is_job && entries_.at(job->second).job.row.stop;
+  const bool is_nobodys = run->state == RunState::queued && (!is_job || is_to_stop);
+  if (!ours && !is_nobodys) return {};
+  if (!is_job) return end_before_it_began(id, std::string(kNeverGiven));
+  if (is_to_stop && run->state != RunState::running) return end_before_it_began(id, "it was stopped before it began");
+  return close_run_of(run->placement.node, id, clock_.wall());
+}
+
 /// An owner that came back would have renewed its lease; while the leader itself was away nobody could.
-Result<void> RunDesk::close_lost(const Entry& entry) {
+Result<void> RunDesk::close_lost(Entry& entry) {
+  entry.silent_since.reset();
+  entry.given_up_at.reset();
   const auto& run = entry.job.row.current;
   const auto lease = runs_.find_lease(run);
-  if (!lease || !*lease || !(*lease)->expires) return {};
-  const auto silent_since = std::max(*(*lease)->expires, started_);
-  if (clock_.wall() < silent_since + (entry.is_gang() ? options_.gang_patience : options_.patience)) return {};
+  if (!lease || !*lease || !(*lease)->expires || clock_.wall() < *(*lease)->expires) return {};
+  entry.silent_since = (*lease)->expires;
+  entry.given_up_at = std::max(*(*lease)->expires, started_) + patience_with(entry);
+  if (clock_.wall() < *entry.given_up_at) return {};
   return close_run_of((*lease)->owner, run, *(*lease)->expires);
+}
+
+/// With an owner that is silent.
+Nanos RunDesk::patience_with(const Entry& entry) const {
+  if (entry.is_gang()) return options_.gang_patience;
+  const auto node = entry.place.empty() ? nullptr : nodes_.find(entry.place.front().node);
+  const bool elsewhere = node && node->record().facts.contains(kPlaceFact);
+  return elsewhere ? std::max(options_.patience, options_.patience_elsewhere) : options_.patience;
 }
 
 /// Unless somebody was quicker and has taken it.

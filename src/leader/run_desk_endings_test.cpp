@@ -62,6 +62,28 @@ TEST_F(RunEndingsTest, WhatWaitsForAFailureIsEndedAlsoByTheNextLeader) {
   EXPECT_THAT(*cluster_.jobs().list(), IsEmpty());
 }
 
+TEST_F(RunEndingsTest, AStudyThatWaitsForAFailureIsEndedWhole) {
+  const auto first = asked({planned()}, "gpu02");
+  const auto study = ask(RunRequest{.plan = {planned(), planned(), planned()}, .after = {first}});
+  ASSERT_TRUE(study.ok()) << study.error().text();
+  end(taken(first, "gpu02"), Verdict::failed);
+  tick();
+  EXPECT_THAT(*cluster_.jobs().list(), IsEmpty()) << "the rest of it was to come after that, too";
+  EXPECT_THAT(runs_->find_run(study->run)->error->message, HasSubstr("did not succeed"));
+  EXPECT_EQ(runs_->list_runs({})->total, 2);
+}
+
+TEST_F(RunEndingsTest, AStudyThatWaitsForAFailureIsEndedWholeAlsoByTheNextLeader) {
+  const auto first = asked({planned()}, "gpu02");
+  ASSERT_TRUE(ask(RunRequest{.plan = {planned(), planned()}, .after = {first}}).ok());
+  end(taken(first, "gpu02"), Verdict::failed);
+  ASSERT_TRUE(cluster_.jobs().remove(first).ok());  // killed just then
+  open();
+  tick();
+  EXPECT_THAT(*cluster_.jobs().list(), IsEmpty());
+  EXPECT_EQ(runs_->list_runs({})->total, 2);
+}
+
 TEST_F(RunEndingsTest, HeldRunsStayUntilTheyAreReleased) {
   const auto held = asked(RunRequest{.plan = {planned()}, .node = "gpu02", .held = true});
   EXPECT_THAT(told("gpu02"), IsEmpty());

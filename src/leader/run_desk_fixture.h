@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,14 +28,20 @@ class RunDeskTest : public LeaderTest {
   }
 
   void join(const std::string& name, const std::vector<std::string>& gpus, std::vector<std::string> allow = {"run"}) {
+    std::vector<DeviceFacts> devices;
+    for (const auto& id : gpus) devices.push_back({.id = id, .facts = {}});
+    join_with(name, std::move(devices), {}, std::move(allow));
+  }
+  void join_with(const std::string& name, std::vector<DeviceFacts> devices,
+                 const std::map<std::string, std::string>& facts, std::vector<std::string> allow = {"run"}) {
     TestAgent agent(name, "stream-" + name);
     auto said = agent.hello();
     said.allow = std::move(allow);
+    said.facts.insert(facts.begin(), facts.end());
     if (!addresses_.empty()) said.facts["address"] = addresses_;
     EXPECT_TRUE(leader_->hello(name, said).ok());
     Reading reading;
-    reading.devices.emplace();
-    for (const auto& id : gpus) reading.devices->push_back({.id = id});
+    reading.devices = std::move(devices);
     EXPECT_TRUE(
         leader_->take_batches(name, body_of({agent.batch(clock_.wall(), std::move(reading))}), std::nullopt).ok());
   }

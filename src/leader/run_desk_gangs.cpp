@@ -128,8 +128,9 @@ Result<PartAnswer> RunDesk::report_part(std::string_view node, std::string_view 
   said.heard = clock_.now();
   said.joined = true;
   const bool is_news = report.ended && !said.ended;
+  said.bringing = report.bringing;
   said.ended = report.ended;
-  said.error = report.ended ? report.error : std::nullopt;
+  said.error = report.ended || report.bringing ? report.error : std::nullopt;
   if (part == 0 && report.meeting) {
     gang.meeting = report.meeting;
     if (!gang.lost) gang.lost = unreachable_meeting(*entry);
@@ -142,8 +143,14 @@ Result<PartAnswer> RunDesk::report_part(std::string_view node, std::string_view 
   }
   // The others are to hear at once that the first has failed.
   if (is_news) tell_all();
-  PartAnswer answer{.open = 0, .lost = gang.lost};
-  for (std::size_t i = 1; i < gang.parts.size(); ++i) answer.open += gang.parts[i].ended ? 0 : 1;
+  PartAnswer answer{.lost = gang.lost};
+  for (std::size_t i = 1; i < gang.parts.size(); ++i) {
+    const auto& other = gang.parts[i];
+    if (other.ended) continue;
+    ++answer.open;
+    // Nobody waits for the files of one that is silent.
+    answer.bringing += other.bringing && clock_.now() < other.heard + options_.part_patience ? 1 : 0;
+  }
   return answer;
 }
 

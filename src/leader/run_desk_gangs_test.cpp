@@ -314,5 +314,31 @@ TEST_F(RunDeskGangs, OneThatLostAPeerIsTriedAgain) {
   EXPECT_EQ(runs_->find_run(again)->placement.further.size(), 1U);
 }
 
+TEST_F(RunDeskGangs, APartThatBringsItsFilesIsWaitedForAsLongAsItSaysSo) {
+  const auto run = placed();
+  auto lease = begun(run);
+  const PartReport files{.meeting = {}, .bringing = true, .error = {}};
+  for (int i = 0; i < 60; ++i) {
+    reported("gang02", run, files);
+    pass_with(1, run, {"gang01"}, &lease);
+  }
+  auto answer = reported("gang01", run, here());
+  EXPECT_EQ(answer.open, 1);
+  EXPECT_EQ(answer.bringing, 1);
+  EXPECT_EQ(answer.lost, std::nullopt);
+  pass_with(25, run, {"gang01"}, &lease);
+  answer = reported("gang01", run, here());
+  EXPECT_EQ(answer.bringing, 0);
+  EXPECT_EQ(answer.lost->kind, ErrorKind::lost_peer) << "it has fallen silent";
+}
+
+TEST_F(RunDeskGangs, AFailureIsHeardOfBeforeTheFilesAreThere) {
+  const auto run = placed();
+  begun(run);
+  PartReport files{.meeting = {}, .bringing = true, .error = Error{.kind = ErrorKind::oom, .message = "no memory"}};
+  reported("gang02", run, files);
+  EXPECT_EQ(reported("gang01", run, here()).lost->kind, ErrorKind::oom);
+}
+
 }  // namespace
 }  // namespace assay

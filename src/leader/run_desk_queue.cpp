@@ -79,9 +79,7 @@ void RunDesk::see_node(const Node& node, const KnownNode& known) {
     scheduler_.node_down(record.name);
     return;
   }
-  gpus_.nodes[record.name] = {.count = offer->gpus.size(),
-                              .model = offer->gpus.empty() ? "" : offer->gpus.front().model,
-                              .joins = record.facts.contains(kAddressFact)};
+  gpus_.nodes[record.name] = {.gpus = offer->gpus, .joins = record.facts.contains(kAddressFact)};
   if (auto up = scheduler_.node_up(*offer); !up) log_warning("{}", up.error().text());
 }
 
@@ -185,6 +183,7 @@ Result<JobRequest> RunDesk::request_of(Entry& entry, const PlannedRun& planned) 
   request.priority = job.priority;
   if (const auto limit = time_limit_of(planned.spec)) request.time_limit = *limit + kBeyondLimit;
   request.after = job.after;
+  request.data = data_of(planned.spec);
   request.retry = {.attempts = job.attempts, .first_wait = options_.first_wait};
   request.attempt = job.attempt;
   request.not_before = job.not_before;
@@ -193,15 +192,16 @@ Result<JobRequest> RunDesk::request_of(Entry& entry, const PlannedRun& planned) 
   return request;
 }
 
+void RunDesk::note_name(Entry& entry, const Run& run) {
+  entry.name = run.name;
+  entry.kind = run.kind;
+  entry.variant = run.variant;
+}
+
 Result<void> RunDesk::queue_up(Entry& entry) {
   ASSAY_TRY(const auto planned, planned_run_from_json(json::value(entry.job.row.planned)));
   if (entry.name.empty()) {
-    const auto run = runs_.find_run(entry.job.row.current);
-    if (run) {
-      entry.name = run->name;
-      entry.kind = run->kind;
-      entry.variant = run->variant;
-    }
+    if (const auto run = runs_.find_run(entry.job.row.current)) note_name(entry, *run);
   }
   ASSAY_TRY(auto request, request_of(entry, planned));
   return scheduler_.submit(std::move(request));
@@ -246,15 +246,16 @@ void RunDesk::settle_in(Entry& entry, const Run& run) {
 
 Result<void> RunDesk::place_all() {
   auto decision = scheduler_.decide(clock_.wall());
-  for (std::size_t i = 0; i < decision.start.size(); ++i) {
-    auto placed = place(decision.start[i]);
-    if (placed) continue;
-    for (; i < decision.start.size(); ++i) ASSAY_CHECK(scheduler_.take_back(decision.start[i].job, clock_.wall()));
-    return placed;
+  for (const auto& start : decision.start) {
+    if (auto placed = place(start); !placed) {
+      (void)scheduler_.take_back(start.job, clock_.wall()).ok();
+      keep_back(start.job, placed.error());
+    }
   }
   for (const auto& id : decision.overdue) {
     auto& entry = entries_.at(id);
-    if (entry.job.row.stop) continue;
+    // One that has been given a place may wait there for its turn: it counts once it runs.
+    if (entry.job.row.stop || entry.state != RunState::running) continue;
     auto job = entry.job.row;
     job.stop = true;
     ASSAY_CHECK(store(entry, std::move(job)));

@@ -50,6 +50,49 @@ TEST_F(RunQueueTest, GpusThatWereAskedForByNameAreWaitedFor) {
   EXPECT_EQ(queued(none).node, "gpu01");
 }
 
+TEST_F(RunQueueTest, RunsFindTheGpusThatTheyAskFor) {
+  const auto gpu = [](const std::string& id, const char* model, const char* memory, const char* group = nullptr) {
+    DeviceFacts device{.id = id, .facts = {{"name", model}, {"memory_bytes", memory}}};
+    if (group != nullptr) device.facts["link_group"] = group;
+    return device;
+  };
+  join_with("big", {gpu("GPU-h1", "NVIDIA H200", "150754820096"), gpu("GPU-h2", "NVIDIA H200", "150754820096")}, {});
+  join_with("small",
+            {gpu("GPU-v1", "Tesla V100", "34359738368"), gpu("GPU-v2", "Tesla V100", "34359738368", "1"),
+             gpu("GPU-v3", "Tesla V100", "34359738368", "1")},
+            {});
+  const auto asking = [&](json::object wish, int ranks) {
+    auto one = training(ranks);
+    one.spec["gpu"] = std::move(wish);
+    return asked(anywhere(std::move(one)));
+  };
+  const auto h200 = asking({{"model", "H200"}}, 1);
+  EXPECT_EQ(node_of(h200), "big");
+  EXPECT_EQ(node_of(asking({{"model", "v100"}}, 1)), "small");
+  EXPECT_EQ(node_of(asking({{"memory", 100'000'000'000}}, 1)), "big");
+  const auto third = asking({{"memory", 100'000'000'000}}, 1);
+  EXPECT_EQ(queued(third).reason, "gpus_busy") << "the others have too little";
+  EXPECT_THAT(queued(asking({{"linked", true}}, 2)).gpus, ElementsAre("GPU-v2", "GPU-v3"));
+  const auto never = asking({{"model", "B200"}, {"memory", 10'000'000'000}}, 1);
+  EXPECT_EQ(node_of(never), "") << "it waits for such a GPU, and does not run on a CPU instead";
+  EXPECT_THAT(queued(never).why, HasSubstr("1 × B200 with 9.31 GiB"));
+}
+
+TEST_F(RunQueueTest, RunsGoToTheirDataAndGangsToOneRack) {
+  join_with("holder", {{.id = "GPU-d", .facts = {}}}, {{"holds", "/data/other,/data/cifar10"}});
+  auto reads = training(1);
+  reads.spec["dataset"] = json::object{{"name", "cifar10:/data/cifar10"}};
+  EXPECT_EQ(node_of(asked(anywhere(reads))), "holder");
+  addresses_ = "10.0.0.1";
+  for (const auto& [name, rack] :
+       {std::pair{"east1", "east"}, {"west1", "west"}, {"west2", "west"}, {"north1", "north"}}) {
+    join_with(name, {{.id = std::string("GPU-") + name, .facts = {}}}, {{"rack", rack}});
+  }
+  auto gang = training(2);
+  gang.nodes = 2;
+  EXPECT_EQ(node_of(asked(anywhere(gang))), "west1") << "with west2";
+}
+
 TEST_F(RunQueueTest, ACommandGetsAllGpusOfANode) {
   const auto command = asked(anywhere(planned({{"kind", "command"}, {"command", "true"}})));
   EXPECT_THAT(queued(command).gpus, ElementsAre("GPU-a", "GPU-b"));
@@ -95,7 +138,7 @@ TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   const auto later = asked({planned()}, "gpu02");
   ASSERT_TRUE(desk().set_priority(later, 2).ok());
   std::vector<std::string> order;
-  const auto queue = *desk().queue();
+  const auto queue = **desk().queue();
   for (const auto& run : queue) order.push_back(run.run);
   EXPECT_THAT(order, ElementsAre(first, later, urgent, usual));
   end(taken(first, "gpu02"));
@@ -108,12 +151,49 @@ TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   EXPECT_EQ(desk().set_priority(usual, 2'000'000).error().kind, ErrorKind::usage);
 }
 
+TEST_F(RunQueueTest, ATimeLimitCountsFromTheStart) {
+  const auto run = asked({planned({{"kind", "null"}, {"device", "cpu"}, {"time_limit", 1800}})}, "gpu02");
+  const auto lease = taken(run, "gpu02");
+  ASSERT_TRUE(runs_->renew_lease(lease, std::chrono::hours(10)).ok());
+  pass(std::chrono::minutes(40));
+  EXPECT_THAT(told("gpu02"), ElementsAre(run)) << "it may wait in a queue of its node's";
+  const auto now = clock_.wall();
+  ASSERT_TRUE(runs_
+                  ->change_owned(lease,
+                                 [&](Run& running) -> Result<void> {
+                                   running.state = RunState::running;
+                                   running.started = now;
+                                   return {};
+                                 })
+                  .ok());
+  tick();
+  pass(std::chrono::minutes(31));
+  EXPECT_THAT(told("gpu02"), ElementsAre(run)) << "its node ends it by itself";
+  pass(std::chrono::minutes(2));
+  EXPECT_THAT(told("gpu02"), ElementsAre(run + "!"));
+}
+
+/// Agents that report wait for whoever makes a picture of the queue: many viewers are no reason to make many.
+TEST_F(RunQueueTest, ALongQueueIsDrawnOnceForAllWhoLookWithinAMoment) {
+  asked({planned()}, "gpu02");
+  const auto waiting = asked({planned()}, "gpu02");
+  const auto short_queue = *desk().queue();
+  ASSERT_TRUE(desk().set_priority(waiting, -1).ok());
+  EXPECT_EQ((*desk().queue())->back().priority, -1) << "of a short one everybody sees the newest";
+  EXPECT_EQ(short_queue->back().priority, 0) << "whoever looks keeps what they see";
+  for (int i = 0; i < 500; ++i) asked({planned()}, "gpu02");
+  const auto picture = *desk().queue();
+  EXPECT_EQ(*desk().queue(), picture);
+  clock_.advance(std::chrono::seconds(5));
+  EXPECT_NE(*desk().queue(), picture);
+}
+
 TEST_F(RunQueueTest, ShortRunsOvertakeLongOnesOnceLengthsAreKnown) {
   // Ended runs teach what a run takes; without them the specification does.
   const auto busy = asked({lasting(60)}, "gpu02");
   const auto lease = taken(busy, "gpu02");
   for (int i = 0; i < 20; ++i) asked({lasting(i % 2 == 0 ? 7200 : 60)}, "gpu02");
-  const auto queue = *desk().queue();
+  const auto queue = **desk().queue();
   ASSERT_EQ(queue.size(), 21U);
   EXPECT_EQ(queue[1].length.seconds, 60);
   EXPECT_EQ(queue.back().length.seconds, 7200);
@@ -186,7 +266,7 @@ class FairShareTest : public RunQueueTest {
     asked(of("ada"));
     end(taken(one));
     tick();
-    const auto queue = *desk().queue();
+    const auto queue = **desk().queue();
     for (const auto& run : queue) {
       if (run.run != other && run.reason.empty()) return run.by;
     }
@@ -258,7 +338,7 @@ TEST_F(RunQueueTest, AnOrderIsPreviewedAndNothingIsStored) {
   EXPECT_THAT(nowhere->at(0).why, HasSubstr("1 × GPU"));
   EXPECT_EQ(desk().preview({.plan = {planned()}, .node = "nobody"}).error().kind, ErrorKind::not_found);
   EXPECT_EQ(runs_->list_runs({})->total, 1);
-  EXPECT_THAT(*desk().queue(), testing::SizeIs(1));
+  EXPECT_THAT(**desk().queue(), testing::SizeIs(1));
 }
 
 TEST_F(RunQueueTest, ANodeThatKeepsNoTimeLimitIsToldToStop) {
@@ -293,7 +373,7 @@ TEST_F(RunQueueTest, ARunWhoseGpuIsGoneIsNotBegunTwice) {
   EXPECT_EQ(queued(run).state, RunState::starting);
   end(lease);
   tick();
-  EXPECT_THAT(*desk().queue(), IsEmpty());
+  EXPECT_THAT(**desk().queue(), IsEmpty());
 }
 
 }  // namespace

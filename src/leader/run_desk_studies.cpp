@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/crash_point.h"
+#include "base/log.h"
 #include "leader/run_desk.h"
+#include "leader/run_desk_words.h"
 
 namespace assay {
 namespace {
@@ -42,6 +44,33 @@ Result<RunDesk::Accepted> RunDesk::begin_study(const RunRequest& request) {
     if (accepted.run.empty()) accepted.run = std::move(run);
   }
   return accepted;
+}
+
+/// What was asked for together with a job of a study that goes on, and of which nothing was ever begun: its leader was
+/// killed, or its store failed, after it had begun the first.
+Result<void> RunDesk::begin_other_lanes(const JobRecord& job) {
+  const auto study = runs_.find_study(job.study);
+  if (!study) return study.error().kind == ErrorKind::not_found ? Result<void>() : Result<void>(study.error());
+  std::set<std::string> begun;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.job.row.study == job.study) begun.insert(lane_of_job(entry.job.row));
+  }
+  for (const auto& planned : study->plan) {
+    if (begun.contains(lane_of(planned))) continue;
+    ASSAY_TRY(const auto progress, progress_of(planned));
+    if (progress != Progress::none) begun.insert(lane_of(planned));
+  }
+  RunRequest request{.plan = {}, .name = study->name, .tags = study->tags, .gpus = job.gpus, .by = job.by};
+  request.owner = job.owner;
+  request.priority = job.priority;
+  request.held = job.held;
+  request.retries = job.attempts - 1;
+  request.after = job.after;
+  for (std::size_t i = 0; i < study->plan.size(); ++i) {
+    if (!begun.insert(lane_of(study->plan[i])).second) continue;
+    ASSAY_CHECK(enqueue(study->plan[i], request, study->id, i));
+  }
+  return {};
 }
 
 Result<std::vector<std::size_t>> RunDesk::resume_study(std::string_view id, const RunRequest& request) {
@@ -107,9 +136,9 @@ Result<RunDesk::Progress> RunDesk::progress_of(const PlannedRun& planned) {
   if (planned.run.empty()) return Progress::none;
   const auto run = runs_.find_run(planned.run);
   if (!run && run.error().kind != ErrorKind::not_found) return run.error();
-  // Somebody has removed it, or its leader was killed before it had stored the
-  // run, or the job.
+  // Somebody has removed it, or its leader was killed before it had stored the run, or the job.
   if (!run || (run->state == RunState::queued && !job_of_run_.contains(planned.run))) return Progress::none;
+  if (was_never_given(*run)) return Progress::none;
   if (run->state != RunState::ended) return Progress::going_on;
   return run->verdict == Verdict::interrupted ? Progress::interrupted : Progress::done;
 }
@@ -146,6 +175,11 @@ Result<void> RunDesk::go_on_with_study(const JobRecord& done, const Run* run, co
   };
   if (std::any_of(entries_.begin(), entries_.end(), goes_on)) return {};
   auto study = runs_.find_study(done.study);
+  if (!study && study.error().kind == ErrorKind::bad_file) {
+    // What it has done is done, and its node is to be free again.
+    log_warning("The study {} does not go on: {}", done.study, study.error().text());
+    return {};
+  }
   if (!study) return study.error().kind == ErrorKind::not_found ? Result<void>() : Result<void>(study.error());
   const bool was_lost = run && run->verdict == Verdict::interrupted;
   for (std::size_t i = done.entry + 1; i < study->plan.size(); ++i) {

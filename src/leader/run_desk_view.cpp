@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -11,6 +13,10 @@ namespace {
 /// A start is foretold for so many jobs times nodes: a look at the queue is to cost milliseconds.
 constexpr std::size_t kOutlookWork = 2'000'000;
 constexpr std::size_t kMostForetold = 1000;
+/// A picture of a longer queue is shown for a while, at least so many times as long as others had to wait for it.
+constexpr std::size_t kLongQueue = 500;
+constexpr int kPictureRest = 10;
+constexpr Nanos kShortestRest = std::chrono::milliseconds(200);
 
 /// Those that go on first, the oldest of them first; then those that wait, as they will probably start.
 auto rank_of(const QueuedRun& run) {
@@ -51,6 +57,10 @@ QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
   run.created = job.created;
   run.started = entry.started;
   run.length = entry.length;
+  if (entry.silent_since) {
+    run.why = fmt::format("node '{}' is lost: not heard of since {}, given up at {}", run.node,
+                          iso8601(*entry.silent_since), iso8601(*entry.given_up_at));
+  }
   if (entry.started) run.expected_end = *entry.started + Nanos(static_cast<std::int64_t>(entry.length.seconds * 1e9));
   if (!report) return run;
   run.reason = name_of(report->reason);
@@ -67,7 +77,8 @@ QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
   return run;
 }
 
-Result<std::vector<QueuedRun>> RunDesk::queue() {
+/// In no order. With the picture's mutex alone.
+Result<std::vector<QueuedRun>> RunDesk::look_at_queue() {
   const std::lock_guard lock(mutex_);
   ASSAY_CHECK(refresh());
   const std::size_t most = std::min(kMostForetold, 1 + kOutlookWork / (1 + gpus_.nodes.size()));
@@ -78,8 +89,20 @@ Result<std::vector<QueuedRun>> RunDesk::queue() {
     const auto report = reports.find(id);
     runs.push_back(view_of(entry, report == reports.end() || !entry.place.empty() ? nullptr : &report->second));
   }
-  std::sort(runs.begin(), runs.end(), [](const QueuedRun& a, const QueuedRun& b) { return rank_of(a) < rank_of(b); });
   return runs;
+}
+
+Result<RunDesk::QueuePicture> RunDesk::queue() {
+  const std::lock_guard one_at_a_time(picture_mutex_);
+  const auto begin = clock_.now();
+  if (picture_ && begin < picture_until_) return picture_;
+  ASSAY_TRY(auto runs, look_at_queue());
+  const auto taken = clock_.now() - begin;
+  std::sort(runs.begin(), runs.end(), [](const QueuedRun& a, const QueuedRun& b) { return rank_of(a) < rank_of(b); });
+  picture_ = std::make_shared<const std::vector<QueuedRun>>(std::move(runs));
+  // Of a short queue everybody sees the newest state.
+  picture_until_ = picture_->size() > kLongQueue ? begin + std::max(kPictureRest * taken, kShortestRest) : begin;
+  return picture_;
 }
 
 Result<QueuedRun> RunDesk::find(std::string_view run) {

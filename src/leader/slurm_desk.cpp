@@ -44,12 +44,15 @@ std::map<std::string, std::string, std::less<>> uses_of_nodes(const SlurmJobs& j
 SlurmDesk::SlurmDesk(Options options, const Clock& clock)
     : options_(std::move(options)), clock_(clock), started_(clock.now()) {}
 
+Result<void> SlurmDesk::check_teller(std::string_view node) const {
+  if (node == options_.told_by) return {};
+  return Error{.kind = ErrorKind::denied,
+               .message = fmt::format("it is not for node '{}' to say which machines Slurm uses", node),
+               .hint = "An administrator of the leader names the node that is believed: 'slurm_from'."};
+}
+
 Result<void> SlurmDesk::take(std::string_view node, SlurmReport report) {
-  if (node != options_.told_by) {
-    return Error{.kind = ErrorKind::denied,
-                 .message = fmt::format("it is not for node '{}' to say which machines Slurm uses", node),
-                 .hint = "An administrator of the leader names the node that is believed: 'slurm_from'."};
-  }
+  ASSAY_CHECK(check_teller(node));
   const std::lock_guard lock(mutex_);
   problem_ = printable(report.problem);
   if (!problem_.empty()) return {};

@@ -30,6 +30,8 @@ class SlurmDesk {
   SlurmDesk(Options options, const Clock& clock);
 
   /// `denied`: it is not that node's to say.
+  Result<void> check_teller(std::string_view node) const;
+  /// The same.
   Result<void> take(std::string_view node, SlurmReport report);
 
   struct View {

@@ -5,7 +5,7 @@
 
 namespace assay {
 
-ClientAccount account_of(std::span<const QueryRecord> records, Nanos warmup, bool open_loop) {
+ClientAccount account_of(std::span<const QueryRecord> records, Nanos warmup) {
   ClientAccount account;
   std::vector<std::int64_t> lateness;
   std::int64_t last_scheduled = 0;
@@ -17,7 +17,7 @@ ClientAccount account_of(std::span<const QueryRecord> records, Nanos warmup, boo
     account.lost += record.outcome() == RequestOutcome::lost ? 1 : 0;
     last_scheduled = std::max(last_scheduled, record.scheduled_ns);
     last_sent = std::max(last_sent, record.sent_ns);
-    if (open_loop) lateness.push_back(record.lateness_ns());
+    lateness.push_back(record.lateness_ns());
   }
   account.lateness = summarise_latencies(lateness);
   const auto rate_until = [&](std::int64_t ns) {

@@ -17,7 +17,7 @@ struct ClientAccount {
   std::uint64_t requests = 0;
   std::uint64_t ok = 0;
   std::uint64_t lost = 0;
-  LatencySummary lateness;  ///< open loops
+  LatencySummary lateness;
   double scheduled_per_second = 0;
   double delivered_per_second = 0;
   ClientUsage usage;
@@ -28,6 +28,6 @@ struct ClientAccount {
 };
 
 /// Counts, lateness and rates of one client's records, which have ended. Pure; sorts copies of the lateness of all.
-ClientAccount account_of(std::span<const QueryRecord> records, Nanos warmup, bool open_loop);
+ClientAccount account_of(std::span<const QueryRecord> records, Nanos warmup);
 
 }  // namespace assay

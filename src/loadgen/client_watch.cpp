@@ -12,6 +12,8 @@
 namespace assay {
 namespace {
 
+constexpr Nanos kLeastWindow = std::chrono::seconds(1);
+
 Nanos thread_cpu() {
   timespec spec{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spec);
@@ -26,14 +28,14 @@ std::uint64_t involuntary_switches() {
 
 }  // namespace
 
-Nanos ClientWatch::waited(int thread, bool& known) const {
+ClientWatch::ThreadTime ClientWatch::thread_time(int thread, bool& known) const {
   // Time on the CPU, time waiting for it, number of turns.
   std::ifstream file(proc_ / "self/task" / std::to_string(thread) / "schedstat");
   std::int64_t on_cpu = 0;
   std::int64_t waiting = 0;
-  if (file >> on_cpu >> waiting) return Nanos(waiting);
+  if (file >> on_cpu >> waiting) return {Nanos(on_cpu), Nanos(waiting)};
   known = false;
-  return Nanos(0);
+  return {};
 }
 
 ClientWatch::MachineTime ClientWatch::machine_time() const {
@@ -52,10 +54,10 @@ ClientWatch::MachineTime ClientWatch::machine_time() const {
 
 void ClientWatch::begin(const std::vector<int>& threads, SteadyTime now) {
   known_ = true;
-  waited_.clear();
-  const int self = static_cast<int>(::syscall(SYS_gettid));
-  waited_[self] = waited(self, known_);
-  for (const int thread : threads) waited_[thread] = waited(thread, known_);
+  threads_.clear();
+  self_ = static_cast<int>(::syscall(SYS_gettid));
+  threads_[self_] = thread_time(self_, known_);
+  for (const int thread : threads) threads_[thread] = thread_time(thread, known_);
   machine_ = machine_time();
   switches_ = involuntary_switches();
   cpu_ = thread_cpu();
@@ -66,13 +68,19 @@ ClientUsage ClientWatch::end(SteadyTime now) const {
   ClientUsage usage{.wall = now - began_, .known = known_};
   usage.cpu = thread_cpu() - cpu_;
   usage.involuntary_switches = involuntary_switches() - switches_;
-  if (usage.wall > Nanos(0)) {
-    for (const auto& [thread, before] : waited_) {
-      bool known = true;
-      const Nanos after = waited(thread, known);
-      // A thread that is gone took its figure with it.
-      if (known) usage.waited_share = std::max(usage.waited_share, seconds_of(after - before) / seconds_of(usage.wall));
-    }
+  if (usage.wall <= Nanos(0)) return usage;
+  const auto share = [&](Nanos part) { return seconds_of(part) / seconds_of(usage.wall); };
+  for (const auto& [thread, before] : threads_) {
+    bool known = true;
+    const ThreadTime after = thread_time(thread, known);
+    if (!known) continue;  // a thread that is gone took its figures with it
+    usage.waited_share = std::max(usage.waited_share, share(after.waited - before.waited));
+    // The dispatching thread spins, and is behind its schedule when it cannot keep up.
+    if (thread != self_) usage.busy_share = std::max(usage.busy_share, share(after.on_cpu - before.on_cpu));
+  }
+  if (usage.wall < kLeastWindow) {
+    usage.busy_share = 0;
+    return usage;
   }
   const MachineTime machine = machine_time();
   if (machine.total > machine_.total) {

@@ -92,7 +92,10 @@ class Dispatch {
   void one_after_the_other(std::uint32_t together);
   void keep_in_flight(std::uint32_t concurrency);
   void all_at_once();
+  /// Waits for the answers to what was issued, or gives them up.
   void drain();
+  /// Ends the target, and with it what is still in flight.
+  void end();
 
   LoadEnding ending;
 
@@ -193,7 +196,7 @@ void Dispatch::by_the_clock(ArrivalProcess& arrivals) {
 
 void Dispatch::one_after_the_other(std::uint32_t together) {
   SteadyTime now = clock_.now();
-  while (!enough(now)) {
+  while (!enough(now) && !stopped()) {
     for (std::uint32_t i = 0; i < together; ++i) {
       add(now);
       if (batched_ == batch_.size() && !issue(now)) return;
@@ -206,7 +209,7 @@ void Dispatch::one_after_the_other(std::uint32_t together) {
 
 void Dispatch::keep_in_flight(std::uint32_t concurrency) {
   SteadyTime now = clock_.now();
-  while (!enough(now)) {
+  while (!enough(now) && !stopped()) {
     const std::uint32_t in_flight = static_cast<std::uint32_t>(walk_.taken()) - recorder_.completions().value();
     const std::size_t room = std::min<std::size_t>(concurrency - std::min(in_flight, concurrency), batch_.size());
     while (batched_ < room && !enough(now)) add(now);
@@ -232,6 +235,9 @@ void Dispatch::drain() {
   const SteadyTime patience = issued + plan_.wishes.request_timeout + kAfterTimeout;
   if (!ending.interrupted) wait_for_answers(0, patience);
   ending.duration = clock_.now() - ending.start;
+}
+
+void Dispatch::end() {
   target_.stop(clock_.now() + kStopping);
   ending.lost = recorder_.close();
   ending.queries = walk_.taken() / walk_.per_query();
@@ -257,7 +263,7 @@ Result<LoadEnding> run_load(const LoadPlan& plan, const LoadParts& parts, const 
     start = *agreed;
   }
   Dispatch dispatch(plan, parts, stopping);
-  ClientWatch watch;
+  ClientWatch watch(parts.proc);
   watch.begin(parts.target.threads(), parts.clock.now());
   dispatch.begin(start);
   if (!parts.agree_start) dispatch.ending.began_late = Nanos(0);
@@ -274,8 +280,10 @@ Result<LoadEnding> run_load(const LoadPlan& plan, const LoadParts& parts, const 
     case Scenario::ramp:
     case Scenario::trace: dispatch.by_the_clock(*parts.arrivals); break;
   }
-  dispatch.ending.client = watch.end(parts.clock.now());
   dispatch.drain();
+  // Answers are read until here; a target's threads are gone, and their figures with them, once it has stopped.
+  dispatch.ending.client = watch.end(parts.clock.now());
+  dispatch.end();
   return dispatch.ending;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <stop_token>
 #include <vector>
@@ -65,6 +66,7 @@ struct LoadParts {
   /// Asked once the target is ready: when the load starts, by `clock`. May block; an error ends the load before it has
   /// begun. None: at once.
   std::function<Result<SteadyTime>()> agree_start = {};
+  std::filesystem::path proc = "/proc";  ///< that the client is watched by
 };
 
 /// Puts a target under load, from start to stop, on the calling thread. Blocks until every request has ended, or was

@@ -1,8 +1,13 @@
 #include "loadgen/dispatcher.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "loadgen/fake_proc_fixture.h"
 #include "loadgen/load_result.h"
 #include "loadgen/simulated_server_fixture.h"
 #include "target/null/null_target.h"
+#include "target/refusing_target_fixture.h"
 
 namespace assay {
 namespace {
@@ -216,6 +221,50 @@ TEST(Dispatcher, OfflineAsksForEverythingAtOnce) {
   EXPECT_NEAR(result.completed_per_second, 1000, 1);
 }
 
+/// A server that keeps the client's threads waiting for a CPU, or busy, while it is waited for.
+class StarvingServer final : public SimulatedServer {
+ public:
+  static constexpr int kThread = 4242;
+  explicit StarvingServer(const FakeProc& proc) : SimulatedServer(always(seconds(10))), proc_(proc) {
+    proc_.schedstat(::syscall(SYS_gettid), 0, 0);
+    proc_.schedstat(kThread, 0, 0);
+    proc_.write("stat", "cpu  100 0 100 800 0 0 0 0 0 0\n");
+  }
+  std::vector<int> threads() const override { return {kThread}; }
+  void wait_for_change(WakeCounter& counter, std::uint32_t seen, SteadyTime deadline) noexcept override {
+    proc_.schedstat(kThread, 9'500'000'000, 400'000'000);
+    proc_.write("stat", "cpu  150 0 100 1600 0 0 0 150 0 0\n");
+    SimulatedServer::wait_for_change(counter, seen, deadline);
+  }
+  void stop(SteadyTime deadline) noexcept override {
+    std::filesystem::remove_all(proc_.folder / "self");  // its threads are gone
+    SimulatedServer::stop(deadline);
+  }
+
+ private:
+  const FakeProc& proc_;
+};
+
+TEST(Dispatcher, WatchesTheClientUntilTheLastAnswer) {
+  const FakeProc proc;
+  StarvingServer server(proc);
+  QueryRecorder recorder({});
+  SamplesInOrder order(100);
+  LoadParts parts{nullptr, order, server, recorder, server};
+  parts.proc = proc.folder;
+  const LoadPlan plan{.scenario = Scenario::offline, .min_queries = 500};
+  const auto ending = run_load(plan, parts, {});
+  ASSERT_TRUE(ending.ok());
+  EXPECT_EQ(ending->issuing, Nanos(0));
+  EXPECT_EQ(ending->client.wall, seconds(10));
+  EXPECT_DOUBLE_EQ(ending->client.waited_share, 0.04);
+  EXPECT_DOUBLE_EQ(ending->client.stolen_share, 0.15);
+  EXPECT_DOUBLE_EQ(ending->client.busy_share, 0.95);
+  std::vector<std::string> kinds;
+  for (const auto& flag : evaluate_load(plan, {}, recorder, *ending).flags) kinds.push_back(flag.kind);
+  EXPECT_THAT(kinds, testing::ElementsAre("client_starved", "client_starved", "client_saturated"));
+}
+
 TEST(Dispatcher, ATraceEndsWithItsLastRequest) {
   const std::vector<Nanos> times = {Nanos(0), milliseconds(5), seconds(2)};
   TraceArrivals arrivals(times, 1);
@@ -235,6 +284,24 @@ TEST(Dispatcher, RequestsOfTheWarmUpCountForNothing) {
   EXPECT_EQ(result.measured, 101u);
   EXPECT_EQ(result.end_to_end.max, 1'000'000);
   EXPECT_NEAR(result.scheduled_per_second, 10.1, 0.01);
+}
+
+TEST(Dispatcher, TheSteadyStateIsWithoutTheEnds) {
+  // Eight at a time, ten seconds each: 0.8/s, and the last eight run dry for ten seconds.
+  Simulated load(always(seconds(10)));
+  load.server.output_tokens = 5;
+  const auto result = load.run({.scenario = Scenario::closed,
+                                .concurrency = 8,
+                                .min_queries = 1,
+                                .min_duration = seconds(40),
+                                .warmup = seconds(15)});
+  EXPECT_EQ(result.window_seconds, 55);
+  EXPECT_EQ(result.measured, 33U) << "four rounds, and the one request that made the time full";
+  EXPECT_NEAR(result.completed_per_second, 33.0 / 55, 1e-9);
+  EXPECT_NEAR(result.steady_per_second, 40.0 / 45, 1e-9) << "in 15 to 60 s five rounds of eight ended";
+  EXPECT_NEAR(result.steady_tokens_per_second, 200.0 / 45, 1e-9);
+  Simulated offline(always(seconds(1)));
+  EXPECT_EQ(offline.run({.scenario = Scenario::offline, .min_queries = 8}).steady_per_second, 0);
 }
 
 TEST(Dispatcher, EveryRequestEndsInExactlyOneWay) {
@@ -269,6 +336,24 @@ TEST(Dispatcher, AStopRequestCancelsWhatIsInFlight) {
   const auto result = evaluate_load(plan, {}, recorder, *ending);
   EXPECT_EQ(result.outcomes[static_cast<std::size_t>(RequestOutcome::cancelled)], result.issued);
   EXPECT_FALSE(result.valid);
+}
+
+TEST(Dispatcher, AStopIsNoticedAlsoWhereNothingHasToBeWaitedFor) {
+  for (const Scenario scenario : {Scenario::closed, Scenario::single_stream}) {
+    RefusingTarget target;
+    QueryRecorder recorder({});
+    SpinningClock clock;
+    SamplesInOrder order(1);
+    std::stop_source source;
+    std::jthread stopper([&] {
+      while (recorder.issued() < 2) std::this_thread::yield();
+      source.request_stop();
+    });
+    const LoadPlan plan{.scenario = scenario, .min_duration = seconds(20)};
+    const auto ending = run_load(plan, {nullptr, order, target, recorder, clock}, source.get_token());
+    ASSERT_TRUE(ending.ok());
+    EXPECT_TRUE(ending->interrupted) << name_of(scenario);
+  }
 }
 
 TEST(Dispatcher, AllScenariosRunOnTheRealClock) {

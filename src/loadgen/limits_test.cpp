@@ -6,6 +6,7 @@ namespace assay {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 TEST(Limits, AreNamedAsTheSettingHasThem) {
   const auto limit = latency_limit("ttft_p99", milliseconds(5));
@@ -95,6 +96,40 @@ TEST(LoadResult, TokensThatCameTogetherShareTheirGap) {
   EXPECT_EQ(result.inter_token.count, 3u);
   EXPECT_EQ(result.inter_token.min, 100);
   EXPECT_EQ(result.inter_token.max, 300);
+}
+
+TEST(LoadResult, LatenessIsToldOfEveryLoadAndJudgedByTheClock) {
+  QueryRecorder recorder({});
+  recorder.start_at(SteadyTime());
+  const Request request{.id = 0, .scheduled = SteadyTime(Nanos(1000))};
+  ASSERT_TRUE(recorder.take_down(std::span(&request, 1), SteadyTime(Nanos(1000))));
+  recorder.complete(Completion{.id = 0, .sent = SteadyTime(seconds(1)), .done = SteadyTime(seconds(2))});
+  recorder.close();
+  for (const Scenario scenario : {Scenario::closed, Scenario::multi_stream, Scenario::offline}) {
+    const auto result = evaluate_load({.scenario = scenario}, {}, recorder, {});
+    EXPECT_EQ(result.lateness.p99, 999'999'000);
+    EXPECT_FALSE(limited_by_client(result)) << name_of(scenario);
+  }
+  const auto result = evaluate_load({.scenario = Scenario::constant}, {}, recorder, {});
+  EXPECT_EQ(result.lateness.p99, 999'999'000);
+  EXPECT_TRUE(limited_by_client(result));
+}
+
+TEST(LoadResult, ASaturatedClientIsInvalidAndLimitsASearch) {
+  const Recorded recorded({{2000, 3000}});
+  LoadEnding ending;
+  ending.client.busy_share = 0.89;
+  const auto room = evaluate_load({.scenario = Scenario::closed}, {}, recorded.recorder, ending);
+  EXPECT_TRUE(room.valid);
+  EXPECT_FALSE(limited_by_client(room));
+  ending.client.busy_share = 0.91;
+  const auto full = evaluate_load({.scenario = Scenario::closed}, {}, recorded.recorder, ending);
+  EXPECT_FALSE(full.valid);
+  ASSERT_EQ(full.flags.size(), 1u);
+  EXPECT_EQ(full.flags[0].kind, "client_saturated");
+  EXPECT_TRUE(limited_by_client(full));
+  ending.client = {.waited_share = 0.5};
+  EXPECT_TRUE(limited_by_client(evaluate_load({.scenario = Scenario::closed}, {}, recorded.recorder, ending)));
 }
 
 TEST(LoadResult, AStarvedClientIsInvalid) {

@@ -16,6 +16,9 @@ constexpr std::int64_t kLatenessFloor = 100'000;  // ns; below this nothing that
 // that the 99th percentile, the strictest that every result states, is the server's own up to here (measured: ADR 13).
 constexpr double kMostWaited = 0.01;
 constexpr double kMostStolen = 0.01;
+// A thread that reads answers for more of the time than this has no room left for more of them: what limits the load
+// may be the client.
+constexpr double kMostBusy = 0.9;
 constexpr double kLeastDelivered = 0.99;
 constexpr std::string_view kOnlyClient = "client";
 
@@ -37,6 +40,7 @@ class Tally {
   void take_query(const QueryRecord& record);
   void inter_token(const QueryRecorder& recorder);
   void rates();
+  void steady_rates(const QueryRecorder& recorder);
   void check_limits();
 
   const LoadPlan& plan_;
@@ -135,6 +139,21 @@ void Tally::rates() {
   result_.goodput_tokens_per_second = per_second(good_tokens_, result_.window_seconds);
 }
 
+void Tally::steady_rates(const QueryRecorder& recorder) {
+  const double seconds = seconds_of(Nanos(last_sent_) - plan_.warmup);
+  if (plan_.scenario == Scenario::offline || seconds <= 0) return;
+  double ok = 0;
+  double tokens = 0;
+  for (std::uint64_t id = 0; id < recorder.issued(); ++id) {
+    const QueryRecord& record = recorder.record(id);
+    if (!record.ok() || record.done_ns < plan_.warmup.count() || record.done_ns > last_sent_) continue;
+    ++ok;
+    tokens += record.output_tokens;
+  }
+  result_.steady_per_second = ok / seconds;
+  result_.steady_tokens_per_second = tokens / seconds;
+}
+
 void Tally::check_limits() {
   const auto failed = result_.measured - result_.outcomes[static_cast<std::size_t>(RequestOutcome::ok)];
   for (const auto& limit : rules_.limits) {
@@ -152,10 +171,11 @@ void Tally::check_limits() {
 
 void Tally::finish(const QueryRecorder& recorder) {
   rates();
+  steady_rates(recorder);
   result_.end_to_end = summarise_latencies(end_to_end_);
   result_.first_token = summarise_latencies(first_token_);
   result_.per_output_token = summarise_latencies(per_token_);
-  if (is_open_loop(plan_.scenario)) result_.lateness = summarise_latencies(lateness_);
+  result_.lateness = summarise_latencies(lateness_);
   inter_token(recorder);
   check_limits();
   // By max latency (offline), last scheduled time (open loops), last issued time (the rest), as LoadGen judges it.
@@ -182,8 +202,9 @@ std::int64_t lateness_allowed(const LoadRules& rules, const LoadResult& result) 
 
 std::string short_time(double ns) { return format_duration(Nanos(static_cast<Nanos::rep>(ns))); }
 
-/// What a client is judged by: the only one, or one of several.
-void flag_client(const ClientAccount& client, std::int64_t allowed_ns, std::vector<Flag>& flags) {
+/// What a client is judged by: the only one, or one of several. Where requests are not due by the clock, one that
+/// leaves late has its answer late and nobody else's, and makes the next one later by as much.
+void flag_client(const ClientAccount& client, bool by_the_clock, std::int64_t allowed_ns, std::vector<Flag>& flags) {
   const auto flag = [&](std::string kind, std::string message) {
     flags.push_back({std::move(kind), client.name, std::move(message)});
   };
@@ -194,7 +215,7 @@ void flag_client(const ClientAccount& client, std::int64_t allowed_ns, std::vect
          fmt::format("{} was lost: {}. Its {} requests count as lost.", who, client.lost_reason, client.requests));
     return;
   }
-  if (client.lateness.count > 0 && client.lateness.p99 > allowed_ns) {
+  if (by_the_clock && client.lateness.p99 > allowed_ns) {
     flag("client_late",
          fmt::format("{} sent requests late: {} at the 99th percentile, where {} is allowed (1 % of the latency that "
                      "counts, at least 100 µs).",
@@ -212,7 +233,13 @@ void flag_client(const ClientAccount& client, std::int64_t allowed_ns, std::vect
     flag("client_starved", fmt::format("{}: the hypervisor took {:.1f} % of its machine's CPU time.", who,
                                        client.usage.stolen_share * 100));
   }
-  if (client.delivered_per_second < kLeastDelivered * client.scheduled_per_second && client.lateness.count > 0) {
+  if (client.usage.busy_share > kMostBusy) {
+    flag("client_saturated",
+         fmt::format("{}: a thread of it was busy {:.0f} % of the time; it may be what limits the load. Raise "
+                     "'target.threads', or use several 'clients'.",
+                     who, client.usage.busy_share * 100));
+  }
+  if (by_the_clock && client.delivered_per_second < kLeastDelivered * client.scheduled_per_second) {
     flag("load_not_delivered", fmt::format("{} should have sent {:.6g} requests a second, and sent {:.6g}.", who,
                                            client.scheduled_per_second, client.delivered_per_second));
   }
@@ -300,7 +327,14 @@ void flag_rules(const LoadPlan& plan, LoadResult& result) {
 
 double stated_percentile(Scenario scenario) { return scenario == Scenario::single_stream ? 0.90 : 0.99; }
 
-bool invalidates_load(const Flag& flag) { return flag.kind != "failed_requests" && flag.kind != "clocks_apart"; }
+bool invalidates_load(const Flag& flag) { return flag.kind == "interrupted" || invalidates(flag); }
+
+bool limited_by_client(const LoadResult& result) {
+  return std::any_of(result.flags.begin(), result.flags.end(), [](const Flag& flag) {
+    return flag.kind == "client_late" || flag.kind == "client_starved" || flag.kind == "client_saturated" ||
+           flag.kind == "load_not_delivered";
+  });
+}
 
 LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const QueryRecorder& recorder,
                          const LoadEnding& ending) {
@@ -311,8 +345,10 @@ LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const Que
   result.client = ending.client;
   result.clients = ending.clients;
   result.lateness_allowed_ns = lateness_allowed(rules, result);
-  if (ending.clients.empty()) flag_client(only_client(result, ending), result.lateness_allowed_ns, result.flags);
-  for (const auto& client : ending.clients) flag_client(client, result.lateness_allowed_ns, result.flags);
+  const auto clients = ending.clients.empty() ? std::vector{only_client(result, ending)} : ending.clients;
+  for (const auto& client : clients) {
+    flag_client(client, is_open_loop(plan.scenario), result.lateness_allowed_ns, result.flags);
+  }
   flag_outcomes(recorder, result);
   flag_rules(plan, result);
   if (ending.out_of_memory) {

@@ -39,6 +39,10 @@ struct LoadResult {
   double success_rate = 0;          ///< ok / measured
   double input_tokens_per_second = 0;
   double output_tokens_per_second = 0;
+  /// Over the steady state alone, from the end of the warm-up to the last request that was sent, of whatever ended in
+  /// it: neither filling up nor running dry. 0: all requests were sent at once.
+  double steady_per_second = 0;          ///< that ended well
+  double steady_tokens_per_second = 0;   ///< their output tokens
   double goodput_per_second = 0;         ///< that ended well and, each by itself, within every limit
   double goodput_tokens_per_second = 0;  ///< their output tokens
 
@@ -48,7 +52,7 @@ struct LoadResult {
   LatencySummary per_output_token;
   LatencySummary inter_token;
   std::uint64_t without_per_token = 0;  ///< ended well with fewer than two tokens
-  LatencySummary lateness;              ///< of all: sent − scheduled. Open loops
+  LatencySummary lateness;  ///< of all: sent − scheduled. What makes a client late where requests are due by the clock
   std::int64_t lateness_allowed_ns = 0;
   ClientUsage client;                  ///< of several clients: the worst
   std::vector<ClientAccount> clients;  ///< that carried the load together; empty: one did
@@ -66,6 +70,10 @@ struct LoadResult {
 
 /// Flags that make a load invalid rather than noteworthy.
 bool invalidates_load(const Flag& flag);
+
+/// A flag says that the client sent late or less than it should, or had no CPU to spare: what the load shows is not
+/// what the server can do.
+bool limited_by_client(const LoadResult& result);
 
 /// Judges a load by its records. Pure but for its inputs; sorts copies of all latencies (a second for ten million).
 LoadResult evaluate_load(const LoadPlan& plan, const LoadRules& rules, const QueryRecorder& recorder,

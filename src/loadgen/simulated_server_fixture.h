@@ -12,7 +12,7 @@ namespace assay {
 
 /// A target and its clock in one: time moves only when the load generator waits, so that a test of minutes takes no
 /// time and always ends the same way. Answers come after what `serve` says; none for a negative time.
-class SimulatedServer final : public Target, public LoadClock {
+class SimulatedServer : public Target, public LoadClock {
  public:
   /// From the request and the moment of sending to the time that its answer takes.
   using Serve = std::function<Nanos(const Request& request, SteadyTime sent)>;

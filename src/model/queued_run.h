@@ -42,9 +42,10 @@ struct QueuedRun {
   ExpectedLength length;
   std::optional<WallTime> expected_end;  ///< of one that has begun
 
+  std::string why;  ///< for people, of one that waits: "waits for free GPUs, with 2 jobs before it"; of one that has
+                    ///< begun: that its node is lost
   // Of one that waits.
   std::string reason;                         ///< a name of `WaitReason`; empty: it has been given its place
-  std::string why;                            ///< for people: "waits for free GPUs, with 2 jobs before it"
   std::size_t ahead = 0;                      ///< jobs that come before it for the same nodes
   std::string expected_node;                  ///< where it will probably be done
   std::vector<std::string> expected_further;  ///< the same for the other nodes of a run over several

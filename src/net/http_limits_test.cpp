@@ -64,9 +64,13 @@ TEST(HttpLimits, ARefusedLargeBodyStillGetsItsAnswer) {
 
 TEST(HttpLimits, AStrangersBodyIsNotRead) {
   Router router = echo_router();
-  router.before_body([](const HttpRequest& head) -> std::optional<HttpResponse> {
-    if (head.headers.find("Authorization")) return std::nullopt;
-    return HttpResponse::text(401, "who asks for " + head.path + "?");
+  router.change_below("/echo", [](RouteOptions& options) {
+    options.admit = [](const HttpRequest& head) -> Admission {
+      if (head.headers.find("Authorization")) return {};
+      return {.refuse = [](const HttpRequest& request) {
+        return HttpResponse::text(401, "who asks for " + request.path + request.body + "?");
+      }};
+    };
   });
   const auto server = start_server(std::move(router));
   // Nothing of the body is ever sent: a server that waited for it would not answer.
@@ -79,28 +83,46 @@ TEST(HttpLimits, AStrangersBodyIsNotRead) {
                         "POST /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: me\r\n"
                         "Content-Length: 2\r\n\r\nab"),
               EndsWith("ab!"));
-  EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200")) << "no body, no question";
+  EXPECT_THAT(answer_of(*server, post("/small", 2)), StartsWith("HTTP/1.1 200")) << "each route has its own rule";
 }
 
 TEST(HttpLimits, AllBodiesTogether) {
   Router router = echo_router();
   std::atomic<int> heads = 0;
-  router.before_body([&](const HttpRequest&) -> std::optional<HttpResponse> {
-    ++heads;
-    return std::nullopt;
+  std::atomic<int> turned_away = 0;
+  router.change_below("/large", [&](RouteOptions& options) {
+    options.admit = [&](const HttpRequest& head) {
+      ++heads;
+      Admission admission = admit_by_name(head);
+      admission.turned_away = [&] { ++turned_away; };
+      return admission;
+    };
   });
-  const auto server = start_server(std::move(router), {.limits = {.all_body_bytes = 1000}});
+  const auto server = start_server(std::move(router), {.limits = {.all_body_bytes = 5000, .small_body_bytes = 10}});
+  const auto head_of = [](std::string_view who, std::string_view length) {
+    return "POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\nWho: " + std::string(who) + "\r\n" +
+           std::string(length) + "\r\n\r\n";
+  };
+  // Whoever holds all that one may leaves four times as much for the others, and so do they.
   RawConnection slow(port_of(*server));
-  slow.send("POST /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 800\r\n\r\n");
+  slow.send(head_of("one", "Content-Length: 1000"));
   ASSERT_TRUE(comes_true([&] { return heads == 1; }));
-  EXPECT_THAT(answer_of(*server, post("/large", 201)), AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1")));
-  EXPECT_THAT(answer_of(*server, post("/large", 200)), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, head_of("one", "Content-Length: 11")),
+              AllOf(StartsWith("HTTP/1.1 503"), HasSubstr("Retry-After: 1")));
+  EXPECT_EQ(turned_away, 1);
+  EXPECT_THAT(answer_of(*server, head_of("two", "Content-Length: 801")), StartsWith("HTTP/1.1 503"));
   // Nobody knows how long chunks will be: they count as what the route takes at most.
-  EXPECT_THAT(answer_of(*server, "POST /large HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"),
-              StartsWith("HTTP/1.1 503"));
-  slow.send(std::string(800, 'x'));
+  EXPECT_THAT(answer_of(*server, head_of("two", "Transfer-Encoding: chunked")), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(answer_of(*server, head_of("two", "Content-Length: 800") + std::string(800, 'x')),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, head_of("one", "Content-Length: 10") + std::string(10, 'x')),
+              StartsWith("HTTP/1.1 200"))
+      << "what is small is always let in";
+  slow.send(std::string(1000, 'x'));
   EXPECT_THAT(slow.read_all(), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(answer_of(*server, post("/large", 1000)), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, head_of("two", "Content-Length: 1000") + std::string(1000, 'x')),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(turned_away, 3);
 }
 
 TEST(HttpLimits, TimeForTheHeader) {
@@ -127,6 +149,24 @@ TEST(HttpLimits, TimeForTheBody) {
   const auto server = start_server(echo_router(), {.limits = {.body_time = milliseconds(50)}});
   EXPECT_THAT(answer_of(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"),
               StartsWith("HTTP/1.1 408"));
+}
+
+TEST(HttpLimits, ABodyMustKeepAPace) {
+  const auto server =
+      start_server(echo_router(), {.limits = {.stream_bytes_per_second = 100'000, .stall_time = milliseconds(100)}});
+  EXPECT_THAT(answer_of(*server, "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab"),
+              StartsWith("HTTP/1.1 408"))
+      << "long before the minute that a whole body may take";
+  RawConnection trickling(port_of(*server));
+  trickling.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n");
+  bool open = true;
+  // A connection that stays open fails the test after 20 s.
+  for (int i = 0; open && i < 1000; ++i) {
+    open = trickling.send("x");
+    std::this_thread::sleep_for(milliseconds(20));
+    open = open && server->connections() == 1;
+  }
+  EXPECT_FALSE(open);
 }
 
 TEST(HttpLimits, IdleTime) {
@@ -225,25 +265,26 @@ TEST(HttpLimits, UrgentAndSlowHandlersHaveWorkersOfTheirOwn) {
 TEST(HttpLimits, RequestsOfOneCaller) {
   Blocker blocker;
   Router router = echo_router();
-  router.get("/block", blocker.handler());
-  router.get("/shared", [](const HttpRequest&) { return HttpResponse::text(200, "ok"); }, {.many_callers = true});
+  router.get("/block", blocker.handler(), {.admit = admit_by_name});
+  router.get("/shared", [](const HttpRequest&) { return HttpResponse::text(200, "ok"); },
+             {.many_callers = true, .admit = admit_by_name});
+  router.change_below("/", [](RouteOptions& options) { options.admit = admit_by_name; });
   const auto server = start_server(std::move(router), {.limits = {.requests_of_caller = 1}, .workers = 3});
   const auto get_as = [](std::string_view path, std::string_view who) {
-    return "GET " + std::string(path) +
-           " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: " + std::string(who) + "\r\n\r\n";
+    return "GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\nWho: " + std::string(who) +
+           "\r\n\r\n";
   };
   RawConnection blocked(port_of(*server));
-  blocked.send(get_as("/block", "Bearer one"));
+  blocked.send(get_as("/block", "one"));
   ASSERT_TRUE(comes_true([&] { return blocker.begun == 1; }));
-  EXPECT_THAT(answer_of(*server, get_as("/", "Bearer one")),
-              AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After: 1")));
-  EXPECT_THAT(answer_of(*server, get_as("/", "Bearer two")), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(answer_of(*server, get_as("/shared", "Bearer one")), StartsWith("HTTP/1.1 200"));
-  EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, get_as("/", "one")), AllOf(StartsWith("HTTP/1.1 429"), HasSubstr("Retry-After: 1")));
+  EXPECT_THAT(answer_of(*server, get_as("/", "two")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, get_as("/shared", "one")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, get_and_close("/")), StartsWith("HTTP/1.1 200")) << "of an address, another caller";
   blocker.release.count_down();
   EXPECT_THAT(blocked.read_all(), EndsWith("late"));
   EXPECT_TRUE(comes_true([&] { return server->connections() == 0; }));
-  EXPECT_THAT(answer_of(*server, get_as("/", "Bearer one")), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer_of(*server, get_as("/", "one")), StartsWith("HTTP/1.1 200"));
 }
 
 TEST(HttpLimits, RequestsThatWaitForAWorker) {

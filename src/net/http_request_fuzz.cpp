@@ -33,15 +33,12 @@ class Twice : public ByteSource {
 /// Made once: routes and limits do not change, and a context costs more than an input.
 struct TestServer {
   TestServer();
-  ServerShared shared;
+  ServerShared shared{{.header_bytes = 512, .target_bytes = 128, .body_bytes = 256}};
   WorkerPools workers{{.workers = 1, .stream_workers = 1}};  ///< who reads a body while it arrives needs a thread
   asio::io_context context{1};
 };
 
 TestServer::TestServer() {
-  shared.limits.header_bytes = 512;
-  shared.limits.target_bytes = 128;
-  shared.limits.body_bytes = 256;
   const auto size_of_body = [](const HttpRequest& request) {
     for (const auto& [name, value] : request.headers) {
       if (name.empty() || (name + value).find_first_of("\r\n") != std::string::npos) std::abort();
@@ -100,7 +97,7 @@ std::string statuses(std::string_view input, std::size_t piece) {
     if (requests != 0) std::abort();
   }
   shared.requests_of.clear();
-  if (shared.body_bytes != 0 || shared.unsent_bytes != 0 || shared.pieces.taken() != 0) std::abort();
+  if (shared.bodies.taken() != 0 || shared.unsent_bytes != 0 || shared.pieces.taken() != 0) std::abort();
   std::string found;
   for (auto at = written.find("HTTP/1.1 "); at != std::string::npos; at = written.find("HTTP/1.1 ", at + 1)) {
     std::string status = written.substr(at + 9, 3);

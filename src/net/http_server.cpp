@@ -37,8 +37,8 @@ constexpr Nanos kAcceptLogPeriod = std::chrono::minutes(1);
 
 /// Often enough for the shortest limit, rarely enough to cost nothing.
 Nanos sweep_period(const HttpLimits& limits) {
-  const Nanos shortest =
-      std::min({limits.header_time, limits.idle_time, limits.body_time, limits.write_time, limits.answer_time});
+  const Nanos shortest = std::min({limits.header_time, limits.idle_time, limits.body_time, limits.stall_time,
+                                   limits.write_time, limits.answer_time});
   return std::clamp<Nanos>(shortest / 8, std::chrono::milliseconds(2), std::chrono::milliseconds(250));
 }
 
@@ -47,11 +47,11 @@ Nanos sweep_period(const HttpLimits& limits) {
 class HttpServer::Core {
  public:
   Core(ServerOptions options, Router router, std::vector<Listener> listeners, std::shared_ptr<TlsContext> tls)
-      : workers_(std::in_place, options),
+      : shared_(options.limits),
+        workers_(std::in_place, options),
         listeners_(std::move(listeners)),
         tls_(std::move(tls)),
         sweep_timer_(context_.get_executor()) {
-    shared_.limits = options.limits;
     shared_.pieces.limit = options.limits.piece_bytes;
     shared_.router = std::move(router);
     shared_.workers = &*workers_;

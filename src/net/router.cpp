@@ -35,15 +35,15 @@ void Router::add(std::string method, std::string_view pattern, Handler handler, 
   ASSAY_ASSERT(handler != nullptr);
   auto segments = parse_pattern(pattern);
   for (const auto& route : routes_) ASSAY_ASSERT(route.method != method || route.segments != segments);
-  routes_.push_back({std::move(method), std::move(segments), std::move(handler), options});
+  routes_.push_back({std::move(method), std::move(segments), std::move(handler), std::move(options)});
 }
 
 void Router::get(std::string_view pattern, Handler handler, RouteOptions options) {
-  add("GET", pattern, std::move(handler), options);
+  add("GET", pattern, std::move(handler), std::move(options));
 }
 
 void Router::post(std::string_view pattern, Handler handler, RouteOptions options) {
-  add("POST", pattern, std::move(handler), options);
+  add("POST", pattern, std::move(handler), std::move(options));
 }
 
 void Router::change_below(std::string_view path, const std::function<void(RouteOptions&)>& change) {

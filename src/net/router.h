@@ -24,13 +24,26 @@ enum class RunOn {
   io_thread,      ///< must return at once: every connection waits for it
 };
 
+/// What is known of a request from its head alone.
+struct Admission {
+  /// Whose request it is: what all have together is shared by callers. Empty: whoever has its address.
+  std::string caller = {};
+  /// Answers instead of the route's handler, on the same threads; the body stays unread. None: it may be handled.
+  Handler refuse = {};
+  /// Called on the I/O thread where the server has no room for it: it must return at once.
+  std::function<void()> turned_away = {};
+};
+
 struct RouteOptions {
   std::optional<std::size_t> body_bytes;  ///< instead of the server's limit
   RunOn run_on = RunOn::worker;
   /// The handler begins with the head and reads the body from `HttpRequest::body_source` while it arrives, for as long
   /// as that takes: on a stream worker, whatever `run_on` says.
   bool stream_body = false;
-  bool many_callers = false;  ///< who share one Authorization: `HttpLimits::requests_of_caller` does not hold
+  bool many_callers = false;  ///< who count as one: `HttpLimits::requests_of_caller` does not hold
+  /// Asked about the head of every request of the route, on the I/O thread, so it must return at once. None: everybody
+  /// may ask, and counts by address. This spares room and decides nothing: handlers check who asks themselves.
+  std::function<Admission(const HttpRequest& head)> admit = {};
 };
 
 /// Which handler answers which request. Patterns are paths with `{name}` for one segment and, at the end, `{name...}`
@@ -46,14 +59,6 @@ class Router {
 
   /// Changes the options of every route at this path and below it; that there is none is a programmer error.
   void change_below(std::string_view path, const std::function<void(RouteOptions&)>& change);
-
-  /// Asked about the head of a request before its body is read: a response refuses it unread. This spares the memory
-  /// and decides nothing: handlers check who asks themselves. Called on the I/O thread, so it must return at once.
-  using BeforeBody = std::function<std::optional<HttpResponse>(const HttpRequest& head)>;
-  void before_body(BeforeBody refuse) { before_body_ = std::move(refuse); }
-  std::optional<HttpResponse> refused_unread(const HttpRequest& head) const {
-    return before_body_ ? before_body_(head) : std::nullopt;
-  }
 
   /// How the server's own refusals look (404, 413, 500 …). The default is a line of plain text. Called on any thread.
   using MakeRefusal = std::function<HttpResponse(int status, std::string_view message)>;
@@ -92,7 +97,6 @@ class Router {
 
   std::vector<Route> routes_;
   std::vector<std::pair<std::string, MakeRefusal>> refusals_;  ///< by path
-  BeforeBody before_body_;
 };
 
 }  // namespace assay

@@ -51,7 +51,7 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle_streamed(RequestParse
   request.body_source = pipe;
   bool answered = false;
   // Everything that is referred to lives in this coroutine, which waits until `answered`.
-  const bool taken = shared_.workers->of(match.options).submit(caller_of(request), [&] {
+  const bool taken = shared_.workers->of(match.options).submit(caller_, [&] {
     outcome.response = call(*match.handler, request);
     asio::post(stream_->executor(), [&] {
       answered = true;
@@ -60,7 +60,7 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle_streamed(RequestParse
     });
   });
   if (!taken) {
-    outcome.response = refusal_for_now(503, "too many uploads are waiting");
+    outcome.response = no_room("too many uploads are waiting");
     co_return outcome;
   }
   const bool still_there = co_await feed(parser, *pipe, answered);
@@ -117,11 +117,11 @@ IoTask<bool> ServerConnection::feed(RequestParser& parser, BodyPipe& pipe, const
   co_return false;
 }
 
-IoTask<bool> ServerConnection::read_piece(Pace& pace) {
+IoTask<bool> ServerConnection::read_piece(Pace& pace, SteadyTime end) {
   const SteadyTime begin = std::chrono::steady_clock::now();
   const std::size_t before = input_.size();
   expired_ = false;
-  deadline_ = begin + pace.left();
+  deadline_ = std::min(begin + pace.left(), end);
   reading_piece_ = true;
   const bool more = co_await read_more(kBodyReadBytes);
   reading_piece_ = false;
@@ -136,16 +136,15 @@ IoTask<bool> ServerConnection::send_pulled(HttpResponse& response, const HttpReq
   const bool bodiless = has_no_body(response.status);
   if (bodiless) framing.length.reset();
   framing.chunked = framing.chunked && !framing.length && !bodiless;
-  const Maker maker{.caller = caller_of(request),
-                    .workers = shared_.workers ? &shared_.workers->for_pieces(options) : nullptr};
+  WorkerPool* const workers = shared_.workers ? &shared_.workers->for_pieces(options) : nullptr;
   const std::string head = format_response_head(response, framing);
   const bool begun = co_await write(head);
   client_left_ = !begun;
   Result<void> sent;
   if (!client_left_ && !bodiless && request.method != "HEAD") {
-    sent = co_await send_pieces(*response.body_source, maker, framing);
+    sent = co_await send_pieces(*response.body_source, workers, framing);
   }
-  let_go(response, request, options);
+  let_go(response, options);
   if (sent && !client_left_) co_return true;
   if (!client_left_) {
     log_error("{} {}: the answer was broken off: {}", request.method, request.path, sent.error().text());
@@ -154,22 +153,21 @@ IoTask<bool> ServerConnection::send_pulled(HttpResponse& response, const HttpReq
 }
 
 /// Closing what a source has open may take a while.
-void ServerConnection::let_go(HttpResponse& response, const HttpRequest& request, const RouteOptions& options) {
+void ServerConnection::let_go(HttpResponse& response, const RouteOptions& options) {
   if (!response.body_source || !shared_.workers) return;
-  shared_.workers->for_pieces(options).add(caller_of(request),
-                                           [gone = std::exchange(response.body_source, nullptr)] {});
+  shared_.workers->for_pieces(options).add(caller_, [gone = std::exchange(response.body_source, nullptr)] {});
 }
 
-IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, const Maker& maker,
+IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, WorkerPool* workers,
                                                    const ResponseFraming& framing) {
   Pace pace(shared_.limits.write_time, shared_.limits.stream_bytes_per_second);
   std::uint64_t left = framing.length.value_or(std::numeric_limits<std::uint64_t>::max());
   for (;;) {
-    PieceTurn turn(shared_.pieces, maker.caller, kStreamWindow, wakeup_);
+    PieceTurn turn(shared_.pieces, caller_, kStreamWindow, wakeup_);
     allow_forever();
     while (!turn.granted() && !aborted_) co_await wakeup_.wait();
     if (aborted_) co_return client_gone();
-    auto pulled = co_await pull(source, maker);
+    auto pulled = co_await pull(source, workers);
     if (aborted_) co_return client_gone();
     if (!pulled) co_return std::move(pulled).error();
     std::optional<std::string> piece = std::move(*pulled);
@@ -191,13 +189,13 @@ IoTask<Result<void>> ServerConnection::send_pieces(ByteSource& source, const Mak
   }
 }
 
-IoTask<Result<std::optional<std::string>>> ServerConnection::pull(ByteSource& source, const Maker& maker) {
-  if (!maker.workers) co_return next_of(source);
+IoTask<Result<std::optional<std::string>>> ServerConnection::pull(ByteSource& source, WorkerPool* workers) {
+  if (!workers) co_return next_of(source);
   allow_forever();
   std::optional<Result<std::optional<std::string>>> piece;
   bool done = false;
   // Everything that is referred to lives in this coroutine, which waits until `done`.
-  maker.workers->add(maker.caller, [&] {
+  workers->add(caller_, [&] {
     piece.emplace(next_of(source));
     asio::post(stream_->executor(), [&] {
       done = true;

@@ -63,10 +63,6 @@ void Share::give_back() {
   if (taken_) *std::exchange(taken_, nullptr) -= part_;
 }
 
-std::size_t caller_of(const HttpRequest& request) {
-  return std::hash<std::string_view>()(request.headers.find("Authorization").value_or(request.peer.host));
-}
-
 std::string_view ServerShared::date() {
   const WallTime now = SystemClock().wall();
   const auto second = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
@@ -135,6 +131,7 @@ IoTask<bool> ServerConnection::read_head(RequestParser& parser) {
   bool begun = false;
   expired_ = false;
   path_ = "/";
+  admission_ = {};
   if (deadline_ == SteadyTime::max()) allow(shared_.limits.idle_time);
   for (;;) {
     const std::size_t taken = parser.take_head(input_.view());
@@ -169,7 +166,8 @@ IoTask<bool> ServerConnection::read_body(RequestParser& parser, std::size_t limi
     const bool told = co_await write(kContinue);
     if (!told) co_return false;
   }
-  allow(shared_.limits.body_time);
+  Pace pace(shared_.limits.stall_time, shared_.limits.stream_bytes_per_second);
+  const SteadyTime end = std::chrono::steady_clock::now() + shared_.limits.body_time;
   for (;;) {
     input_.consume(parser.take_body(input_.view()));
     if (parser.refusal()) {
@@ -177,7 +175,7 @@ IoTask<bool> ServerConnection::read_body(RequestParser& parser, std::size_t limi
       co_return false;
     }
     if (parser.complete()) co_return true;
-    const bool more = co_await read_more(kBodyReadBytes);
+    const bool more = co_await read_piece(pace, end);
     if (more) continue;
     const Refusal late{408, "the body did not arrive in time"};
     if (expired_) co_await refuse(late);
@@ -199,7 +197,7 @@ IoTask<bool> ServerConnection::answer(RequestParser& parser, HttpRequest request
   HttpResponse& response = outcome.response;
   if (aborted_ || outcome.over) {
     if (response.stream) response.stream->detach();
-    let_go(response, request, match.options);
+    let_go(response, match.options);
     co_return false;
   }
   const bool chunks_known = !parser.http_1_0();
@@ -216,9 +214,10 @@ IoTask<bool> ServerConnection::answer(RequestParser& parser, HttpRequest request
     sent = co_await send_pulled(response, request, match.options, framing);
   } else {
     const Share unsent(shared_.unsent_bytes, response.body.size(), shared_.limits.unsent_bytes);
-    if (!unsent.granted()) response = refusal_for_now(503, "too many answers wait for clients to take them");
+    if (!unsent.granted()) response = no_room("too many answers wait for clients to take them");
     sent = co_await send(response, keep_alive, head_only);
   }
+  shares.turn.give_back();
   if (sent && !keep_alive) co_await say_goodbye();
   allow_forever();
   const bool again = sent && keep_alive;
@@ -237,7 +236,18 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle(RequestParser& parser
     if (!match.allow.empty()) outcome.response.headers.set("Allow", match.allow);
     co_return outcome;
   }
-  if (auto refused = refuse_unread(parser, request, match.options, shares)) {
+  admission_ = match.options.admit ? match.options.admit(request) : Admission{};
+  const std::string_view caller = admission_.caller.empty() ? std::string_view(peer_.host) : admission_.caller;
+  caller_ = std::hash<std::string_view>()(caller);
+  auto refused = take_turn(match.options, shares);
+  if (!refused && admission_.refuse) {
+    RouteOptions unread = match.options;
+    unread.stream_body = false;
+    outcome.response = co_await run_handler(admission_.refuse, unread, request);
+    co_return outcome;
+  }
+  if (!refused) refused = make_room(parser, match.options, shares);
+  if (refused) {
     outcome.response = std::move(*refused);
     co_return outcome;
   }
@@ -250,7 +260,7 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle(RequestParser& parser
     outcome.whole = true;
     request.body = parser.take_content();
     allow_forever();
-    outcome.response = co_await run_handler(match, request);
+    outcome.response = co_await run_handler(*match.handler, match.options, request);
     std::string().swap(request.body);
   }
   shares.body.give_back();
@@ -258,26 +268,27 @@ IoTask<ServerConnection::Outcome> ServerConnection::handle(RequestParser& parser
   co_return outcome;
 }
 
-/// What can be said before the body is read, which is then not read at all.
-std::optional<HttpResponse> ServerConnection::refuse_unread(const RequestParser& parser, const HttpRequest& request,
-                                                            const RouteOptions& options, Shares& shares) {
-  const HttpLimits& limits = shared_.limits;
-  if (parser.has_body()) {
-    if (auto refusal = shared_.router.refused_unread(request)) return refusal;
-  }
-  if (options.run_on != RunOn::io_thread && !options.many_callers) {
-    shares.turn = Share(shared_.requests_of[caller_of(request)], 1, limits.requests_of_caller);
-    if (!shares.turn.granted()) return refusal_for_now(429, "too many requests of this caller are being answered");
-  }
+std::optional<HttpResponse> ServerConnection::take_turn(const RouteOptions& options, Shares& shares) {
+  if (options.run_on == RunOn::io_thread || options.many_callers) return std::nullopt;
+  shares.turn = Share(shared_.requests_of[caller_], 1, shared_.limits.requests_of_caller);
+  if (shares.turn.granted()) return std::nullopt;
+  return refusal_for_now(429, "too many requests of this caller are being answered");
+}
+
+/// A refusal where there is none; the body is then not read at all.
+std::optional<HttpResponse> ServerConnection::make_room(const RequestParser& parser, const RouteOptions& options,
+                                                        Shares& shares) {
   if (options.stream_body && !options.many_callers) {
-    shares.stream = Share(shared_.requests_of[streams_key(caller_of(request))], 1, limits.streams_of_caller);
+    shares.stream = Share(shared_.requests_of[streams_key(caller_)], 1, shared_.limits.streams_of_caller);
     if (!shares.stream.granted()) return refusal_for_now(429, "too many uploads of this caller are under way");
   }
   if (parser.has_body()) {
+    // As much as it claims, not what has come: of many that were let in on trust none would get to its end.
     const std::size_t most = options.stream_body ? kStreamWindow : body_limit(options);
     const auto size = std::min<std::uint64_t>(parser.content_length().value_or(most), most);
-    shares.body = Share(shared_.body_bytes, size, limits.all_body_bytes);
-    if (!shares.body.granted()) return refusal_for_now(503, "too many large requests are being received");
+    if (size <= shared_.limits.small_body_bytes) return std::nullopt;
+    shares.body = FairPart(shared_.bodies, caller_, size);
+    if (!shares.body.granted()) return no_room("too many large requests are being received");
   }
   return std::nullopt;
 }
@@ -286,6 +297,11 @@ HttpResponse ServerConnection::refusal_for_now(int status, std::string_view mess
   HttpResponse response = refusal(status, message);
   response.headers.set("Retry-After", "1");
   return response;
+}
+
+HttpResponse ServerConnection::no_room(std::string_view message) const {
+  if (admission_.turned_away) admission_.turned_away();
+  return refusal_for_now(503, message);
 }
 
 HttpResponse ServerConnection::call(const Handler& handler, const HttpRequest& request) const {
@@ -300,19 +316,20 @@ HttpResponse ServerConnection::call(const Handler& handler, const HttpRequest& r
   return refusal(500, "an unexpected problem; the server's log has more");
 }
 
-IoTask<HttpResponse> ServerConnection::run_handler(const Router::Match& match, const HttpRequest& request) {
-  if (!shared_.workers || match.options.run_on == RunOn::io_thread) co_return call(*match.handler, request);
+IoTask<HttpResponse> ServerConnection::run_handler(const Handler& handler, const RouteOptions& options,
+                                                   const HttpRequest& request) {
+  if (!shared_.workers || options.run_on == RunOn::io_thread) co_return call(handler, request);
   HttpResponse response;
   bool done = false;
   // Everything that is referred to lives in this coroutine, which waits until `done`.
-  const bool taken = shared_.workers->of(match.options).submit(caller_of(request), [&] {
-    response = call(*match.handler, request);
+  const bool taken = shared_.workers->of(options).submit(caller_, [&] {
+    response = call(handler, request);
     asio::post(stream_->executor(), [&] {
       done = true;
       wakeup_.notify();
     });
   });
-  if (!taken) co_return refusal_for_now(503, "too many requests are waiting");
+  if (!taken) co_return no_room("too many requests are waiting");
   while (!done) co_await wakeup_.wait();
   co_return response;
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "net/body_pipe.h"
+#include "net/fair_budget.h"
 #include "net/http_server.h"
 #include "net/input_buffer.h"
 #include "net/io.h"
@@ -61,19 +62,18 @@ class Share {
   std::size_t part_ = 0;
 };
 
-/// Who asks, as far as a server can tell that knows nothing of tokens.
-std::size_t caller_of(const HttpRequest& request);
-
 /// What all connections of a server look at. Outlives them.
 struct ServerShared {
-  HttpLimits limits;
+  explicit ServerShared(const HttpLimits& its_limits) : limits(its_limits), bodies(its_limits.all_body_bytes) {}
+
+  const HttpLimits limits;
   Router router;
   WorkerPools* workers = nullptr;      ///< none: every handler runs on the I/O thread
   bool stopping = false;               ///< I/O thread only
   std::atomic<bool> aborting = false;  ///< grace is over: handlers that have not begun are left out
 
   // Taken by requests that are under way; I/O thread only.
-  std::size_t body_bytes = 0;
+  FairBudget bodies;
   std::size_t unsent_bytes = 0;
   PieceBudget pieces;
   std::unordered_map<std::size_t, std::size_t> requests_of;  ///< by caller, as a hash
@@ -105,14 +105,9 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  private:
   /// What a request holds of what all have together.
   struct Shares {
-    Share turn;    ///< until the answer was sent
-    Share stream;  ///< until it was handled
-    Share body;    ///< until it was handled
-  };
-  /// For whom the pieces of an answer are made, and where.
-  struct Maker {
-    std::size_t caller = 0;
-    WorkerPool* workers = nullptr;  ///< none: on the I/O thread
+    Share turn;      ///< until the answer was sent
+    Share stream;    ///< until it was handled
+    FairPart body;  ///< until it was handled
   };
   /// What came of a request.
   struct Outcome {
@@ -127,27 +122,29 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   IoTask<bool> read_more(std::size_t count);
   IoTask<bool> answer(RequestParser& parser, HttpRequest request, Router::Match match);
   IoTask<Outcome> handle(RequestParser& parser, HttpRequest& request, const Router::Match& match, Shares& shares);
-  std::optional<HttpResponse> refuse_unread(const RequestParser& parser, const HttpRequest& request,
-                                            const RouteOptions& options, Shares& shares);
+  std::optional<HttpResponse> take_turn(const RouteOptions& options, Shares& shares);
+  std::optional<HttpResponse> make_room(const RequestParser& parser, const RouteOptions& options, Shares& shares);
   HttpResponse refusal(int status, std::string_view message) const {
     return shared_.router.refusal(status, message, path_);
   }
   HttpResponse refusal_for_now(int status, std::string_view message) const;
+  HttpResponse no_room(std::string_view message) const;
   std::size_t body_limit(const RouteOptions& options) const {
     const HttpLimits& limits = shared_.limits;
     return options.body_bytes.value_or(options.stream_body ? limits.streamed_body_bytes : limits.body_bytes);
   }
-  IoTask<HttpResponse> run_handler(const Router::Match& match, const HttpRequest& request);
+  IoTask<HttpResponse> run_handler(const Handler& handler, const RouteOptions& options, const HttpRequest& request);
   IoTask<Outcome> handle_streamed(RequestParser& parser, HttpRequest& request, const Router::Match& match);
   IoTask<bool> feed(RequestParser& parser, BodyPipe& pipe, const bool& answered);
-  IoTask<bool> read_piece(Pace& pace);
+  IoTask<bool> read_piece(Pace& pace, SteadyTime end = SteadyTime::max());
   HttpResponse call(const Handler& handler, const HttpRequest& request) const;
   IoTask<bool> send(const HttpResponse& response, bool keep_alive, bool head_only);
   IoTask<bool> send_pulled(HttpResponse& response, const HttpRequest& request, const RouteOptions& options,
                            ResponseFraming framing);
-  void let_go(HttpResponse& response, const HttpRequest& request, const RouteOptions& options);
-  IoTask<Result<void>> send_pieces(ByteSource& source, const Maker& maker, const ResponseFraming& framing);
-  IoTask<Result<std::optional<std::string>>> pull(ByteSource& source, const Maker& maker);
+  void let_go(HttpResponse& response, const RouteOptions& options);
+  /// The pieces are made by `workers`; none: on the I/O thread.
+  IoTask<Result<void>> send_pieces(ByteSource& source, WorkerPool* workers, const ResponseFraming& framing);
+  IoTask<Result<std::optional<std::string>>> pull(ByteSource& source, WorkerPool* workers);
   IoTask<bool> write_at_pace(std::string_view bytes, Pace& pace);
   IoTask<bool> send_stream(const HttpResponse& response, bool head_only, bool chunked);
   IoTask<bool> pump(ResponseStream& source, bool chunked);
@@ -165,7 +162,10 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
   PeerAddress peer_;
   bool tls_;
   InputBuffer input_;
-  std::string path_;  ///< of the request under way; "/" as long as it is not known
+  // Of the request under way:
+  std::string path_;        ///< "/" as long as it is not known
+  Admission admission_;     ///< what its route says of it
+  std::size_t caller_ = 0;  ///< whose it is, as a hash
   Wakeup wakeup_;
   SteadyTime deadline_ = SteadyTime::max();
   bool expired_ = false;       ///< the deadline has broken off an operation

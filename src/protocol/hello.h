@@ -28,6 +28,10 @@ struct AgentHello {
 /// have there at once. Slurm's jobs and the node's own GPUs do not matter to it.
 inline constexpr const char* kPlaceFact = "place";
 inline constexpr const char* kPlaceGpusFact = "place_gpus";
+/// Facts of an agent by which runs find a node: nodes with the same rack talk to each other fastest; paths of data that
+/// need not be fetched, with commas between them.
+inline constexpr const char* kRackFact = "rack";
+inline constexpr const char* kHoldsFact = "holds";
 
 json::object to_json(const AgentHello& hello);
 /// Any bytes: `usage`, with the rule that was broken. Texts and lists have limits.

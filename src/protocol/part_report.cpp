@@ -44,7 +44,10 @@ MeetingPlace read_meeting(const json::value& value, JsonFields& outer) {
 Result<PartReport> read_part_report(std::string_view text) {
   ASSAY_TRY(const auto value, parse_json(text));
   JsonFields fields(value, "report");
-  PartReport report{.meeting = {}, .ended = fields.boolean_or("ended", false), .error = {}};
+  PartReport report{.meeting = {},
+                    .bringing = fields.boolean_or("bringing", false),
+                    .ended = fields.boolean_or("ended", false),
+                    .error = {}};
   if (const auto* meeting = fields.find("meeting")) report.meeting = read_meeting(*meeting, fields);
   if (const auto* error = fields.find("error")) report.error = read_problem(*error, fields, "error");
   ASSAY_CHECK(fields.finish());
@@ -61,6 +64,7 @@ json::object to_json(const PartOfRun& part) {
 
 json::object to_json(const PartReport& report) {
   json::object object{{"ended", report.ended}};
+  if (report.bringing) object["bringing"] = true;
   if (report.meeting) object["meeting"] = write_meeting(*report.meeting);
   if (report.error) object["error"] = write_problem(*report.error);
   return object;
@@ -68,6 +72,7 @@ json::object to_json(const PartReport& report) {
 
 json::object to_json(const PartAnswer& answer) {
   json::object object{{"open", answer.open}};
+  if (answer.bringing > 0) object["bringing"] = answer.bringing;
   if (answer.lost) object["lost"] = write_problem(*answer.lost);
   return object;
 }
@@ -89,7 +94,8 @@ Result<PartReport> parse_part_report(std::string_view text) { return as_usage(re
 
 Result<PartAnswer> part_answer_from_json(const json::value& value) {
   JsonFields fields(value, "the answer to a report");
-  PartAnswer answer{.open = fields.small_integer_or("open", 0), .lost = {}};
+  PartAnswer answer{
+      .open = fields.small_integer_or("open", 0), .bringing = fields.small_integer_or("bringing", 0), .lost = {}};
   if (const auto* lost = fields.find("lost")) answer.lost = read_problem(*lost, fields, "lost");
   ASSAY_CHECK(fields.finish());
   return answer;

@@ -32,12 +32,14 @@ struct PartOfRun {
 /// Every second, from each node of the run: that it is there, and how far it is.
 struct PartReport {
   std::optional<MeetingPlace> meeting;  ///< of the first node
+  bool bringing = false;                ///< its workload has ended, and it brings the files that this has left
   bool ended = false;                   ///< its workload has, and the leader has all that it recorded
   std::optional<Error> error;           ///< how it failed
 };
 
 struct PartAnswer {
   int open = 0;               ///< further nodes that have not ended
+  int bringing = 0;           ///< those of them that only bring files any more
   std::optional<Error> lost;  ///< why the run cannot go on
 };
 

@@ -9,17 +9,19 @@ namespace {
 
 TEST(PartReport, IsReadAsItWasWritten) {
   const PartReport report{.meeting = MeetingPlace{.address = "10.0.0.1", .port = 29500, .secret = "s"},
+                          .bringing = true,
                           .ended = true,
                           .error = Error{.kind = ErrorKind::oom, .message = "out of memory", .hint = "less"}};
   const auto read = parse_part_report(json::serialize(to_json(report)));
   ASSERT_TRUE(read.ok()) << read.error().text();
   EXPECT_EQ(read->meeting, report.meeting);
   EXPECT_TRUE(read->ended);
+  EXPECT_TRUE(read->bringing);
   EXPECT_EQ(read->error->kind, ErrorKind::oom);
   EXPECT_EQ(read->error->hint, "less");
   const auto nothing = parse_part_report("{}");
   ASSERT_TRUE(nothing.ok());
-  EXPECT_FALSE(nothing->ended || nothing->meeting || nothing->error);
+  EXPECT_FALSE(nothing->ended || nothing->bringing || nothing->meeting || nothing->error);
 }
 
 TEST(PartReport, NonsenseIsRefused) {
@@ -43,10 +45,11 @@ TEST(PartReport, PartsAndAnswersSurviveTheWire) {
   EXPECT_EQ(part_of_run_from_json(to_json(part)).value(), part);
   EXPECT_FALSE(part_of_run_from_json(*parse_json(R"({"number": 2, "of": 2, "epoch": 1})")).ok());
   EXPECT_FALSE(part_of_run_from_json(*parse_json(R"({"number": 0, "of": 1, "epoch": -1})")).ok());
-  const PartAnswer answer{.open = 2, .lost = Error{.kind = ErrorKind::lost_peer, .message = "gone"}};
+  const PartAnswer answer{.open = 2, .bringing = 1, .lost = Error{.kind = ErrorKind::lost_peer, .message = "gone"}};
   const auto read = part_answer_from_json(to_json(answer));
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->open, 2);
+  EXPECT_EQ(read->bringing, 1);
   EXPECT_EQ(read->lost->message, "gone");
 }
 

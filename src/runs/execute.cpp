@@ -134,13 +134,31 @@ Outcome follow_job(RunningJob& job, RunRecorder& recorder, const Workload& workl
   return outcome;
 }
 
-/// Until it is the job's turn; the run starts then. False where there is no queue.
-bool wait_in_queue(Run& run, RunningJob& job, RunRecorder& recorder, const RunServices& services) {
-  if (job.waiting().empty()) return false;
-  await_turn(job, services.observer, services.stop_fd, services.clock);
+/// Of a job that is in a queue of its place, among the marks.
+constexpr std::string_view kQueuedMark = "queued";
+
+/// Until it is the job's turn; the run starts then, not while it waits. `was_queued`: it was when its owner before
+/// died. Whoever looks at the record sees no start before that. True where it starts now, or is not to start any more.
+bool wait_in_queue(Run& run, RunningJob& job, bool was_queued, RunRecorder& recorder, const RunServices& services) {
+  const bool is_queued = !job.waiting().empty();
+  if (is_queued) {
+    recorder.remember(kQueuedMark, true);
+    recorder.flush();
+    await_turn(job, services.observer, services.stop_fd, services.clock);
+  }
+  if (!is_queued && !was_queued) return false;
   recorder.start_now();
   run.started = recorder.started();
+  if (!job.waiting().empty()) return true;
+  recorder.remember(kQueuedMark, false);
+  recorder.flush();
   return true;
+}
+
+/// Whoever looks at the record is to see from when on the run's time counts.
+void tell_start(const Run& run, const RunningJob& job, RunWriter& writer) {
+  if (!job.waiting().empty()) return;
+  if (auto told = writer.update(run); !told) log_warning("run '{}': {}", run.id, told.error().text());
 }
 
 /// Starts and follows the workload; fills in the times of `run`. `token`: see Job.
@@ -177,7 +195,9 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
     recorder.remember("job", json::value_from(running->handle()));
     recorder.flush();
   }
-  if (wait_in_queue(run, *running, recorder, services)) started = services.clock.now();
+  const bool was_queued = wait_in_queue(run, *running, false, recorder, services);
+  if (was_queued) started = services.clock.now();
+  if (outlives || was_queued) tell_start(run, *running, writer);
   services.observer.on_start(run);
   Outcome outcome = follow_job(*running, recorder, workload, services, Nanos(0));
   take_machine(run, *running);
@@ -227,7 +247,10 @@ Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& ma
   const std::string job = handle && handle->is_string() ? std::string(handle->get_string()) : run.id;
   ASSAY_TRY(const auto running, services.launcher.attach(job, recorder.taken()));
   recorder.flush();
-  wait_in_queue(run, *running, recorder, services);
+  const auto* queued = marks.state().if_contains(kQueuedMark);
+  const bool was_queued = queued && queued->is_bool() && queued->get_bool();
+  if (!wait_in_queue(run, *running, was_queued, recorder, services)) run.started = recorder.started();
+  tell_start(run, *running, writer);
   services.observer.on_start(run);
   const auto elapsed = [&] { return std::max(Nanos(0), services.clock.wall() - recorder.started()); };
   Outcome outcome = follow_job(*running, recorder, workload, services, elapsed());
@@ -236,6 +259,8 @@ Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& ma
     outcome.facts.recording_error = Error{.kind = ErrorKind::bad_file, .message = *marks.damage()};
   }
   run.duration = outcome.ending.job.ran_for.value_or(elapsed());
+  // Nobody may have seen it leave the queue.
+  run.started = std::min(run.started, services.clock.wall() - run.duration);
   run.ended = run.started + run.duration;
   return outcome;
 }
@@ -243,9 +268,10 @@ Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& ma
 }  // namespace
 
 Result<Run> execute_run(Run run, const Workload& workload, const RunServices& services) {
-  run.started = services.clock.wall();
-  if (run.created == WallTime{}) run.created = run.started;
   run.placement.place = services.place;
+  // Bringing a job elsewhere and waiting there for its turn is not the run's time.
+  run.started = outlives_owner(run) ? WallTime() : services.clock.wall();
+  if (run.created == WallTime{}) run.created = services.clock.wall();
   ASSAY_TRY(auto writer, begin_run(services.store, run));
   auto outcome = record_workload(run, *writer, run.id, workload, services);
   if (!outcome) {

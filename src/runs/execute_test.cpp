@@ -107,6 +107,31 @@ TEST_F(ExecuteOnFake, TimeInAQueueIsNotTheRuns) {
   EXPECT_EQ(run->duration, 90s);
 }
 
+/// Sees the start of the only run as it is stored, while it waits and once it runs.
+class StartWatcher final : public RunObserver {
+ public:
+  explicit StartWatcher(RunStore& store) : store_(store) {}
+  void on_waiting(std::string_view, Nanos) override { while_waiting.push_back(started()); }
+  void on_progress(const RunFacts&, Nanos) override { while_running.push_back(started()); }
+
+  std::vector<WallTime> while_waiting, while_running;
+
+ private:
+  WallTime started() { return store_.find_run(store_.list_runs({})->rows.at(0).id)->started; }
+  RunStore& store_;
+};
+
+TEST_F(ExecuteOnFake, ARunThatWaitsElsewhereHasNoStart) {
+  launcher_.script = {.steps = {JobScript::Wait{90s}}, .queued = 3h};
+  const auto asked = clock_.wall();
+  StartWatcher watcher(*store_);
+  auto services = Execute::services(*store_, launcher_, clock_, watcher);
+  services.place = "fake:1";
+  ASSERT_TRUE(execute_run(a_run("patient"), {.job = {.arguments = {"train.py"}}}, services).ok());
+  EXPECT_THAT(watcher.while_waiting, testing::AllOf(testing::SizeIs(testing::Gt(0U)), testing::Each(WallTime{})));
+  EXPECT_THAT(watcher.while_running, testing::AllOf(testing::SizeIs(testing::Gt(0U)), testing::Each(asked + 3h)));
+}
+
 TEST_F(ExecuteOnFake, AJobThatIsLostIsAFailedRunWithItsData) {
   launcher_.script = {.steps = {JobScript::Say{"loss=0.25\n"}},
                       .lost = Error{.kind = ErrorKind::crash, .message = "the guard died"}};

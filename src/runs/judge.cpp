@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -9,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "model/metric.h"
+#include "spec/gpu_traits.h"
 #include "spec/spec.h"
 
 namespace assay {
@@ -246,6 +248,28 @@ void add_machine_flags(Run& run, const Ending& ending) {
   }
 }
 
+/// Where no leader places a run, it may find itself on another GPU than its specification asks for.
+void add_gpu_flags(Run& run) {
+  const auto traits = gpu_traits(run.spec);
+  if (traits.model.empty() && traits.memory.count == 0) return;
+  const auto* device = find_setting(run.spec, "device");
+  if (device && *device == "cpu") return;
+  const auto& given = run.placement.gpus;
+  std::vector<std::string> others;
+  std::size_t used = 0;
+  for (const auto& gpu : run.provenance.gpus) {
+    if (given && std::find(given->begin(), given->end(), gpu.uuid) == given->end()) continue;
+    ++used;
+    if (!traits.fits(gpu.name, {gpu.memory_bytes})) {
+      others.push_back(fmt::format("{} with {}", gpu.name, format_bytes({gpu.memory_bytes})));
+    }
+  }
+  if (used > 0 && others.empty()) return;
+  run.flags.push_back({"other_gpu", "gpu",
+                       fmt::format("{} was asked for, and it had {}.", in_words(traits),
+                                   used == 0 ? "none that is known" : join(others, ", "))});
+}
+
 void add_expectation_flags(Run& run) {
   const auto* expect = find_setting(run.spec, "expect");
   if (!expect || !expect->is_object()) return;
@@ -340,6 +364,7 @@ void judge(Run& run, const RunFacts& facts, const Ending& ending) {
     run.verdict = ending.by == EndedBy::user ? Verdict::interrupted : Verdict::failed;
     return;
   }
+  add_gpu_flags(run);
   add_expectation_flags(run);
   if (std::any_of(run.flags.begin(), run.flags.end(), invalidates)) {
     run.verdict = Verdict::invalid;

@@ -285,6 +285,22 @@ TEST(Judge, RanksThatALauncherBoundShareTheMachinesCores) {
   EXPECT_THAT(judged({}, finished(), run).flags, has_flag("oversubscribed"));
 }
 
+TEST(Judge, AnotherGpuThanWasAskedForIsFlagged) {
+  assay::Run run;
+  run.spec = {{"kind", "train"}, {"gpu", {{"model", "H200"}, {"memory", 100'000'000'000}}}};
+  EXPECT_THAT(judged({}, finished(), run).flags, has_flag("other_gpu")) << "none is known";
+  run.provenance.gpus = {{.uuid = "GPU-1", .name = "NVIDIA H200", .memory_bytes = 150'754'820'096},
+                         {.uuid = "GPU-2", .name = "Tesla V100", .memory_bytes = 34'359'738'368}};
+  const auto mixed = judged({}, finished(), run);
+  EXPECT_EQ(mixed.verdict, Verdict::flagged);
+  EXPECT_THAT(mixed.flags.at(0).message, HasSubstr("H200 with 93.1 GiB was asked for, and it had Tesla V100"));
+  run.placement.gpus = {"GPU-1"};
+  EXPECT_EQ(judged({}, finished(), run).verdict, Verdict::valid) << "it was given the right one of the two";
+  run.placement.gpus = {"GPU-2"};
+  run.spec["device"] = "cpu";
+  EXPECT_EQ(judged({}, finished(), run).verdict, Verdict::valid) << "it uses none";
+}
+
 TEST(Judge, ExpectationsMissInTheBadDirectionOnly) {
   assay::Run run;
   run.spec = {{"expect", {{"samples_per_second", 100}, {"gpu_memory_peak_bytes", 1000}}}};

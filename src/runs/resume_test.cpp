@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/spawn.h"
+#include "base/units.h"
 #include "bytes/frame.h"
 #include "launch/fake_launcher.h"
 #include "runs/execute.h"
@@ -290,6 +291,32 @@ TEST_F(Resume, WhereverItsOwnerDiesTheRunIsTheSame) {
     EXPECT_EQ(summary_of(*store_, *run), expected) << "after the " << deaths << ". thing that it saw";
   }
   EXPECT_GT(deaths, 8);
+}
+
+/// Dies while its job waits.
+class ImpatientObserver final : public RunObserver {
+ public:
+  void on_waiting(std::string_view, Nanos) override { throw OwnerDied(); }
+};
+
+TEST_F(Resume, TimeInAQueueIsNotTheRunsAlsoWhereItsOwnerDiedInIt) {
+  launcher_.script = {.steps = {JobScript::Say{"loss=0.5\n"}, JobScript::Wait{5min}}, .queued = 3h, .ran_for = 5min};
+  auto workload = a_workload();
+  workload.time_limit = 10min;
+  for (const Nanos away : {Nanos(1h), Nanos(3h + 1min), Nanos(5h)}) {
+    SCOPED_TRACE(format_duration(away));
+    ImpatientObserver observer;
+    const auto asked = clock_.wall();
+    EXPECT_THROW((void)execute_run(a_run(), workload, services(*store_, observer)).ok(), OwnerDied);
+    const auto id = store_->list_runs({})->rows.at(0).id;
+    EXPECT_EQ(store_->find_run(id)->started, WallTime{});
+    clock_.advance(away);
+    const auto run = resume(id);
+    ASSERT_TRUE(run.ok()) << run.error().text();
+    EXPECT_EQ(run->verdict, Verdict::valid) << "it kept its limit";
+    EXPECT_GE(run->started, asked + std::min(away, Nanos(3h)));
+    EXPECT_LE(run->ended, clock_.wall());
+  }
 }
 
 TEST_F(Resume, OwnersMayDieAgainAndAgain) {

@@ -25,7 +25,7 @@ struct JobNeeds {
   int nodes = 1;
   int gpus = 1;                 ///< on each node; 0 without `cpus`: the job measures the node itself and has it alone
   bool cpus = false;            ///< it uses the node's CPUs and no GPU (`gpus` is 0): one such job at a time on a node
-  std::string gpu_model;        ///< empty: any
+  std::string gpu_model;        ///< as people say it (`is_gpu_named`); empty: any
   Bytes gpu_memory{};           ///< of each GPU, at least
   bool linked = false;          ///< the GPUs of a node must be linked with each other
   bool whole_node = false;      ///< nothing runs beside it

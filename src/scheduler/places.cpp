@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/assert.h"
+#include "model/gpu_name.h"
 
 namespace assay {
 namespace {
@@ -131,7 +132,7 @@ std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
     KindFit fit{.kind = number};
     for (std::size_t i = 0; i < kind.gpus.size(); ++i) {
       const GpuOffer& gpu = kind.gpus[i];
-      if (!needs.gpu_model.empty() && gpu.model != needs.gpu_model) continue;
+      if (!is_gpu_named(gpu.model, needs.gpu_model)) continue;
       if (gpu.memory >= needs.gpu_memory) fit.gpus |= bit(i);
     }
     const bool particular = !needs.gpu_model.empty() || needs.gpu_memory.count > 0;
@@ -259,6 +260,12 @@ void Places::vacate(NodeNumber number, JobNumber job) {
   node.free |= tenant->gpus;
   node.tenants.erase(tenant);
   list(number);
+}
+
+void Places::expect_end(NodeNumber number, JobNumber job, WallTime end) {
+  for (Tenant& tenant : nodes_[number].tenants) {
+    if (tenant.job == job) tenant.expected_end = end;
+  }
 }
 
 void Places::reserve(NodeNumber number, WallTime until, bool cpus) {

@@ -87,12 +87,14 @@ class Places {
   bool fits_on(NodeNumber number, const JobNeeds& needs, std::span<const KindFit> fits) const;
 
   /// Nodes on which all of the job probably fits soonest, and when; empty where there are too few that are not
-  /// reserved.
+  /// reserved, leaving `without` alone. A job that takes longer than was thought will probably take as long again as it
+  /// is late by now.
   struct DrainPlan {
     std::vector<NodeNumber> nodes;
     WallTime ready{};
   };
-  DrainPlan plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const;
+  DrainPlan plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now,
+                       const std::set<NodeNumber>& without) const;
 
   /// Takes GPUs for a job, preferring linked ones; it must fit. Returns their share.
   NodeShare occupy(NodeNumber number, JobNumber job, const JobNeeds& needs, std::span<const KindFit> fits,
@@ -101,6 +103,8 @@ class Places {
   bool occupy_named(NodeNumber number, JobNumber job, const NodeShare& share, const JobNeeds& needs,
                     WallTime expected_end);
   void vacate(NodeNumber number, JobNumber job);
+  /// Of a job that runs there.
+  void expect_end(NodeNumber number, JobNumber job, WallTime end);
   /// For a job that begins then; `cpus`: it needs those, too.
   void reserve(NodeNumber number, WallTime until, bool cpus);
   void open_again(NodeNumber number);

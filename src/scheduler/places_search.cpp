@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t kLooks = 64;
 /// How many nodes that others wait for.
 constexpr std::size_t kGapLooks = 128;
+/// Of a job that is late: at least so long.
+constexpr Nanos kShortestRest = std::chrono::minutes(1);
 
 }  // namespace
 
@@ -76,14 +78,15 @@ Nanos Places::longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, 
 
 std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,
                                             const PlaceWish& wish) const {
+  const auto count = static_cast<std::size_t>(needs.nodes);
   std::vector<NodeNumber> found;
   for (const std::string& name : needs.on) {
-    if (found.size() == static_cast<std::size_t>(needs.nodes)) break;
+    if (count == 1 && !found.empty()) break;
     const auto number = number_of(name);
     if (number && fits_on(*number, needs, fits) && open_for(nodes_[*number], needs, wish)) found.push_back(*number);
   }
-  if (found.size() < static_cast<std::size_t>(needs.nodes)) found.clear();
-  return found;
+  if (found.size() < count) return {};
+  return count == 1 ? found : together(found, count);
 }
 
 std::vector<NodeNumber> Places::find_gang(const JobNeeds& needs, std::span<const KindFit> fits,
@@ -142,6 +145,10 @@ std::vector<NodeNumber> Places::together(const std::vector<NodeNumber>& candidat
 
 WallTime Places::ready_at(const Node& node, const JobNeeds& needs, const KindFit& fit, WallTime now) const {
   std::vector<Tenant> tenants = node.tenants;
+  for (Tenant& tenant : tenants) {
+    if (tenant.expected_end > now) continue;
+    tenant.expected_end = now + std::max<Nanos>(now - tenant.expected_end, kShortestRest);
+  }
   std::sort(tenants.begin(), tenants.end(),
             [](const Tenant& a, const Tenant& b) { return a.expected_end < b.expected_end; });
   Room room{.free = node.free, .idle = tenants.empty(), .cpus_free = node.cpus_free()};
@@ -157,7 +164,8 @@ WallTime Places::ready_at(const Node& node, const JobNeeds& needs, const KindFit
   return ready;
 }
 
-Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const {
+Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now,
+                                     const std::set<NodeNumber>& without) const {
   const auto count = static_cast<std::size_t>(needs.nodes);
   DrainPlan best;
   const auto choose = [&](const std::vector<NodeNumber>& candidates, const KindFit* one_fit) {
@@ -174,7 +182,7 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
   };
   const auto is_open = [&](NodeNumber number) {
     const Node& node = nodes_[number];
-    return node.takes_jobs() && !node.reserved && !node.offer.maintenance;
+    return node.takes_jobs() && !node.reserved && !node.offer.maintenance && !without.contains(number);
   };
   std::vector<NodeNumber> candidates;
   for (const std::string& name : needs.on) {
@@ -190,7 +198,7 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
     for (auto free = by_free.size(); free-- > 0;) {
       for (const NodeNumber number : by_free[free]) {
         if (candidates.size() >= count + kLooks) break;
-        candidates.push_back(number);
+        if (!without.contains(number)) candidates.push_back(number);
       }
     }
     choose(candidates, &fit);

@@ -172,7 +172,9 @@ Result<void> Scheduler::started(const JobPlacement& placement, WallTime when) {
       limits_.erase({job.started + *job.request.time_limit, *number});
       limits_.emplace(when + *job.request.time_limit, *number);
     }
+    job.expected_end += when - job.started;
     job.started = when;
+    for (const NodeNumber node : job.nodes) places_.expect_end(node, *number, job.expected_end);
     return {};
   }
   std::vector<NodeNumber> taken;

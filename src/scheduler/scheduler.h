@@ -147,7 +147,11 @@ class Scheduler {
              SchedulerDecision& decision);
   bool start_from(WaitingLines::Line& line, WallTime now, SchedulerDecision& decision);
   void give_back(const SetAside& aside);
+  std::vector<bool> full_kinds() const;
   void set_nodes_aside(WallTime now);
+  void set_aside(const WaitingLines::Line& line, const Places::DrainPlan& plan);
+  void reserve(const SetAside& aside);
+  void plan_anew(WallTime now);
   void report_overdue(WallTime now, SchedulerDecision& decision);
   void plan_without(NodeNumber node);
   struct Candidate {

@@ -8,14 +8,20 @@ namespace {
 
 /// Jobs of a blocked line that are asked whether they are short enough for nodes which others wait for.
 constexpr std::size_t kBackfillLooks = 16;
-/// Blocked lines that are asked whether nodes have to be emptied for them.
-constexpr std::size_t kPlanLooks = 32;
+/// Blocked lines that are asked whether nodes have to be emptied for them, and how many of them are looked for nodes.
+constexpr std::size_t kPlanLooks = 128;
+constexpr std::size_t kPlans = 32;
 /// One node in sixteen of a kind may be emptied at a time: enough for gangs, little enough for everybody else.
 constexpr std::size_t kNodesPerPlan = 16;
+/// Before nodes are looked at again that are still not empty.
+constexpr Nanos kShortestDelay = std::chrono::seconds(1);
 
 /// A single GPU becomes free at once, and whoever is first gets it, also where the node is named; others could wait for
 /// ever while small jobs fill each gap.
 bool needs_setting_aside(const JobNeeds& needs) { return needs.gpus > 1 || needs.nodes > 1 || needs.alone(); }
+
+/// Each of the nodes that it names is one that it needs.
+bool has_no_choice(const JobNeeds& needs) { return needs.on.size() == static_cast<std::size_t>(needs.nodes); }
 
 }  // namespace
 
@@ -178,41 +184,81 @@ bool Scheduler::start_from(WaitingLines::Line& line, WallTime now, SchedulerDeci
   return false;
 }
 
-void Scheduler::set_nodes_aside(WallTime now) {
-  std::vector<std::size_t> plans(places_.kinds(), 0);
-  for (const SetAside& aside : aside_) plans[places_.node(aside.nodes.front()).kind] += aside.nodes.size();
-  std::vector<bool> taken(places_.kinds(), false);
-  for (std::size_t kind = 0; kind < plans.size(); ++kind) {
-    const std::size_t most =
-        std::max<std::size_t>(1, places_.nodes_of(static_cast<std::uint32_t>(kind)) / kNodesPerPlan);
-    taken[kind] = plans[kind] >= most;
+/// Kinds of which no further nodes may be emptied now. Those of a job that can go nowhere else are not counted: others
+/// need not wait for it.
+std::vector<bool> Scheduler::full_kinds() const {
+  std::vector<std::size_t> emptied(places_.kinds(), 0);
+  for (const SetAside& aside : aside_) {
+    if (has_no_choice(jobs_[aside.job].request.needs)) continue;
+    for (const NodeNumber node : aside.nodes) ++emptied[places_.node(node).kind];
   }
-  const auto all_taken = [&] { return std::find(taken.begin(), taken.end(), false) == taken.end(); };
-  if (all_taken()) return;
+  std::vector<bool> full;
+  for (std::size_t kind = 0; kind < emptied.size(); ++kind) {
+    const std::size_t nodes = places_.nodes_of(static_cast<std::uint32_t>(kind));
+    full.push_back(emptied[kind] >= std::max<std::size_t>(1, nodes / kNodesPerPlan));
+  }
+  return full;
+}
+
+/// In the order of keys: whoever comes later leaves alone what an earlier one waits for, which is its nodes where it
+/// names some, else every node of the kinds that it fits on.
+void Scheduler::set_nodes_aside(WallTime now) {
+  const std::vector<bool> full = full_kinds();
+  std::vector<bool> waited_for(places_.kinds(), false);
+  std::set<NodeNumber> named;
+  std::size_t plans = 0;
   for (WaitingLines::Line* line : lines_.blocked(kPlanLooks)) {
-    if (all_taken()) return;
+    if (plans == kPlans || std::find(waited_for.begin(), waited_for.end(), false) == waited_for.end()) return;
+    const std::vector<std::string> on = line->needs.on;
     // Who waits for CPUs keeps no GPU from anybody.
     if (line->needs.cpus || !places_.could_ever_fit(line->needs, line->fits)) continue;
     std::vector<KindFit> open;
     for (const KindFit& fit : line->fits) {
-      if (!taken[fit.kind]) open.push_back(fit);
-      // Whoever comes later waits for the nodes that this one waits for.
-      taken[fit.kind] = true;
+      if (!waited_for[fit.kind] && (has_no_choice(line->needs) || !full[fit.kind])) open.push_back(fit);
+      if (on.empty()) waited_for[fit.kind] = true;
     }
-    if (open.empty() || !needs_setting_aside(line->needs) || line->planless == plan_round_) continue;
-    const WaitingLines::Head head = *line->heads.begin();
-    const Places::DrainPlan plan = places_.plan_drain(line->needs, open, now);
-    if (plan.nodes.empty()) {
-      line->planless = plan_round_;
-      continue;
+    if (!open.empty() && needs_setting_aside(line->needs) && line->planless != plan_round_) {
+      ++plans;
+      const Places::DrainPlan plan = places_.plan_drain(line->needs, open, now, named);
+      if (!plan.nodes.empty()) {
+        set_aside(*line, plan);  // which may be the end of the line
+      } else if (named.empty()) {
+        line->planless = plan_round_;
+      }
     }
-    const JobNumber number = head.entry.job;
-    SetAside aside{.job = number, .nodes = plan.nodes, .fits = line->fits, .start = plan.ready};
-    const bool cpus = line->needs.cpus || line->needs.alone();
-    leave_line(number);
-    jobs_[number].phase = Phase::set_aside;
-    for (const NodeNumber node : plan.nodes) places_.reserve(node, plan.ready, cpus);
-    aside_.push_back(std::move(aside));
+    for (const std::string& name : on) {
+      if (const auto number = places_.number_of(name)) named.insert(*number);
+    }
+  }
+}
+
+/// Empties nodes for the first job of a line.
+void Scheduler::set_aside(const WaitingLines::Line& line, const Places::DrainPlan& plan) {
+  const JobNumber number = line.heads.begin()->entry.job;
+  aside_.push_back({.job = number, .nodes = plan.nodes, .fits = line.fits, .start = plan.ready});
+  leave_line(number);
+  jobs_[number].phase = Phase::set_aside;
+  reserve(aside_.back());
+}
+
+void Scheduler::reserve(const SetAside& aside) {
+  const JobNeeds& needs = jobs_[aside.job].request.needs;
+  for (const NodeNumber node : aside.nodes) places_.reserve(node, aside.start, needs.cpus || needs.alone());
+}
+
+/// Where jobs take longer than was thought, others may use the time, or other nodes are free sooner.
+void Scheduler::plan_anew(WallTime now) {
+  for (SetAside& aside : aside_) {
+    if (aside.start > now) continue;
+    const std::vector<NodeNumber> before = aside.nodes;
+    for (const NodeNumber node : before) places_.open_again(node);
+    Places::DrainPlan plan = places_.plan_drain(jobs_[aside.job].request.needs, aside.fits, now, {});
+    if (!plan.nodes.empty()) aside.nodes = std::move(plan.nodes);
+    aside.start = std::max(plan.ready, now + kShortestDelay);
+    reserve(aside);
+    ++plan_round_;
+    for (const NodeNumber node : before) room_on(node);
+    for (const NodeNumber node : aside.nodes) room_on(node);
   }
 }
 
@@ -226,6 +272,7 @@ void Scheduler::report_overdue(WallTime now, SchedulerDecision& decision) {
 SchedulerDecision Scheduler::decide(WallTime now) {
   SchedulerDecision decision;
   wake(now);
+  plan_anew(now);
   start_set_aside(now, decision);
   while (WaitingLines::Line* line = lines_.next()) {
     const WaitingLines::Head head = *line->heads.begin();
@@ -249,6 +296,9 @@ std::optional<WallTime> Scheduler::next_look() const {
   consider(delayed_);
   consider(limits_);
   consider(maintenance_ends_);
+  for (const SetAside& aside : aside_) {
+    if (!next || aside.start < *next) next = aside.start;
+  }
   return next;
 }
 

@@ -182,6 +182,63 @@ TEST_F(SchedulerTest, ShortJobsFillTheGapsBeforeAGang) {
   EXPECT_THAT(decide(100), ElementsAre("fits"));
 }
 
+TEST_F(SchedulerTest, WhoeverWaitsForANamedNodeKeepsNobodyElseFromBeingWaitedFor) {
+  for (const char* name : {"a", "b", "c"}) up(node_with(name, 2));
+  JobRequest days = job_of("days", 0, 3 * 86'400, 2);
+  days.needs.on = {"c"};
+  submit(days);
+  for (int i = 0; i < 4; ++i) submit(job_of(fmt::format("s{}", i), 0, 100 + 10 * i));
+  EXPECT_THAT(decide(0), SizeIs(5));
+  JobRequest one_gpu = job_of("one of c", 1, 50);
+  one_gpu.needs.on = {"c"};
+  submit(one_gpu);
+  JobRequest whole = job_of("all of c", 2, 50, 2);
+  whole.needs.on = {"c"};
+  submit(whole);
+  submit(job_of("gang", 3, 50, 2));
+  for (int i = 4; i < 100; ++i) submit(job_of(fmt::format("s{}", i), 4 + i * 0.01, 100));
+  decide(5);
+  EXPECT_EQ(why("gang", 5).reason, WaitReason::set_aside);
+  EXPECT_EQ(why("all of c", 5).reason, WaitReason::gpus_busy) << "who came first is to have its GPU first";
+  end("s0", 100);
+  EXPECT_THAT(decide(100), IsEmpty());
+  end("s1", 110);
+  EXPECT_THAT(decide(110), ElementsAre("gang"));
+}
+
+TEST_F(SchedulerTest, ANamedNodeIsEmptiedBesideOthers) {
+  for (const char* name : {"a", "b"}) up(node_with(name, 2));
+  for (int i = 0; i < 2; ++i) submit(job_of(fmt::format("long{}", i), 0, 86'400, 2));
+  EXPECT_THAT(decide(0), SizeIs(2));
+  JobRequest pinned = job_of("pinned", 1, 50, 2);
+  pinned.needs.on = {"a"};
+  submit(pinned);
+  submit(job_of("any", 2, 50, 2));
+  decide(3);
+  EXPECT_EQ(why("pinned", 3).reason, WaitReason::set_aside);
+  EXPECT_THAT(why("any", 3).sentence, HasSubstr("b is being emptied"));
+}
+
+TEST_F(SchedulerTest, WhatIsKeptFreeForAGangIsUsedWhileAnotherJobIsLate) {
+  up(node_with("a", 2));
+  submit(job_of("late", 0, 1000));
+  submit(job_of("two", 0, 100));
+  decide(0);
+  submit(job_of("gang", 1, 5000, 2));
+  decide(1);
+  EXPECT_EQ(scheduler_.next_look(), at_second(1000));
+  end("two", 100);
+  EXPECT_THAT(decide(100), IsEmpty());
+  submit(job_of("short", 1200, 100));
+  EXPECT_THAT(decide(1200), ElementsAre("short")) << "what is late by 200 s probably takes 200 s more";
+  EXPECT_EQ(scheduler_.next_look(), at_second(1400));
+  end("short", 1300);
+  submit(job_of("longer", 1300, 300));
+  EXPECT_THAT(decide(1300), IsEmpty());
+  end("late", 1350);
+  EXPECT_THAT(decide(1350), ElementsAre("gang"));
+}
+
 TEST_F(SchedulerTest, NamedNodesAreWaitedFor) {
   up(node_with("a", 1));
   up(node_with("b", 1));

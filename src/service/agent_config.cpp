@@ -19,6 +19,11 @@ std::optional<std::string> wrong_address(const std::string& text) {
   return "an address is the name of a host or an IP address, without a port.";
 }
 
+std::optional<std::string> wrong_held(const std::string& text) {
+  if (text.starts_with('/') && text.find(',') == std::string::npos) return std::nullopt;
+  return "what a node holds is named by its whole path, without commas.";
+}
+
 void add_connection(ConfigTable<AgentConfig>& table) {
   table.add({.key = "leader",
              .type = SettingType::text,
@@ -113,6 +118,18 @@ void add_node(ConfigTable<AgentConfig>& table) {
              .example = "10.0.0.13",
              .rule = {.range = Range{1, 253}, .otherwise = "the address from which it reaches the leader"}},
             &AgentConfig::address, {.value_name = "HOST", .check = wrong_address});
+  table.add({.key = "rack",
+             .type = SettingType::text,
+             .description = "Nodes with the same one talk to each other fastest; runs over several go there first.",
+             .example = "r12",
+             .rule = {.range = Range{1, 64}, .otherwise = "not known"}},
+            &AgentConfig::rack, {.value_name = "NAME"});
+  table.add({.key = "holds",
+             .type = SettingType::texts,
+             .description = "Paths of data sets that this node has at hand; runs that read them go there first.",
+             .example = "[/data/cifar10]",
+             .rule = {.range = kPathLength, .items = "paths", .otherwise = "none"}},
+            &AgentConfig::holds, {.value_name = "PATH", .check = wrong_held});
   table.add({.key = "state",
              .type = SettingType::path,
              .description = "Folder for key, spool and runs; one agent at a time.",

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -20,11 +21,13 @@ struct AgentConfig {
     bool nothing = false;  ///< said outright
   };
 
-  std::string leader;   ///< URL; empty: it only records
-  fs::path token_file;  ///< empty: the node has joined before
-  std::string name;     ///< empty: the host's
-  std::string address;  ///< where other nodes reach it; empty: by the one from which it reaches the leader
-  fs::path state;       ///< empty: below the user's data folder
+  std::string leader;              ///< URL; empty: it only records
+  fs::path token_file;             ///< empty: the node has joined before
+  std::string name;                ///< empty: the host's
+  std::string address;             ///< where other nodes reach it; empty: by the one from which it reaches the leader
+  std::string rack;                ///< nodes with the same one talk to each other fastest; empty: not known
+  std::vector<std::string> holds;  ///< paths of data sets that it has at hand
+  fs::path state;                  ///< empty: below the user's data folder
   Bytes spool_limit;
   Nanos period{};
   Nanos run_period{};

@@ -141,6 +141,21 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
              .example = "100000",
              .rule = {.range = Range{100, 1'000'000}}},
             &LeaderConfig::series_per_node);
+  table.add({.key = "bytes_per_node",
+             .type = SettingType::bytes,
+             .default_value = "8GiB",
+             .description = "What the telemetry of one node may take on the disk; beyond it its readings are refused. "
+                            "`assay nodes forget --erase` makes room again.",
+             .example = "50GiB",
+             .rule = {.range = Range{0x1p20, 0x1p50}}},
+            &LeaderConfig::bytes_per_node);
+  table.add({.key = "bytes_per_run",
+             .type = SettingType::bytes,
+             .default_value = "16GiB",
+             .description = "What one run may record, its files included; one that records more is ended.",
+             .example = "100GiB",
+             .rule = {.range = Range{0x1p20, 0x1p50}}},
+            &LeaderConfig::bytes_per_run);
   table.add({.key = "retry_wait",
              .type = SettingType::duration,
              .default_value = "1min",
@@ -149,6 +164,15 @@ void add_keeping(ConfigTable<LeaderConfig>& table) {
              .example = "30s",
              .rule = {.range = Range{0.1, kDay}}},
             &LeaderConfig::retry_wait);
+  table.add(
+      {.key = "lost_after",
+       .type = SettingType::duration,
+       .default_value = "5min",
+       .description = "A node that does a run holds it for a minute at a time. Silent for so long beyond that, it "
+                      "is lost: the run is interrupted, its GPUs are free, and further attempts begin.",
+       .example = "30s",
+       .rule = {.range = Range{1, kDay}}},
+      &LeaderConfig::lost_after);
   table.add({.key = "slurm_from",
              .type = SettingType::text,
              .description = "Node whose agent tells which jobs Slurm has ('slurm_jobs' there); where they are, nothing "

@@ -7,6 +7,7 @@
 #include "access/ldap_settings.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "config/config_table.h"
 #include "net/tls.h"
 #include "net/url.h"
@@ -32,7 +33,10 @@ struct LeaderConfig {
   std::size_t events_per_node = 0;
   std::size_t events_per_hour = 0;
   std::size_t series_per_node = 0;
+  Bytes bytes_per_node;
+  Bytes bytes_per_run;
   Nanos retry_wait{};
+  Nanos lost_after{};
   std::string slurm_from;  ///< a node; empty: nothing is said of Slurm
   std::size_t workers = 0;
   LdapSettings ldap;

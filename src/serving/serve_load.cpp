@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "loadgen/mlperf_log.h"
 #include "serving/answer_quality.h"
+#include "serving/failure_watch.h"
 #include "serving/serve_profile.h"
 #include "serving/serve_schedule.h"
 #include "serving/target_remarks.h"
@@ -19,7 +20,8 @@ namespace {
 /// Speaks of a load, of all its clients, and ends one whose limits are beyond hope.
 class LoadVoice {
  public:
-  LoadVoice(const ServeSettings& settings, const ServePlace& place) : settings_(settings), place_(place) {
+  LoadVoice(const ServeSettings& settings, const ServePlace& place)
+      : settings_(settings), place_(place), failures_(settings.max_error_share) {
     if (!settings.find_peak) return;
     double strictest = 0;
     for (const auto& limit : settings.limits) strictest = std::max(strictest, limit.percentile);
@@ -35,17 +37,38 @@ class LoadVoice {
     json::object metrics = live_metrics(moments, lasted);
     const double asked = settings_.scenario == Scenario::ramp ? rate_at(settings_.ramp, since) : settings_.rate;
     if (asked > 0) metrics["requests_asked_per_second"] = asked;
+    std::uint64_t sent = 0;
+    std::uint64_t ok = 0;
+    std::uint64_t failed = 0;
+    for (const auto& moment : moments) {
+      over_ += moment.over;
+      sent += moment.sent;
+      ok += moment.ok;
+      failed += moment.failed;
+    }
+    failed_ += failed;
+    // Whoever sends nothing more only waits for what is left, and ends by itself.
+    if (sent > 0) failures_.take(ok, failed, lasted);
+    metrics["requests_failed"] = failed_;
     place_.events.step(second_++, std::move(metrics));
-    for (const auto& moment : moments) over_ += moment.over;
-    return !hopeless();
+    return !hopeless() && !failures_.verdict();
   }
   bool hopeless() const { return hopeless_at_ > 0 && over_ > hopeless_at_; }
+  /// Of a search, a load without hope tells of its rate first.
+  std::optional<Error> failing() const {
+    if (hopeless() || !failures_.verdict()) return std::nullopt;
+    return Error{.kind = ErrorKind::lost_peer,
+                 .message = fmt::format("the target fails: {}", *failures_.verdict()),
+                 .hint = "Look at the server; 'max_error_share' says how much may fail."};
+  }
 
  private:
   const ServeSettings& settings_;
   const ServePlace& place_;
   std::uint64_t hopeless_at_ = 0;  ///< requests over the limit; 0: there is always hope
   std::uint64_t over_ = 0;
+  std::uint64_t failed_ = 0;
+  FailureWatch failures_;
   std::int64_t second_ = 0;
 };
 
@@ -85,19 +108,19 @@ json::object merge_with_others(const ServeSettings& settings, const ServePlace& 
   return std::move(merged.facts);
 }
 
-MlperfLogFacts log_facts(const ServeSettings& settings, const ServeRequests& requests) {
+MlperfLogFacts log_facts(const ServeSettings& settings, const ServedLoad& load) {
   MlperfLogFacts facts{.sut_name = settings.target == "null" ? "assay null target" : settings.model,
                        .time = iso8601(SystemClock().wall()),
                        .accuracy = settings.accuracy,
-                       .samples = requests.samples};
+                       .samples = load.requests.samples};
   if (!settings.loadgen_randomness) facts.seeds = {settings.seed, settings.seed, settings.seed};
   return facts;
 }
 
-Result<void> write_logs(const ServeSettings& settings, const ServeRequests& requests, const ServePlace& place,
-                        const ServedLoad& load, const QueryRecorder& recorder) {
+/// The artifacts of the load whose figures are the run's.
+Result<void> write_artifacts(const ServeSettings& settings, const ServePlace& place, const ServedLoad& load) {
   if (place.artifacts.empty()) return {};
-  const MlperfLogFacts facts = log_facts(settings, requests);
+  const MlperfLogFacts facts = log_facts(settings, load);
   if (has_mlperf_log(settings.scenario)) {
     ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_summary.txt",
                                       mlperf_summary(load.plan, load.rules, load.result, facts)));
@@ -108,15 +131,10 @@ Result<void> write_logs(const ServeSettings& settings, const ServeRequests& requ
     ASSAY_CHECK(write_file_atomically(place.artifacts / "target.json", pretty_json(load.target_facts)));
   }
   if (settings.accuracy) {
-    ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_accuracy.json", mlperf_accuracy(recorder)));
+    ASSAY_CHECK(write_file_atomically(place.artifacts / "mlperf_log_accuracy.json", mlperf_accuracy(*load.recorder)));
   }
-  return {};
-}
-
-Result<void> write_profile(const ServePlace& place, const LoadProfile& profile) {
-  if (place.artifacts.empty()) return {};
   // On one line: a thousand numbers below each other help nobody.
-  return write_file_atomically(place.artifacts / kLoadProfileFile, json::serialize(to_json(profile)) + "\n");
+  return write_file_atomically(place.artifacts / kLoadProfileFile, json::serialize(to_json(load.profile)) + "\n");
 }
 
 void put_latencies(json::object& metrics, std::string_view name, const LatencySummary& summary) {
@@ -136,6 +154,11 @@ void put_latencies(json::object& metrics, std::string_view name, const LatencySu
   put("p99_9", summary.p999);
 }
 
+void put_steady_state(const LoadResult& result, json::object& metrics) {
+  if (result.steady_per_second > 0) metrics["steady_samples_per_second"] = result.steady_per_second;
+  if (result.steady_tokens_per_second > 0) metrics["steady_tokens_per_second"] = result.steady_tokens_per_second;
+}
+
 void put_tokens(const LoadResult& result, json::object& metrics) {
   const auto ok = static_cast<double>(result.outcomes[static_cast<std::size_t>(RequestOutcome::ok)]);
   if (result.output_tokens_per_second > 0) {
@@ -151,9 +174,7 @@ void put_tokens(const LoadResult& result, json::object& metrics) {
 }
 
 ProbeVerdict verdict_of(const ServedLoad& load) {
-  for (const auto& flag : load.result.flags) {
-    if (flag.kind == "client_late" || flag.kind == "load_not_delivered") return ProbeVerdict::client_limited;
-  }
+  if (limited_by_client(load.result)) return ProbeVerdict::client_limited;
   if (load.hopeless) return ProbeVerdict::missed;
   return load.result.limits_met && load.result.early_stopping_met ? ProbeVerdict::kept : ProbeVerdict::missed;
 }
@@ -163,6 +184,13 @@ ProbeVerdict verdict_of(const ServedLoad& load) {
 Result<double> first_rate(const ServeSettings& settings, const ServePlace& place, const std::stop_token& stopping) {
   place.events.phase("capacity");
   ASSAY_TRY(const auto load, serve_load(settings, place, {.purpose = LoadOrder::Purpose::capacity}, stopping));
+  if (load.failing) return *load.failing;
+  if (load.result.outcomes[static_cast<std::size_t>(RequestOutcome::ok)] == 0 && !stopping.stop_requested()) {
+    return Error{.kind = ErrorKind::unreachable,
+                 .message = fmt::format("the target fails: none of the {} requests before the search ended well",
+                                        load.result.measured),
+                 .hint = "Look at the server, and at 'request_timeout'."};
+  }
   return std::max(load.result.completed_per_second / 2, 0.01);
 }
 
@@ -207,6 +235,7 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
     const LoadOrder order{.number = number, .purpose = LoadOrder::Purpose::probe, .rate = *rate};
     ASSAY_TRY(auto load, serve_load(settings, place, order, stopping));
     if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the search was stopped"};
+    if (load.failing) return *load.failing;
     const ProbeVerdict verdict = verdict_of(load);
     search.take({.rate = *rate, .completed_per_second = load.result.completed_per_second, .verdict = verdict});
     probes.push_back(probed_load(*rate, load, verdict));
@@ -216,7 +245,7 @@ Result<void> serve_peak(const ServeSettings& settings, const ServePlace& place, 
   }
   const PeakFinding finding = search.finding();
   best.profile.probes = std::move(probes);
-  ASSAY_CHECK(write_profile(place, best.profile));
+  ASSAY_CHECK(write_artifacts(settings, place, best));
   json::object metrics = metrics_of(best.result);
   put_target_metrics(best.target_facts, metrics);
   if (finding.rate) metrics["peak_requests_per_second"] = *finding.rate;
@@ -241,7 +270,8 @@ json::object metrics_of(const LoadResult& result) {
                        {"samples_per_second", result.completed_per_second},
                        {"wall_seconds", result.window_seconds},
                        {"client_waited_share", result.client.waited_share},
-                       {"client_stolen_share", result.client.stolen_share}};
+                       {"client_stolen_share", result.client.stolen_share},
+                       {"client_busy_share", result.client.busy_share}};
   if (!result.clients.empty()) {
     metrics["clients"] = result.clients.size();
     Nanos bound{0};
@@ -252,9 +282,10 @@ json::object metrics_of(const LoadResult& result) {
   if (is_open_loop(result.scenario)) {
     metrics["scheduled_samples_per_second"] = result.scheduled_per_second;
     metrics["delivered_samples_per_second"] = result.delivered_per_second;
-    put_latencies(metrics, "lateness", result.lateness);
   }
+  put_latencies(metrics, "lateness", result.lateness);
   put_tokens(result, metrics);
+  put_steady_state(result, metrics);
   if (!result.limits.empty()) {
     metrics["goodput_per_second"] = result.goodput_per_second;
     metrics["goodput_tokens_per_second"] = result.goodput_tokens_per_second;
@@ -289,12 +320,14 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   load.rules = {.asked_per_second = by.rate, .limits = by.limits};
   load.target_facts = merge_with_others(by, place, order.number, carried);
   load.hopeless = voice.hopeless();
+  load.failing = voice.failing();
   load.result = evaluate_load(load.plan, load.rules, *carried.recorder, carried.ending);
   load.profile =
       profile_of(load.plan, load.result, *carried.recorder, {carried.target->endpoints(), load.target_facts});
   if (by.accuracy) load.answer_metrics = answer_quality(by, carried.requests, *carried.recorder);
-  ASSAY_CHECK(write_logs(by, carried.requests, place, load, *carried.recorder));
   for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
+  load.requests = std::move(carried.requests);
+  load.recorder = std::move(carried.recorder);
   return load;
 }
 
@@ -306,12 +339,13 @@ Result<void> serve(const ServeSettings& settings, const ServePlace& place, const
   place.events.phase("load");
   ASSAY_TRY(const auto load, serve_load(settings, place, {}, stopping));
   if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "the load was stopped"};
-  ASSAY_CHECK(write_profile(place, load.profile));
+  ASSAY_CHECK(write_artifacts(settings, place, load));
   std::vector<Flag> flags = load.result.flags;
   json::object metrics = metrics_of(load.result);
   put_target_metrics(load.target_facts, metrics);
   for (const auto& [name, value] : load.answer_metrics) metrics[name] = value;
   place.events.result(std::move(metrics), flags);
+  if (load.failing) return *load.failing;
   return {};
 }
 

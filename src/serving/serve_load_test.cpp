@@ -1,14 +1,17 @@
 #include "serving/serve_load.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/text.h"
 #include "serving/live_figures.h"
 #include "spec/spec.h"
 #include "target/null/null_target.h"
+#include "target/refusing_target_fixture.h"
 
 namespace assay {
 namespace {
@@ -96,7 +99,7 @@ TEST_F(ServeTest, ARunSaysItsResultAndLeavesItsLogs) {
   EXPECT_EQ(metrics.at("samples_asked").to_number<int>(), 200);
   EXPECT_EQ(metrics.at("success_rate").to_number<double>(), 1);
   EXPECT_TRUE(metrics.contains("latency_p99_seconds"));
-  EXPECT_FALSE(metrics.contains("lateness_p99_seconds")) << "nothing is due before the answer before it";
+  EXPECT_TRUE(metrics.contains("lateness_p99_seconds")) << "of every load";
   EXPECT_THAT(read_file(folder / "mlperf_log_summary.txt").value(), testing::HasSubstr("Scenario : SingleStream"));
   EXPECT_THAT(read_file(folder / "mlperf_log_detail.txt").value(), testing::HasSubstr(":::MLLOG"));
 }
@@ -161,10 +164,50 @@ TEST_F(ServeTest, AccuracyAsksForEverySampleOnce) {
   ASSERT_FALSE(endless.ok());
   EXPECT_EQ(endless.error().kind, ErrorKind::bad_spec);
   settings.spec["requests"].as_object()["dataset"] = "file:" + (folder / "prompts.jsonl").string();
-  const auto load = serve_load(settings, place(), {}, {});
-  ASSERT_TRUE(load.ok()) << load.error().text();
-  EXPECT_EQ(load->result.measured, 2u);
+  const auto served = serve(settings, place(), {});
+  ASSERT_TRUE(served.ok()) << served.error().text();
+  EXPECT_EQ(said("result")[0].at("metrics").at("samples_asked").to_number<int>(), 2);
   EXPECT_THAT(read_file(folder / "mlperf_log_accuracy.json").value(), testing::HasSubstr("\"qsl_idx\" : 1"));
+}
+
+TEST_F(ServeTest, TheLogsOfASearchAreOfTheLoadThatItNames) {
+  // Keeps up at half as much again as the first rate, and never twice at the same: the last probe fails.
+  std::vector<double> rates;
+  ServePlace failing = place();
+  failing.carrier.make_target = [&](const ServeSettings& settings,
+                                    const ServeRequests&) -> Result<std::unique_ptr<Target>> {
+    NullTargetOptions options{.service_time = milliseconds(10)};
+    if (settings.find_peak && !rates.empty() &&
+        (settings.rate > 1.5 * rates.front() || std::find(rates.begin(), rates.end(), settings.rate) != rates.end())) {
+      options.fail_every = 1;
+    }
+    if (settings.find_peak) rates.push_back(settings.rate);
+    return std::unique_ptr<Target>(std::make_unique<NullTarget>(options));
+  };
+  const auto settings = settings_of("target: 'null'\nfind_peak: {e2e_p50: 100s}\nsamples: 50\nmin_duration: 0s\n");
+  ASSERT_TRUE(serve(settings, failing, {}).ok());
+  const auto metrics = said("result")[0].at("metrics").as_object();
+  EXPECT_THAT(read_file(folder / "mlperf_log_detail.txt").value(),
+              testing::HasSubstr(fmt::format("\"key\": \"result_completed_samples_per_sec\", \"value\": {:.9g},",
+                                             metrics.at("samples_per_second").to_number<double>())));
+}
+
+TEST_F(ServeTest, AClosedLoopOnADeadServerEndsAsFailed) {
+  ServePlace dead = place();
+  dead.carrier.make_target = [](const ServeSettings&, const ServeRequests&) -> Result<std::unique_ptr<Target>> {
+    return std::unique_ptr<Target>(std::make_unique<RefusingTarget>());
+  };
+  const auto settings = settings_of("target: 'null'\nscenario: closed\nconcurrency: 4\nmin_duration: 1h\n");
+  const auto served = serve(settings, dead, {});
+  ASSERT_FALSE(served.ok());
+  EXPECT_EQ(served.error().kind, ErrorKind::lost_peer);
+  EXPECT_THAT(served.error().text(), testing::HasSubstr("the target fails: "));
+  ASSERT_EQ(said("result").size(), 1u) << "what was measured is told nevertheless";
+  EXPECT_GT(said("result")[0].at("metrics").at("errors_connect").to_number<int>(), 0);
+
+  const auto search = serve(settings_of("target: 'null'\nfind_peak: {e2e_p50: 1s}\nmin_duration: 0s\n"), dead, {});
+  ASSERT_FALSE(search.ok());
+  EXPECT_THAT(search.error().text(), testing::HasSubstr("before the search ended well"));
 }
 
 TEST_F(ServeTest, AStopEndsTheRunAsInterrupted) {

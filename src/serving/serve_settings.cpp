@@ -99,6 +99,7 @@ void read_load(const SettingsView& view, ServeSettings& into) {
   view.read("min_duration", into.min_duration);
   view.read("warmup", into.warmup);
   view.read("request_timeout", into.request_timeout);
+  view.read("max_error_share", into.max_error_share);
   view.read("token_times", into.token_times);
 }
 

@@ -49,6 +49,7 @@ struct ServeSettings {
   Nanos min_duration{0};
   Nanos warmup{0};
   Nanos request_timeout = std::chrono::minutes(1);
+  double max_error_share = 1;
   bool token_times = false;
 };
 

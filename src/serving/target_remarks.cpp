@@ -42,6 +42,13 @@ std::vector<Flag> flags_of_target(const json::object& facts) {
         {"tokens_estimated", "target",
          fmt::format("The server did not count the tokens of {} answers; their chunks were counted.", estimated)});
   }
+  const double cut_short = fact(facts, "cut_short");
+  if (cut_short > 0) {
+    flags.push_back({"answers_cut_short", "target",
+                     fmt::format("{} streams ended with neither a finish_reason nor [DONE]: the server may have broken "
+                                 "them off, and their tokens count.",
+                                 cut_short)});
+  }
   const double waited = fact(facts, "waited_for_connection");
   if (waited > 0) {
     flags.push_back(

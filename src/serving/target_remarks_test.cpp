@@ -26,6 +26,13 @@ TEST(TargetRemarks, NameWhatAReaderMustKnow) {
   EXPECT_EQ(flags[2].message, "HTTP 500: oh (9 ×); HTTP 404: no (2 ×)");
 }
 
+TEST(TargetRemarks, NameAnswersThatMayHaveBeenBrokenOff) {
+  const auto flags = flags_of_target({{"cut_short", 4}});
+  ASSERT_EQ(flags.size(), 1U);
+  EXPECT_EQ(flags[0].kind, "answers_cut_short");
+  EXPECT_THAT(flags[0].message, testing::HasSubstr("4 streams ended"));
+}
+
 TEST(TargetRemarks, TellHowMuchThePrefixCacheHad) {
   json::object metrics;
   put_target_metrics({{"prefix_cache", {{"input_tokens", 200}, {"cached_tokens", 50}}}}, metrics);

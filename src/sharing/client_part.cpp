@@ -61,6 +61,7 @@ json::object usage_json(const ClientUsage& usage) {
           {"cpu_ns", usage.cpu.count()},
           {"waited_share", finite(usage.waited_share)},
           {"stolen_share", finite(usage.stolen_share)},
+          {"busy_share", finite(usage.busy_share)},
           {"involuntary_switches", usage.involuntary_switches},
           {"known", usage.known}};
 }
@@ -70,6 +71,7 @@ ClientUsage usage_in(JsonFields& fields) {
           .cpu = Nanos(fields.integer("cpu_ns")),
           .waited_share = fields.number("waited_share"),
           .stolen_share = fields.number("stolen_share"),
+          .busy_share = fields.number("busy_share"),
           .involuntary_switches = static_cast<std::uint64_t>(fields.integer("involuntary_switches")),
           .known = fields.boolean_or("known", false)};
 }

@@ -1,5 +1,7 @@
 #include "sharing/live_moment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -34,8 +36,8 @@ LiveValues values_in(JsonFields& outer, std::string_view key) {
 }
 
 /// A client's values stand for as many as it had, however few it sent.
-void put_median(json::object& metrics, std::string_view name, std::span<const LiveMoment> moments,
-                LiveValues LiveMoment::* which) {
+void put_percentiles(json::object& metrics, std::string_view what, std::span<const LiveMoment> moments,
+                     LiveValues LiveMoment::* which) {
   std::vector<std::pair<std::int64_t, double>> weighted;
   double all = 0;
   for (const auto& moment : moments) {
@@ -47,13 +49,17 @@ void put_median(json::object& metrics, std::string_view name, std::span<const Li
   }
   if (weighted.empty()) return;
   std::sort(weighted.begin(), weighted.end());
-  double below = 0;
-  for (const auto& [ns, weight] : weighted) {
-    below += weight;
-    if (below <= all / 2) continue;
-    metrics[name] = static_cast<double>(ns) * 1e-9;
-    return;
-  }
+  const auto put = [&](const std::string& name, double percentile) {
+    double below = 0;
+    for (const auto& [ns, weight] : weighted) {
+      below += weight;
+      if (below <= all * percentile && ns != weighted.back().first) continue;
+      metrics[name] = static_cast<double>(ns) * 1e-9;
+      return;
+    }
+  };
+  put(fmt::format("{}_seconds", what), 0.5);
+  put(fmt::format("{}_live_p99_seconds", what), 0.99);
 }
 
 }  // namespace
@@ -110,9 +116,9 @@ json::object live_metrics(std::span<const LiveMoment> moments, Nanos lasted) {
     if (sum.tokens > 0) metrics["tokens_per_second"] = static_cast<double>(sum.tokens) / seconds;
   }
   metrics["requests_in_flight"] = sum.in_flight;
-  put_median(metrics, "latency_seconds", moments, &LiveMoment::latency);
-  put_median(metrics, "ttft_seconds", moments, &LiveMoment::first_token);
-  put_median(metrics, "tpot_seconds", moments, &LiveMoment::per_token);
+  put_percentiles(metrics, "latency", moments, &LiveMoment::latency);
+  put_percentiles(metrics, "ttft", moments, &LiveMoment::first_token);
+  put_percentiles(metrics, "tpot", moments, &LiveMoment::per_token);
   return metrics;
 }
 

@@ -37,7 +37,7 @@ json::object to_json(const LiveMoment& moment);
 /// Errors: bad_file.
 Result<LiveMoment> live_moment_from_json(const json::value& value);
 
-/// The live metrics of the same moment of several clients: rates are sums, medians are of all their values.
+/// The live metrics of the same moment of several clients: rates are sums, percentiles are of all their values.
 json::object live_metrics(std::span<const LiveMoment> moments, Nanos lasted);
 
 }  // namespace assay

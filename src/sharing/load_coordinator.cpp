@@ -255,6 +255,7 @@ Result<ClockAlignment> LoadCoordinator::look_at_clock(Seat& seat) {
 }
 
 Result<SteadyTime> LoadCoordinator::agree_start(const std::stop_token& stopping) {
+  const SteadyTime deadline = clock_.now() + options_.ready_patience;
   for (bool waiting = true; waiting;) {
     if (stopping.stop_requested()) return Error{.kind = ErrorKind::interrupted, .message = "stopped before the start"};
     waiting = false;
@@ -266,6 +267,12 @@ Result<SteadyTime> LoadCoordinator::agree_start(const std::stop_token& stopping)
       if (!seat.lost.empty()) return Error{.kind = ErrorKind::lost_peer, .message = seat.lost}.within(who);
       if (seat.trouble) return Error(*seat.trouble).within(who);
       if (seat.ready) continue;
+      if (clock_.now() >= deadline) {
+        return Error{.kind = ErrorKind::lost_peer,
+                     .message = fmt::format("{} did not get ready within {} s", who,
+                                            options_.ready_patience / std::chrono::seconds(1)),
+                     .hint = "Look at what it does: it reads the files of the settings and asks the target."};
+      }
       waiting = true;
       descriptors.push_back(seat.link->fd());
     }

@@ -23,7 +23,8 @@ struct CoordinatorOptions {
   LoadKey key{};
   std::string run;  ///< that the others are told, so that their prompts are of the same cell
   Nanos join_patience = std::chrono::minutes(5);
-  Nanos silence = std::chrono::seconds(30);  ///< after which a client is held to be lost
+  Nanos ready_patience = std::chrono::minutes(5);  ///< for everybody to have checked its target, read its files, …
+  Nanos silence = std::chrono::seconds(30);        ///< after which a client is held to be lost
   /// Asked while others are waited for; an error ends the waiting: they will not come.
   std::function<Result<void>()> still_expected = {};
 };

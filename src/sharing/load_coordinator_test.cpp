@@ -210,6 +210,24 @@ TEST_F(SharedLoad, AClientThatIsSilentIsLost) {
   over.set_value();
 }
 
+TEST_F(SharedLoad, AClientThatNeverGetsReadyIsNotWaitedForForever) {
+  std::promise<void> over;
+  auto stuck = in_background([&] {
+    auto joined = LoadFollower::join(follower(1, 2), clock, {}).value();
+    ASSERT_TRUE(joined->next_load({}).value());
+    over.get_future().wait();
+  });
+  CoordinatorOptions impatient = options(2);
+  impatient.ready_patience = seconds(1);
+  auto coordinator = LoadCoordinator::gather(listener, impatient, clock, {}).value();
+  coordinator->announce({});
+  const auto start = coordinator->agree_start({});
+  over.set_value();
+  ASSERT_FALSE(start.ok());
+  EXPECT_EQ(start.error().kind, ErrorKind::lost_peer);
+  EXPECT_EQ(start.error().message, "client 1 on host1 did not get ready within 1 s");
+}
+
 TEST_F(SharedLoad, AClientIsToldToStopAndNoticesWhenTheFirstIsGone) {
   std::promise<void> told;
   auto other = in_background([&] {

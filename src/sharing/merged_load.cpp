@@ -24,7 +24,7 @@ void add_facts(const json::value& from, json::value& into) {
 }
 
 ClientAccount account_of_part(const LoadPlan& plan, const ClientPart& part) {
-  ClientAccount account = account_of(part.records, plan.warmup, is_open_loop(plan.scenario));
+  ClientAccount account = account_of(part.records, plan.warmup);
   account.name = name_of_client(part.index, part.host);
   account.usage = part.ending.client;
   account.began_late = part.ending.began_late;
@@ -44,6 +44,7 @@ void add_ending(const ClientPart& part, LoadEnding& sum) {
   sum.client.cpu += part.ending.client.cpu;
   sum.client.waited_share = std::max(sum.client.waited_share, part.ending.client.waited_share);
   sum.client.stolen_share = std::max(sum.client.stolen_share, part.ending.client.stolen_share);
+  sum.client.busy_share = std::max(sum.client.busy_share, part.ending.client.busy_share);
   sum.client.involuntary_switches += part.ending.client.involuntary_switches;
   sum.client.known &= part.ending.client.known;
 }

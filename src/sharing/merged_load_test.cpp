@@ -174,6 +174,17 @@ TEST(LiveMoments, OfSeveralClientsAreOne) {
   EXPECT_EQ(metrics.at("requests_sent_per_second").to_number<double>(), 15);
   EXPECT_EQ(metrics.at("requests_in_flight").to_number<int>(), 7);
   EXPECT_DOUBLE_EQ(metrics.at("latency_seconds").to_number<double>(), 0.005) << "a thousand values outweigh one";
+  EXPECT_DOUBLE_EQ(metrics.at("latency_live_p99_seconds").to_number<double>(), 0.005);
+}
+
+TEST(LiveMoments, HaveATail) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 1; i <= 200; ++i) values.push_back(i * 1'000'000);
+  const LiveMoment moment{.ok = 200, .first_token = live_values(values)};
+  const json::object metrics = live_metrics(std::span(&moment, 1), std::chrono::seconds(1));
+  EXPECT_DOUBLE_EQ(metrics.at("ttft_seconds").to_number<double>(), 0.101);
+  EXPECT_DOUBLE_EQ(metrics.at("ttft_live_p99_seconds").to_number<double>(), 0.199);
+  EXPECT_FALSE(metrics.contains("tpot_live_p99_seconds")) << "nothing was measured";
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "spec/canonical.h"
+#include "spec/mlperf_limits.h"
 #include "spec/setting.h"
 #include "spec/spec_reader.h"
 #include "spec/spec_value.h"
@@ -101,6 +102,7 @@ json::object complete_settings(SpecKind kind, const json::object& given, std::st
         put_setting(settings, kind, setting.key, *filled);
     }
   }
+  put_limits_of_sets(settings);
   return settings;
 }
 

@@ -8,6 +8,7 @@
 
 #include "config/numbers.h"
 #include "config/value.h"
+#include "spec/mlperf_limits.h"
 #include "spec/placeholders.h"
 #include "spec/setting.h"
 
@@ -136,6 +137,38 @@ void check_trace(const json::object& settings, Broken& broken) {
                     .message = "'scenario: trace' needs a file. Add 'trace: FILE'."});
 }
 
+/// MLPerf's scenarios send each request once: a server must not gain by refusing some.
+void check_retries(const json::object& settings, Broken& broken) {
+  const auto retries = number_at(settings, "target.retries");
+  const std::string scenario = text_at(settings, "scenario");
+  if (!retries || *retries == 0) return;
+  if (scenario != "single_stream" && scenario != "multi_stream" && scenario != "server" && scenario != "offline")
+    return;
+  broken.push_back(
+      {.rule = "retries",
+       .keys = {"target.retries", "scenario"},
+       .message = fmt::format("'target.retries: {}' is not possible with 'scenario: {}': MLPerf's scenarios "
+                              "send each request once. Remove it, or choose constant, burst, closed, ramp "
+                              "or trace.",
+                              *retries, scenario)});
+}
+
+/// A set of limits whose name is still there has none for the model.
+void check_limit_sets(const json::object& settings, Broken& broken) {
+  for (const std::string key : {"limits", "find_peak"}) {
+    const std::string set = text_at(settings, key);
+    if (set.empty()) continue;
+    const std::string model = text_at(settings, "model.name");
+    const auto known = models_with_limits(set);
+    broken.push_back({.rule = key + " of a set",
+                      .keys = {key, "model.name", "model"},
+                      .message = fmt::format("'{}: {}' has no limits for 'model: {}'.{} It has some for {}; for others "
+                                             "write them, as in '{}: {{ttft_p99: 2s, tpot_p99: 100ms}}'.",
+                                             key, set, model.substr(0, 60), did_you_mean(model, known),
+                                             fmt::join(known, ", "), key)});
+  }
+}
+
 void check_placeholders(const json::object& settings, Broken& broken) {
   const std::vector<std::string> known = parameter_names(settings);
   std::set<std::string> seen(known.begin(), known.end());
@@ -219,6 +252,8 @@ std::vector<BrokenRule> broken_rules(SpecKind kind, const json::object& settings
     check_lengths(settings, "input", broken);
     check_lengths(settings, "output", broken);
     check_trace(settings, broken);
+    check_limit_sets(settings, broken);
+    check_retries(settings, broken);
   }
   if (kind == SpecKind::command) check_placeholders(settings, broken);
   return broken;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "config/schema.h"
+#include "spec/mlperf_limits.h"
 #include "spec/setting.h"
 #include "spec/spec.h"
 
@@ -43,6 +44,12 @@ json::object entry_schema(SpecType map) {
   }
 }
 
+json::object latency_limits_schema() {
+  const auto& sets = latency_limit_sets();
+  return {{"anyOf",
+           json::array{free_map(entry_schema(SpecType::latency_limits)), choice_schema({sets.begin(), sets.end()})}}};
+}
+
 json::object own_schema(const SpecSetting& setting, SpecKind kind) {
   switch (setting.own) {
     case SpecType::dataset: return dataset_schema(setting.rule.choices);
@@ -50,6 +57,7 @@ json::object own_schema(const SpecSetting& setting, SpecKind kind) {
     case SpecType::nodes:
     case SpecType::command: return one_or_list_schema(any_scalar_schema());
     case SpecType::suite: return suite_schema();
+    case SpecType::latency_limits: return latency_limits_schema();
     case SpecType::matrix:
       return {{"type", "array"},
               {"minItems", 1},

@@ -22,7 +22,7 @@ enum class SpecType {
   patterns,        ///< {metric: regular expression with one group}
   expectations,    ///< {metric: number}
   goals,           ///< {metric: "higher" | "lower"}
-  latency_limits,  ///< {"ttft_p99": seconds}
+  latency_limits,  ///< {"ttft_p99": seconds}; until the model is known also the name of a set (mlperf_limits.h)
   // One of a kind.
   command,  ///< string (for `sh -c`) or [string] (arguments)
   nodes,    ///< "all" or [string]

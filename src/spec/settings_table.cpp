@@ -9,6 +9,7 @@ constexpr Kinds kNode = SpecKind::node;
 constexpr Kinds kCommand = SpecKind::command;
 constexpr Kinds kNull = SpecKind::null;
 constexpr Kinds kModelled = kTrain | kServe;
+constexpr Kinds kPlaced = kTrain | kServe | kCommand;
 constexpr Kinds kRanked = kTrain | kCommand | kNull;
 
 // Large enough for anybody, small enough to stay exact in a double.
@@ -88,6 +89,17 @@ std::vector<SpecSetting> common_settings() {
               "effective "
               "batch, so that `batch_size` is divided among the ranks.",
               "strong", {.choices = {"weak", "strong"}})),
+      row("gpu", kPlaced, group, "", "The GPUs it needs: a model, or a mapping with details.",
+          "{model: H200, memory: 80GB}", {.shorthand = "model"}),
+      row("gpu.model", kPlaced, text, "",
+          "Model of each GPU, as whole words of the name that the driver gives. A leader places the run there; "
+          "elsewhere "
+          "a run that had another one is flagged.",
+          "H200", {.range = Range{1, 100}, .otherwise = "any"}),
+      row("gpu.memory", kPlaced, bytes, "", "Memory of each GPU, at least.", "80GB",
+          {.range = Range{1, 1e15}, .otherwise = "any"}),
+      row("gpu.linked", kPlaced, boolean, "", "GPUs of one node must have NVLink to each other; a leader sees to it.",
+          "true", {.otherwise = "they need not"}),
       row("ranks", kRanked, whole, "1",
           "Processes that work together. A command starts them itself: write `{ranks}` where it needs their number.",
           "4", {.range = Range{1, 65536}}),
@@ -262,7 +274,7 @@ std::vector<SpecSetting> target_settings() {
           "/etc/assay/ca.pem", {.range = Range{1, 4096}, .needs = server, .otherwise = "the system's authorities"}),
       row("target.retries", kServe, whole, "0",
           "How often a request is sent again that the server was too busy for or that found no connection. Latency "
-          "still counts from the time it was due.",
+          "still counts from the time it was due. Not with MLPerf's scenarios, which send each request once.",
           "3", {.range = Range{0, 100}, .needs = server}),
       row("target.connections", kServe, whole, "8192",
           "Most connections at a time; requests beyond wait in the client.", "256",
@@ -361,7 +373,8 @@ std::vector<SpecSetting> serve_settings() {
                        "trace"}}),
       row("rate", kServe, rate, "10/s", "Requests offered per second; the start of a `ramp`.", "20/s",
           {.range = Range{0, 1e7, true}, .family = "load", .needs = Need{"scenario", open_loop}}),
-      row("find_peak", kServe, latency_limits, "", "Finds the highest rate that keeps these latencies.",
+      row("find_peak", kServe, latency_limits, "",
+          "Finds the highest rate that keeps these latencies, or MLPerf's for the model.",
           "{ttft_p99: 2s, tpot_p99: 100ms}",
           {.range = kTimeSpan,
            .family = "load",
@@ -390,7 +403,8 @@ std::vector<SpecSetting> serve_settings() {
       row("speed_up", kServe, number, "1", "How much faster than recorded a trace is replayed.", "2",
           {.range = Range{0, 1e6, true}, .needs = Need{"scenario", {"trace"}}}),
       row("limits", kServe, latency_limits, "",
-          "Latencies that the run must keep, shown with 99 % confidence; without them it is valid at any.",
+          "Latencies that the run must keep, shown with 99 % confidence; without them it is valid at any. `mlperf`, "
+          "`mlperf_interactive`: those that MLPerf demands of the model.",
           "{ttft_p99: 2s, tpot_p99: 100ms}", {.range = kTimeSpan, .otherwise = "none, or those of `find_peak`"}),
       row("samples", kServe, whole, "100", "Least number of requests.", "1000", {.range = Range{1, 1e9}}),
       row("min_duration", kServe, duration, "10s", "Least time under load.", "60s", {.range = Range{0, 30 * kDay}}),
@@ -398,6 +412,10 @@ std::vector<SpecSetting> serve_settings() {
           {.range = Range{0, kDay}}),
       row("request_timeout", kServe, duration, "60s", "A request that takes longer counts as failed.", "10s",
           {.range = kTimeSpan}),
+      row("max_error_share", kServe, number, "1",
+          "A load is ended as failed once so large a share of the requests that ended within 5 s did not end well; 1: "
+          "all of them.",
+          "0.1", {.range = Range{0, 1, true}}),
       row("token_times", kServe, boolean, "false", "Records when each token came, for the time between tokens.",
           "true"),
       row("mode", kServe, choice, "performance",

@@ -38,6 +38,7 @@ SpecReading read_with(const SpecSetting& setting, SpecKind kind, std::string_vie
   if (setting.key == "each_node") text += "nodes: [a]\n";
   if (setting.key == "target.token_env") text += "target.openai: http://h/v1\n";
   if (setting.key == "target.weights") text += "target.endpoints: [http://h2/v1]\n";
+  if (setting.key == "target.retries") text += "scenario: closed\n";
   return read_spec(text + std::string(setting.key) + ": " + std::string(value) + "\n", "b.yaml");
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "spec/inline_spec.h"
+#include "spec/mlperf_limits.h"
 #include "spec/spec_value.h"
 
 namespace assay {
@@ -129,6 +130,7 @@ void SpecReader::refuse_shape(const Setting& setting, std::string_view key, std:
 }
 
 void SpecReader::read_free_map(const SpecSetting& setting, const YamlEntry& entry, std::vector<Change>& out) {
+  if (setting.own == SpecType::latency_limits && entry.value.is_scalar()) return read_limit_set(setting, entry, out);
   if (!entry.value.is_map()) {
     note_wrong(setting.key);
     return add_spec_shape_problem(setting, setting.key, spec_type_words(setting), entry.value, problems());
@@ -141,6 +143,18 @@ void SpecReader::read_free_map(const SpecSetting& setting, const YamlEntry& entr
     if (problems().full()) return;
     read_named(setting, named, out);
   }
+}
+
+void SpecReader::read_limit_set(const SpecSetting& setting, const YamlEntry& entry, std::vector<Change>& out) {
+  const auto& sets = latency_limit_sets();
+  const std::string& name = entry.value.text;
+  if (std::find(sets.begin(), sets.end(), name) == sets.end()) {
+    return problem(entry.value.place, setting.key,
+                   fmt::format("{} is not one of {}, or a mapping such as '{}'.{}", shown(setting.key, entry.value),
+                               join(sets, ", "), setting.example, did_you_mean(name, sets)));
+  }
+  add(out, {std::string(setting.key), json::value(name), fmt::format("{}={}", setting.key, name), entry.key_place,
+            entry.value.place});
 }
 
 void SpecReader::read_named(const SpecSetting& setting, const YamlEntry& entry, std::vector<Change>& out) {

@@ -68,6 +68,7 @@ class SpecReader final : public SettingsReader {
   std::optional<std::string> meant_key(const std::string& key, const YamlEntry& entry) const override;
   void report_unknown(const std::string& key, const YamlEntry& entry) override;
 
+  void read_limit_set(const SpecSetting& setting, const YamlEntry& entry, std::vector<Change>& out);
   void read_free_map(const SpecSetting& setting, const YamlEntry& entry, std::vector<Change>& out);
   void read_named(const SpecSetting& setting, const YamlEntry& entry, std::vector<Change>& out);
   SettingValue read_suite(const SpecSetting& setting, const YamlNode& node);

@@ -254,6 +254,16 @@ INSTANTIATE_TEST_SUITE_P(
             "kind: serve\nfind_peak: {tfft_p99: 2s}",
             "2:13: 'tfft_p99' is not a latency. Write ttft, tpot, itl or e2e, followed by _mean, _p50, _p90, _p95 or "
             "_p99."},
+        Mistake{"kind: serve\ntarget: {openai: 'http://h/v1', retries: 3}",
+                "2:42: 'target.retries: 3' is not possible with 'scenario: server': MLPerf's scenarios send each "
+                "request once. Remove it, or choose constant, burst, closed, ramp or trace."},
+        Mistake{"kind: serve\ntarget: 'null'\nlimits: mlpref",
+                "3:9: 'limits: mlpref' is not one of mlperf, mlperf_interactive, or a mapping such as '{ttft_p99: 2s, "
+                "tpot_p99: 100ms}'. Did you mean 'mlperf'?"},
+        Mistake{"kind: serve\ntarget: 'null'\nmodel: llama3.1-8\nlimits: mlperf",
+                "4:9: 'limits: mlperf' has no limits for 'model: llama3.1-8'. Did you mean 'llama3.1-8b'? It has some "
+                "for llama3.1-8b, llama2-70b, llama3.1-405b, mixtral-8x7b, deepseek-r1, gpt-oss-120b; for others write "
+                "them, as in 'limits: {ttft_p99: 2s, tpot_p99: 100ms}'."},
         Mistake{"kind: serve\nrate: 5", "2:7: 'rate: 5' has no unit. Write '5/s' or '5/min'."},
         Mistake{"kind: serve\ntarget: {openai: 'host:8000'}",
                 "2:18: 'openai: host:8000' must start with http:// or https://."},

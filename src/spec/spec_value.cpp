@@ -122,8 +122,8 @@ std::string spec_type_words(const SpecSetting& setting) {
     case SpecType::variables:
     case SpecType::patterns:
     case SpecType::expectations:
-    case SpecType::goals:
-    case SpecType::latency_limits: return "a mapping";
+    case SpecType::goals: return "a mapping";
+    case SpecType::latency_limits: return "a mapping, mlperf or mlperf_interactive";
   }
   return "text";
 }

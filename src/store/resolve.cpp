@@ -56,7 +56,7 @@ Result<std::int64_t> places_back(std::string_view reference) {
 }
 
 Result<RunPage> list(RunStore& store, std::vector<Condition> conditions, std::int64_t limit, bool newest_first = true) {
-  return store.list_runs({.conditions = std::move(conditions), .descending = newest_first, .limit = limit});
+  return list_whole(store, {.conditions = std::move(conditions), .descending = newest_first, .limit = limit});
 }
 
 Result<std::vector<std::string>> with_tag(RunStore& store, std::string_view reference) {
@@ -82,11 +82,12 @@ Result<std::vector<std::string>> of_study(RunStore& store, std::string_view refe
 
 Result<std::vector<std::string>> nth_last(RunStore& store, std::string_view reference) {
   ASSAY_TRY(const auto back, places_back(reference));
-  ASSAY_TRY(const auto page, store.list_runs({.limit = back + 1}));
+  ASSAY_TRY(const auto page, list(store, {}, back + 1));
   if (back < std::ssize(page.rows)) return std::vector{page.rows.back().id};
   return Error{.kind = ErrorKind::not_found,
-               .message = page.total == 0 ? "there are no runs yet"
-                                          : fmt::format("there are only {} runs, so no '{}'", page.total, reference)};
+               .message = page.rows.empty()
+                              ? "there are no runs yet"
+                              : fmt::format("there are only {} runs, so no '{}'", page.rows.size(), reference)};
 }
 
 }  // namespace

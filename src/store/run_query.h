@@ -79,10 +79,11 @@ const std::vector<std::string>& values_of(const RunRow& row, std::string_view fi
 /// The value of a field that is none; nothing for a metric that the run does not have, or that is not a number.
 std::optional<double> number_of(const RunRow& row, std::string_view field);
 
+/// There may be fewer rows than the limit, even none, and still a `next`: so far was looked.
 struct RunPage {
   std::vector<RunRow> rows;
-  std::int64_t total = 0;  ///< that match, on all pages
-  std::string next;        ///< `RunQuery::after` of the next page; empty where there is none
+  std::optional<std::int64_t> total;  ///< that match, on all pages; absent where counting them takes too long
+  std::string next;                   ///< `RunQuery::after` of the next page; empty where there is none
 };
 
 /// Reads `verdict=valid tag=4gpu metrics.loss<0.5 created>2d`: conditions separated by white space; a word that is no

@@ -1,9 +1,12 @@
 #include "store/run_store.h"
 
+#include <iterator>
+
 #include "base/byte_stream.h"
 #include "model/run.h"
 #include "store/journal/journal_reader.h"
 #include "store/journal/salvage.h"
+#include "store/run_query.h"
 
 namespace assay {
 namespace {
@@ -71,6 +74,19 @@ Result<JournalPosition> read_journal(RunStore& store, std::string_view id, Journ
   };
   return read_journals(journals, read, visitor, std::move(from))
       .within("reading the journal of run '" + std::string(id) + "'");
+}
+
+Result<RunPage> list_whole(RunStore& store, const RunQuery& query) {
+  ASSAY_TRY(auto whole, store.list_runs(query));
+  auto rest = query;
+  while (!whole.next.empty() && (query.limit < 0 || std::ssize(whole.rows) < query.limit)) {
+    rest.after = whole.next;
+    if (query.limit >= 0) rest.limit = query.limit - std::ssize(whole.rows);
+    ASSAY_TRY(auto page, store.list_runs(rest));
+    std::move(page.rows.begin(), page.rows.end(), std::back_inserter(whole.rows));
+    whole.next = std::move(page.next);
+  }
+  return whole;
 }
 
 Result<bool> is_without_owner(RunStore& store, const Run& run) {

@@ -118,7 +118,8 @@ class RunStore {
   // What a run records.
   /// Appends whole frames to the lease's journal at `offset`, and returns how long that is now. What is there already
   /// is not written again; where `offset` is beyond the end nothing is. `usage` for bytes that are no frames of that
-  /// place. The owner may name a further journal in its lease ("rank-3"), which it brings along.
+  /// place. The owner may name a further journal in its lease ("rank-3"), which it brings along. A run for which there
+  /// is no more room ends as failed, with the reason, and this is `usage`, as of any run that has ended.
   virtual Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) = 0;
   /// The owner's first, then those of further ranks by their number.
   virtual Result<std::vector<JournalState>> journals(std::string_view id) = 0;
@@ -132,7 +133,9 @@ class RunStore {
   /// The run, or `not_found`. A run whose owner is seen to be gone is closed as `interrupted` first, unless its job
   /// goes on without an owner (`Placement::place`): then it waits for somebody to take it.
   virtual Result<Run> find_run(std::string_view id) = 0;
-  /// A page of those that fit; the next goes on behind it, whatever was added or removed meanwhile.
+  /// A page of those that fit; the next goes on behind it, whatever was added or removed meanwhile. A page with a limit
+  /// looks at a bounded number of runs: it may end with fewer rows than that, and its `next` goes on. `list_whole`
+  /// does. Only a list by creation can go on in the middle; one in another order that has to look at more is `usage`.
   virtual Result<RunPage> list_runs(const RunQuery& query) = 0;
   /// Reads, changes and stores a run in one step, for what is anybody's: its name, its tags. State and verdict stay as
   /// they are. An error from `change` leaves the run as it was. `change` may be called several times.
@@ -145,6 +148,7 @@ class RunStore {
   virtual Result<std::uint64_t> newest_change() = 0;
 
   // Files that belong to a run: traces, reports, the source of the specification.
+  /// `usage` for a name that no file can have, or where there is no room for it.
   virtual Result<void> attach(std::string_view run, std::string_view name, ByteSource& content) = 0;
   virtual Result<std::vector<Artifact>> artifacts(std::string_view run) = 0;
   virtual Result<std::unique_ptr<ByteSource>> open_artifact(std::string_view run, std::string_view name) = 0;
@@ -172,6 +176,9 @@ Result<JournalPosition> read_journals(const std::vector<JournalState>& journals,
 /// from later.
 Result<JournalPosition> read_journal(RunStore& store, std::string_view id, JournalVisitor& visitor,
                                      JournalPosition from = {});
+
+/// As `RunStore::list_runs`, page after page until there are as many rows as the query's limit, or no more.
+Result<RunPage> list_whole(RunStore& store, const RunQuery& query);
 
 /// Whether the run is under way at its place while nobody records it: its owner is gone, and another one can go on.
 Result<bool> is_without_owner(RunStore& store, const Run& run);

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -161,6 +162,61 @@ TEST_P(SeriesContract, WhatAnOwnerHasOfNamesAndLabelsIsBounded) {
   EXPECT_EQ(store_->erase({"", {{.label = "node", .value = "0"}}}).value_or(0), 2U);
   EXPECT_EQ(store_->holding("0"), SeriesHolding{});
   intern("c", {{"label", text}, {"node", "0"}});
+}
+
+TEST_P(SeriesContract, WhatAnOwnerHasOfPointsIsBounded) {
+  limits_.max_per_owner.bytes = 20'000;
+  open();
+  const auto greedy = intern("a", {{"node", "greedy"}});
+  const auto honest = intern("a", {{"node", "honest"}});
+  const auto now = clock_.wall().time_since_epoch().count();
+  AppendOutcome last;
+  std::size_t taken = 0;
+  for (int round = 0; round < 200 && last.too_much == 0; ++round) {
+    std::vector<SeriesSample> samples;
+    for (int i = 0; i < 100; ++i) {
+      // Values that no code makes small.
+      const auto n = round * 100 + i;
+      samples.push_back({greedy, now - (20'000 - n) * kSecondNs, std::sin(n) * 1e9});
+    }
+    last = *store_->append(samples);
+    taken += last.accepted;
+    EXPECT_EQ(last.accepted + last.too_much, 100U);
+    ASSERT_TRUE(store_->flush().ok());
+  }
+  ASSERT_GT(last.too_much, 0U);
+  EXPECT_GT(taken, 500U);
+  EXPECT_GE(store_->holding("greedy").bytes, 20'000U);
+  EXPECT_LT(store_->holding("greedy").bytes, 60'000U);
+  EXPECT_EQ(append({{greedy, now - 30'000 * kSecondNs, 1}}).too_much, 1U) << "late ones, too";
+  EXPECT_EQ(append({{honest, now, 1}}).accepted, 1U) << "others have room";
+  // What is deleted makes room.
+  ASSERT_TRUE(store_->erase({"a", {{.label = "node", .value = "greedy"}}}, {0, now - kSecondNs}).ok());
+  EXPECT_LT(store_->holding("greedy").bytes, 1000U);
+  EXPECT_EQ(append({{greedy, now, 1}}).accepted, 1U);
+  ASSERT_TRUE(store_->erase({"", {{.label = "node", .value = "greedy"}}}).ok());
+  EXPECT_EQ(store_->holding("greedy"), SeriesHolding{});
+}
+
+/// More series than are looked at in one go.
+TEST_P(SeriesContract, WhatIsSelectedWithoutANameIsFoundAmongMany) {
+  limits_.max_per_owner = {.series = 100'000, .key_bytes = std::size_t{64} << 20, .bytes = std::uint64_t{1} << 30};
+  open();
+  for (int i = 0; i < 60'000; ++i) intern("m" + std::to_string(i % 7), {{"node", "many"}, {"i", std::to_string(i)}});
+  const auto first = intern("a", {{"node", "few"}, {"rack", "x"}});
+  const auto last = intern("b", {{"node", "others"}, {"rack", "x"}});
+  const auto now = clock_.wall().time_since_epoch().count();
+  ASSERT_EQ(append({{first, now, 1}, {last, now, 2}}).accepted, 2U);
+  EXPECT_EQ(store_->latest({.labels = {{.label = "rack", .value = "x"}}})->size(), 2U);
+  EXPECT_EQ(store_->list({.labels = {{.label = "node", .value = "few"}}})->size(), 1U);
+  EXPECT_EQ(store_->list({.name = "b", .labels = {{.label = "node", .value = "few"}}})->size(), 0U);
+  EXPECT_EQ(store_
+                ->query({.selector = {.labels = {{.label = "rack", .value = "x"}}},
+                         .range = {now - kMinuteNs, now + kMinuteNs}})
+                ->rows.size(),
+            2U);
+  EXPECT_FALSE(store_->list({.labels = {{.label = "node", .value = "many"}}}).ok()) << "too large an answer";
+  EXPECT_EQ(store_->erase({.labels = {{.label = "rack", .value = "x"}}}).value_or(0), 2U);
 }
 
 TEST_P(SeriesContract, PointsFromBeforeRetentionAreRefusedBeforeRetentionWasThere) {

@@ -33,7 +33,8 @@ class SeriesStore {
   virtual std::vector<Result<SeriesId>> intern(std::span<const SeriesInfo> series) = 0;
   Result<SeriesId> intern(const SeriesKey& key, std::string_view unit);
   /// `not_found` if an id is unknown or was forgotten: then nothing of the batch is stored, unless it was forgotten
-  /// while the batch was. After any other failure, the same batch may be appended again.
+  /// while the batch was. After any other failure, the same batch may be appended again. Whose owner has more bytes
+  /// than one may have is refused, and counted, until something of it was deleted.
   virtual Result<AppendOutcome> append(std::span<const SeriesSample> samples) = 0;
   /// The same by names, for those who keep no ids.
   Result<AppendOutcome> append(std::span<const SeriesBatch> batch);

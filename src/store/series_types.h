@@ -121,6 +121,7 @@ struct AppendOutcome {
   std::size_t accepted = 0;
   std::size_t too_old = 0;        ///< older than raw points are kept, counted back from now or the newest sample
   std::size_t too_far_ahead = 0;  ///< more than `max_ahead` after now: the sender's clock is wrong, or this machine's
+  std::size_t too_much = 0;       ///< their owner has as many bytes as one may have
   /// Minutes of series that were made again for late samples: what those cost, beyond being many.
   std::size_t rewritten = 0;
 };
@@ -139,6 +140,7 @@ struct UpkeepOutcome {
 struct SeriesHolding {
   std::size_t series = 0;
   std::size_t key_bytes = 0;  ///< of their names, units and labels
+  std::uint64_t bytes = 0;    ///< of their points, minutes and hours, but for the newest, which are not written yet
 
   friend bool operator==(const SeriesHolding&, const SeriesHolding&) = default;
 };
@@ -162,7 +164,7 @@ struct SeriesLimits {
   /// Whose a series is, is the value of this label; those without it belong to one owner without a name. Each may have
   /// so much of what is stored, for as long as it is: one that makes up ever new labels does not take the place of all.
   std::string owner_label = "node";
-  SeriesHolding max_per_owner = {.series = 32'768, .key_bytes = std::size_t{8} << 20};
+  SeriesHolding max_per_owner = {.series = 32'768, .key_bytes = std::size_t{8} << 20, .bytes = std::uint64_t{8} << 30};
   std::size_t max_answer_series = 10'000;
   std::size_t max_answer_points = 5'000'000;
 };

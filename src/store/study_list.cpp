@@ -51,19 +51,23 @@ StudyRow row_of(const Study& study) {
           .begun = begun};
 }
 
-Result<StudyPage> page_of(std::vector<StudyRow> rows, const StudyQuery& query) {
-  if (!query.after.empty()) {
-    ASSAY_TRY(const auto begin, read_study_place(query.after));
-    std::erase_if(rows, [&](const StudyRow& row) { return begin <= study_place_of(row); });
-  }
+void sort_studies(std::vector<StudyRow>& rows) {
   std::sort(rows.begin(), rows.end(),
             [](const StudyRow& a, const StudyRow& b) { return study_place_of(b) < study_place_of(a); });
-  StudyPage page;
-  if (query.limit >= 0 && query.limit < std::ssize(rows)) {
-    rows.resize(static_cast<std::size_t>(query.limit));
-    page.next = rows.empty() ? query.after : fmt::format("{}.{}", nanoseconds_of(rows.back().created), rows.back().id);
+}
+
+Result<StudyPage> page_of(std::span<const StudyRow> rows, const StudyQuery& query) {
+  auto first = rows.begin();
+  if (!query.after.empty()) {
+    ASSAY_TRY(const auto place, read_study_place(query.after));
+    first = std::partition_point(first, rows.end(), [&](const StudyRow& row) { return place <= study_place_of(row); });
   }
-  page.rows = std::move(rows);
+  const bool is_cut = query.limit >= 0 && query.limit < rows.end() - first;
+  StudyPage page{.rows = {first, is_cut ? first + query.limit : rows.end()}, .next = {}};
+  if (is_cut) {
+    page.next = page.rows.empty() ? query.after
+                                  : fmt::format("{}.{}", nanoseconds_of(page.rows.back().created), page.rows.back().id);
+  }
   return page;
 }
 

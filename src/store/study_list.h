@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,9 @@ struct StudyPage {
   std::string next;  ///< `StudyQuery::after` of the next page; empty where there is none
 };
 
-/// What a query shows of these rows: newest first. `usage` for an `after` that no page has given.
-Result<StudyPage> page_of(std::vector<StudyRow> rows, const StudyQuery& query);
+/// In the order of every list: newest first.
+void sort_studies(std::vector<StudyRow>& rows);
+/// What a query shows of these rows, which are sorted. `usage` for an `after` that no page has given.
+Result<StudyPage> page_of(std::span<const StudyRow> rows, const StudyQuery& query);
 
 }  // namespace assay

@@ -69,8 +69,10 @@ struct TokenArrival {
 /// The report about one request. Plain times of the steady clock; a time that is not known is SteadyTime().
 struct Completion {
   std::uint64_t id = 0;
-  /// When its first byte was handed to the system. Unknown: the moment of `issue` counts. A target that queues must say
-  /// it, since a request that left late is the client's fault and judged as such.
+  /// When the client first did its part: began to connect for it, or handed its first byte to the system. What a server
+  /// takes from then on to accept, to shake hands, or until it has refused and is asked again, is the server's.
+  /// Unknown: the moment of `issue` counts. A target that queues must say it, since a request that left late is the
+  /// client's fault and judged as such; of one that never left, it is when it was given up.
   SteadyTime sent{};
   /// When the first output token was read from the system; unknown: none was seen, or the target does not stream.
   SteadyTime first_token{};

@@ -14,6 +14,11 @@ struct DeviceFacts {
   bool operator==(const DeviceFacts&) const = default;
 };
 
+// Facts of GPUs that decide which runs they can do.
+inline constexpr const char* kNameFact = "name";
+inline constexpr const char* kMemoryFact = "memory_bytes";
+inline constexpr const char* kLinkGroupFact = "link_group";  ///< GPUs with the same one have NVLink between them
+
 /// A process that uses a GPU.
 struct GpuProcess {
   std::string gpu;                           ///< UUID

@@ -85,6 +85,25 @@ TEST_F(ClusterBackup, OfALeaderThatDoesNotRunIsTheSame) {
   EXPECT_GE(answer.at("result").at("series").at(0).at("buckets").as_array().size(), seconds.size());
 }
 
+TEST_F(ClusterBackup, SaysThatWhatWasRevokedSinceIsGoodAgain) {
+  leader_.start();
+  AssayCli& cli = leader_.cli();
+  ASSERT_EQ(cli.run({"token", "create", "--role", "viewer", "--name", "stolen"}).exit_code, 0);
+  const auto good_there = [&](const std::map<std::string, std::string>& there) {
+    return cli.run({"token", "list"}, there).out.find("stolen") != std::string::npos;
+  };
+  ASSERT_EQ(cli.run({"backup", (cli.folder() / "copy").string()}).exit_code, 0);
+  ASSERT_EQ(cli.run({"token", "revoke", "stolen"}).exit_code, 0);
+  EXPECT_FALSE(good_there({}));
+  const std::map<std::string, std::string> there = {{"ASSAY_DATA", (cli.folder() / "restored").string()}};
+  const auto done = cli.run({"restore", (cli.folder() / "copy").string()}, there);
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.error, HasSubstr("revoked, disabled or changed since then is good again"));
+  EXPECT_TRUE(good_there(there)) << "or there is nothing to warn of";
+  EXPECT_EQ(cli.run({"token", "revoke", "stolen"}, there).exit_code, 0) << "what the note tells to do";
+  EXPECT_FALSE(good_there(there));
+}
+
 /// What belongs to whom below a folder, and when it was changed.
 std::map<std::string, std::string> state_of(const fs::path& folder) {
   std::map<std::string, std::string> found;

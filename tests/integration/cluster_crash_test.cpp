@@ -29,6 +29,9 @@ enum class Life {
   lost,         ///< one whose agent is killed, and that is tried again
   dependent,    ///< two, the second after the first
   gang,         ///< one over two nodes, of which the second is the peer
+  each_node,    ///< one on each of two nodes, asked for with a key, and once more after the crash
+  study_after,  ///< a study after a run that succeeds
+  never_run,    ///< a study after a run that fails
 };
 enum class Outcome {
   nothing,      ///< nobody was told of a run, and there is none
@@ -36,6 +39,7 @@ enum class Outcome {
   interrupted,  ///< what was recorded until then
   either,       ///< depending on how far the workload was
   lost,         ///< it failed, since a node was gone
+  failed,       ///< by itself
 };
 
 struct Crash {
@@ -142,12 +146,32 @@ const std::vector<Crash> kCrashes = {
     {kPeer, Life::gang, "part-frames-told", 1, Outcome::lost, 1},
     {kPeer, Life::gang, "part-end-told", 1, Outcome::valid, 1},
     {kPeer, Life::gang, "job-done", 1, Outcome::valid, 1},
+
+    // What was asked for with a key is done whole and once, however far the leader came.
+    {kLeader, Life::each_node, "study-stored", 1, Outcome::valid, 1},
+    {kLeader, Life::each_node, "run-noted", 1, Outcome::valid, 1},
+    {kLeader, Life::each_node, "run-listed", 1, Outcome::valid, 1},
+    {kLeader, Life::each_node, "job-stored", 1, Outcome::valid, 1},
+    {kLeader, Life::each_node, "run-noted", 2, Outcome::valid, 1},
+    {kLeader, Life::each_node, "run-listed", 2, Outcome::valid, 1},
+    {kLeader, Life::each_node, "job-stored", 2, Outcome::valid, 1},
+
+    // A study comes after another run, all of it or nothing.
+    {kLeader, Life::study_after, "dependent-stored", 1, Outcome::valid, 1},
+    {kLeader, Life::study_after, "job-removed", 1, Outcome::valid, 1},
+    {kLeader, Life::study_after, "study-went-on", 2, Outcome::valid, 1},
+    {kLeader, Life::never_run, "job-removed", 1, Outcome::failed, 1},
+    {kLeader, Life::never_run, "stop-stored", 1, Outcome::failed, 1},
+    {kLeader, Life::never_run, "lease-stored", 2, Outcome::failed, 1},
+    {kLeader, Life::never_run, "change-stored", 3, Outcome::failed, 1},
+    {kLeader, Life::never_run, "job-removed", 2, Outcome::failed, 1},
 };
 
 std::string title_of(const testing::TestParamInfo<Crash>& info) {
   const auto& crash = info.param;
-  constexpr std::array<std::string_view, 10> kLives = {"Run",      "Study",      "Stopped", "NeverBegun", "Held",
-                                                       "Released", "LessUrgent", "Lost",    "Dependent",  "Gang"};
+  constexpr std::array<std::string_view, 13> kLives = {"Run",      "Study",      "Stopped", "NeverBegun", "Held",
+                                                       "Released", "LessUrgent", "Lost",    "Dependent",  "Gang",
+                                                       "EachNode", "StudyAfter", "NeverRun"};
   constexpr std::array<std::string_view, 3> kVictims = {"Leader", "Agent", "Peer"};
   std::string title(kVictims[static_cast<std::size_t>(crash.victim)]);
   title += kLives[static_cast<std::size_t>(crash.life)];
@@ -176,7 +200,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     leader_.start({"--retry-wait", "1s"}, death_of(Victim::leader));
     start_agent(death_of(Victim::agent));
     leader_.expect_state("n1", "online");
-    if (GetParam().life != Life::gang) return;
+    if (GetParam().life != Life::gang && GetParam().life != Life::each_node) return;
     start_peer(death_of(Victim::peer));
     leader_.expect_state("n2", "online");
   }
@@ -191,25 +215,30 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
   std::string spec() {
     const bool is_long = GetParam().life == Life::stopped || GetParam().life == Life::never_begun;
     std::string steps = std::to_string(is_long ? 100'000 : kStepsOfRun);
+    // The first ends once the study behind it was asked for.
+    const bool is_awaited = GetParam().life == Life::study_after || GetParam().life == Life::never_run;
+    const std::string wait = is_awaited ? "until [ -e " + go_file().string() + " ]; do sleep 0.1; done; " : "";
     // The first attempt goes on until its agent is killed.
     if (GetParam().life == Life::lost) {
       steps = "$([ $(wc -l < " + begun_file().string() + ") -gt 1 ] && echo " + steps + " || echo 100000)";
     }
     return cli().write("counting.yaml",
                        "kind: command\ncommand: \"" + part_of_peer() + "echo $ASSAY_RUN_ID >> " +
-                           begun_file().string() + "; for i in $(seq " + steps +
-                           "); do echo step=$i loss=0.$i; sleep 0.1; done; echo all > $ASSAY_ARTIFACTS/kept.txt # " +
-                           mark_ + "\"\n" +
-                           (GetParam().life == Life::study  ? "repeat: 3\n"
-                            : GetParam().life == Life::gang ? "nodes: [n1, n2]\n"
-                                                            : ""));
+                           begun_file().string() + "; " + wait + "for i in $(seq " + steps +
+                           "); do echo step=$i loss=0.$i; sleep 0.1; done; echo all > $ASSAY_ARTIFACTS/kept.txt" +
+                           (GetParam().life == Life::never_run ? "; exit 3" : "") + " # " + mark_ + "\"\n" +
+                           (GetParam().life == Life::study       ? "repeat: 3\n"
+                            : GetParam().life == Life::gang      ? "nodes: [n1, n2]\n"
+                            : GetParam().life == Life::each_node ? "nodes: all\neach_node: true\n"
+                                                                 : ""));
   }
   /// As it happens, until somebody dies.
   void live() {
     const auto life = GetParam().life;
     if (life == Life::never_begun || life == Life::held) agent_->kill_now();
     std::vector<std::string> order = {"submit", spec()};
-    if (life != Life::gang) order.insert(order.end(), {"--node", "n1"});
+    if (life == Life::each_node) order.insert(order.end(), {"--key", "nightly"});
+    if (life != Life::gang && life != Life::each_node) order.insert(order.end(), {"--node", "n1"});
     if (life == Life::released || life == Life::less_urgent) order.emplace_back("--hold");
     if (life == Life::lost) order.insert(order.end(), {"--retries", "1"});
     const auto asked = cli().run(order);
@@ -225,6 +254,11 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     if (life == Life::released) cli().run({"release", "@last"});
     if (life == Life::less_urgent) cli().run({"queue", "set", "@last", "--priority", "-3"});
     if (life == Life::dependent) cli().run({"submit", spec(), "--node", "n1", "--after", "@last"});
+    if (life == Life::study_after || life == Life::never_run) {
+      const auto study = cli().write("study.yaml", read_file(cli().folder() / "counting.yaml").value() + "repeat: 2\n");
+      EXPECT_EQ(cli().run({"submit", study, "--node", "n1", "--after", "@last"}).exit_code, 0);
+      EXPECT_TRUE(write_file_atomically(go_file(), "").ok());
+    }
     if (life == Life::lost) {
       agent_->kill_now();
       start_agent({});
@@ -240,6 +274,9 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
       leader_.start({"--retry-wait", "1s"});
       if (life == Life::held) start_agent({});
       if (life == Life::held || life == Life::less_urgent) expect_kept_back();
+      if (life == Life::each_node) {
+        EXPECT_EQ(cli().run({"submit", spec(), "--key", "nightly"}).exit_code, 0) << "as whoever was given no answer";
+      }
     } else if (GetParam().victim == Victim::peer) {
       start_peer({});
     } else {
@@ -260,6 +297,7 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
     EXPECT_EQ(cli().run({"release", "@last"}).exit_code, 0);
   }
 
+  fs::path go_file() { return leader_.folder_for_runs() / "go"; }
   fs::path peer_file() { return leader_.folder_for_runs() / "begun-by-peer"; }
   fs::path begun_file() { return leader_.folder_for_runs() / "begun"; }
   static int times_begun(const fs::path& file, const std::string& run) {
@@ -293,7 +331,9 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
   std::size_t expected_runs() const {
     const auto& crash = GetParam();
     if (crash.outcome == Outcome::nothing) return 0;
-    if (crash.life == Life::lost || crash.life == Life::dependent) return 2;
+    if (crash.life == Life::lost || crash.life == Life::dependent || crash.life == Life::each_node) return 2;
+    if (crash.life == Life::never_run) return 2;
+    if (crash.life == Life::study_after) return 3;
     return crash.life == Life::study ? kRunsOfStudy : 1;
   }
   bool all_have_ended() {
@@ -336,7 +376,8 @@ class ClusterCrash : public ClusterTest, public testing::WithParamInterface<Cras
       EXPECT_EQ(verdict, "failed");
       EXPECT_EQ(run.at("error").at("kind").as_string(), "lost_peer") << json::serialize(run.at("error"));
     }
-    EXPECT_THAT(verdict, outcome == Outcome::lost ? AnyOf("failed", "failed") : AnyOf("valid", "interrupted"));
+    const bool has_failed = outcome == Outcome::lost || outcome == Outcome::failed;
+    EXPECT_THAT(verdict, has_failed ? AnyOf("failed", "failed") : AnyOf("valid", "interrupted"));
     const bool valid = verdict == "valid";
     if (valid) {
       EXPECT_EQ(begun, 1);
@@ -368,7 +409,9 @@ TEST_P(ClusterCrash, LosesDoublesAndLeavesNothing) {
   // Of a study only the run that was under way may have suffered, and it is the second where a second time is meant.
   const std::size_t hit = crash.life == Life::study ? static_cast<std::size_t>(crash.time - 1) : 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    expect_honest(all[i], i == hit ? crash.outcome : Outcome::valid, i == hit ? crash.executions : 1);
+    const bool never_runs = crash.life == Life::never_run && i > hit;
+    const auto otherwise = never_runs ? Outcome::interrupted : Outcome::valid;
+    expect_honest(all[i], i == hit ? crash.outcome : otherwise, i == hit ? crash.executions : never_runs ? 0 : 1);
   }
   const auto leader_has = journals(leaders_runs());
   for (const auto& had : {leader_had, agent_had}) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 
 #include "access/secrets.h"
@@ -110,6 +111,22 @@ std::string AssayProcess::said() const {
   return text ? *text : "";
 }
 
+std::int64_t AssayProcess::memory_bytes(const std::string& field) const {
+  const auto status = read_file("/proc/" + std::to_string(pid_) + "/status");
+  const auto at = status ? status->find("\n" + field + ":") : std::string::npos;
+  if (at == std::string::npos) {
+    ADD_FAILURE() << "nobody knows the " << field << " of process " << pid_;
+    return 0;
+  }
+  return 1024 * std::strtoll(status->c_str() + at + field.size() + 2, nullptr, 10);
+}
+
+std::uint16_t TestLeader::port() const {
+  const auto url = parse_url(url_);
+  EXPECT_TRUE(url.ok()) << url_;
+  return url ? url->port : std::uint16_t{0};
+}
+
 void TestLeader::start(const std::vector<std::string>& arguments,
                        const std::map<std::string, std::string>& environment) {
   const fs::path endpoint = cli_.data() / "leader" / "endpoint.json";
@@ -141,6 +158,7 @@ ClientResponse TestLeader::request(const std::string& method, const std::string&
   }
   auto client = HttpClient::create(std::move(*url));
   if (!secret.empty()) headers.add("Authorization", "Bearer " + secret);
+  if (!body.empty() && !headers.find("Content-Type")) headers.add("Content-Type", "application/json");
   auto response = (*client)->send({.method = method, .target = target, .headers = std::move(headers), .body = body});
   if (!response) {
     ADD_FAILURE() << method << " " << target << ": " << response.error().text();
@@ -167,6 +185,13 @@ std::vector<std::string> TestLeader::problems() {
     for (const auto& problem : problems->as_array()) texts.emplace_back(problem.at("text").as_string());
   }
   return texts;
+}
+
+std::set<std::string> TestLeader::silenced() {
+  std::set<std::string> nodes;
+  const auto events = get("/api/v1/events?kind=node_offline&limit=1000");
+  for (const auto& event : events.at("events").as_array()) nodes.emplace(event.at("node").as_string());
+  return nodes;
 }
 
 fs::path TestLeader::folder_for_runs() {

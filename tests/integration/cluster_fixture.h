@@ -37,6 +37,8 @@ class AssayProcess {
   bool dies();
   /// Everything that it and its predecessors with the same log have printed.
   std::string said() const;
+  /// What it has in memory now; `VmHWM`: the most that it ever had.
+  std::int64_t memory_bytes(const std::string& field = "VmRSS") const;
 
  private:
   void start(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
@@ -54,6 +56,7 @@ class TestLeader {
              const std::map<std::string, std::string>& environment = {});
   AssayProcess& process() { return *process_; }
   const std::string& url() const { return url_; }
+  std::uint16_t port() const;
   AssayCli& cli() { return cli_; }
   fs::path log() const { return cli_.folder() / "leader.log"; }
 
@@ -64,6 +67,8 @@ class TestLeader {
   json::object get(const std::string& target);
   /// What the leader says is wrong with itself.
   std::vector<std::string> problems();
+  /// Which nodes it has called silent since it began, whether they came back or not.
+  std::set<std::string> silenced();
 
   std::string owner_secret() const;
   /// Where a run may leave something: beside the agent's own folder it can make nothing.

@@ -27,9 +27,13 @@ class ClusterGang : public ClusterTest {
   AssayCli& cli() { return leader_.cli(); }
   /// A command on both nodes; `script` knows its RANK.
   std::string spec(const std::string& script) {
-    return cli().write("gang.yaml", "kind: command\nnodes: [n1, n2]\ncommand: \"" + script + " # " + mark_ + "\"\n");
+    const auto begun = "echo > " + begun_file("$RANK").string() + "; ";
+    return cli().write("gang.yaml",
+                       "kind: command\nnodes: [n1, n2]\ncommand: \"" + begun + script + " # " + mark_ + "\"\n");
   }
+  fs::path begun_file(const std::string& rank) { return leader_.folder_for_runs() / ("begun-" + rank); }
   std::string asked(const std::string& spec) {
+    for (const char* rank : {"0", "1"}) fs::remove(begun_file(rank));
     const auto answer = cli().json({"submit", spec});
     return std::string(answer.at("result").at("submitted").as_array().at(0).at("run").as_string());
   }
@@ -47,7 +51,7 @@ class ClusterGang : public ClusterTest {
     return eventually([&] { return text_of(id, "state") == "ended"; });
   }
   bool both_run() {
-    return eventually([&] { return processes_with(mark_).size() >= 2; });
+    return eventually([&] { return fs::exists(begun_file("0")) && fs::exists(begun_file("1")); });
   }
   std::string logs(const std::string& id) { return cli().run({"logs", id}).out; }
   /// No process, no lease, no job and no record of it is left.
@@ -178,6 +182,25 @@ TEST_F(ClusterGang, WithoutItsFirstNodeItIsClosedAndTheOthersEnd) {
   start_agent("n1");
   leader_.expect_state("n1", "online");
   expect_released(id);
+}
+
+/// No agent comes back: what the other nodes have is free for others all the same.
+TEST_F(ClusterGang, WhicheverNodeIsGoneForGoodTheOthersAreFree) {
+  start();
+  for (const char* gone : {"n2", "n1"}) {
+    SCOPED_TRACE(gone);
+    const std::string left = gone == std::string("n1") ? "n2" : "n1";
+    const auto id = asked(spec("sleep 1000"));
+    ASSERT_TRUE(both_run());
+    agents_.at(gone).kill_now();
+    EXPECT_TRUE(ends(id));
+    EXPECT_TRUE(leader_.get("/api/v1/runs/" + id + "/lease").at("lease").is_null());
+    EXPECT_TRUE(eventually([&] { return processes_with(mark_).empty(); })) << "a workload is left";
+    const auto next = done(cli().write("next.yaml", "kind: command\nnodes: [" + left + "]\ncommand: exit 0\n"));
+    EXPECT_EQ(text_of(next, "verdict"), "valid") << json::serialize(run_of(next));
+    start_agent(gone);
+    leader_.expect_state(gone, "online");
+  }
 }
 
 TEST_F(ClusterGang, GoesOnWhileTheLeaderIsAway) {

@@ -103,6 +103,26 @@ TEST_F(ClusterQueue, OneRunOnEachNodeAndAKeyForOne) {
   EXPECT_EQ(leader_.get("/api/v1/runs").at("total").to_number<int>(), 3);
 }
 
+TEST_F(ClusterQueue, ANodeThatDoesNotComeBackGivesItsRunBack) {
+  leader_.process().kill_now();
+  leader_.start({"--retry-wait", "1s", "--lost-after", "1s"});
+  for (const char* name : {"n1", "n2"}) leader_.expect_state(name, "online");
+  const auto first = submit({spec("lost", 30), "--retries", "1"});
+  ASSERT_TRUE(eventually([&] { return is(first, "state", "running"); }));
+  const std::size_t lost = in_queue(first).at("node").as_string() == "n1" ? 0 : 1;
+  agents_[lost].kill_now();
+  // A minute is what its hold on the run lasts.
+  EXPECT_TRUE(eventually([&] { return in_queue(first).at("state").as_string() == "over"; }) ||
+              eventually([&] { return in_queue(first).at("state").as_string() == "over"; }));
+  EXPECT_EQ(leader_.get("/api/v1/runs/" + first).at("verdict").as_string(), "interrupted");
+  EXPECT_TRUE(leader_.get("/api/v1/runs/" + first + "/lease").at("lease").is_null());
+  EXPECT_TRUE(eventually([&] { return leader_.get("/api/v1/runs").at("total").to_number<int>() == 2; }));
+  EXPECT_TRUE(eventually([&] { return queue().empty(); })) << "the other node does it";
+  const auto runs = leader_.get("/api/v1/runs?sort=created").at("runs").as_array();
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(runs[1].at("verdict").as_string(), "valid");
+}
+
 TEST_F(ClusterQueue, ARunGoesOnElsewhereWhenItsNodeIsLost) {
   const auto first = submit({spec("lost", 30), "--retries", "3"});
   ASSERT_TRUE(eventually([&] { return is(first, "state", "running"); }));

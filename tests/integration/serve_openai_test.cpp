@@ -75,6 +75,29 @@ TEST(ServeOpenAi, AnswersOfAPythonServerAreCountedAsItCountsThem) {
   EXPECT_GT(metrics.at("ttft_p50_seconds").to_number<double>(), 0);
 }
 
+TEST(ServeOpenAi, SeveralClientsOfOneServerAreAccountedForTogether) {
+  const PythonServer server;
+  AssayCli cli;
+  const std::string spec = serve_spec("openai: \"" + server.url() + "\"") + "clients: 2\n";
+  const auto run = cli.run({"run", cli.write("serve.yaml", spec)});
+  ASSERT_THAT(run.exit_code, testing::AnyOf(0, 4)) << run.out << run.error;
+  const json::object last = cli.last_run();
+  const auto& metrics = last.at("metrics").as_object();
+  const int asked = metrics.at("samples_asked").to_number<int>();
+  EXPECT_GE(asked, 20);
+  EXPECT_EQ(metrics.at("samples_lost").to_number<int>(), 0);
+  const fs::path artifacts = cli.data() / "runs" / std::string(last.at("id").as_string()) / "artifacts";
+  const json::value load = json::parse(read_file(artifacts / "load.json").value());
+  ASSERT_EQ(load.at("endpoints").as_array().size(), 1u) << "one server, however many clients ask it";
+  EXPECT_EQ(load.at("endpoints").at(0).at("ok").to_number<int>(), asked);
+  ASSERT_EQ(load.at("clients").as_array().size(), 2u);
+  const json::value target = json::parse(read_file(artifacts / "target.json").value());
+  ASSERT_EQ(target.at("endpoints").as_array().size(), 1u);
+  EXPECT_EQ(target.at("endpoints").at(0).at("ok").to_number<int>(), asked);
+  EXPECT_EQ(target.at("endpoints").at(0).at("requests").to_number<int>(), asked);
+  EXPECT_EQ(target.at("token_counts").at("by_server").to_number<int>(), asked);
+}
+
 TEST(ServeOpenAi, AWrongModelStartsNothing) {
   const PythonServer server;
   AssayCli cli;

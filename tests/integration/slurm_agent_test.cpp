@@ -100,6 +100,24 @@ TEST_F(LeaderWithSlurm, RunsOutliveAnAgentThatIsKilledOrStopped) {
   EXPECT_EQ(run_of(run).at("verdict").as_string(), "valid") << json::serialize(run_of(run));
 }
 
+TEST_F(LeaderWithSlurm, ALeaderThatIsKilledMissesNothingOfIt) {
+  leader_.start();
+  start_login_on_slurm();
+  const auto run = ask(counting(60), "login1");
+  ASSERT_TRUE(says(run, "step=3 "));
+  for (const char* step : {"step=20 ", "step=40 "}) {
+    leader_.process().kill_now();
+    leader_.start();
+    ASSERT_TRUE(says(run, step));
+  }
+  ASSERT_TRUE(ends(run));
+  expect_all_lines(run, 60);
+  EXPECT_EQ(run_of(run).at("verdict").as_string(), "valid") << json::serialize(run_of(run));
+  EXPECT_EQ(slurm_->run({"squeue", "--noheader"}), "") << "it was done once";
+  EXPECT_TRUE(leader_.get("/api/v1/runs/" + run + "/lease").at("lease").is_null());
+  EXPECT_TRUE(leader_.get("/api/v1/queue").at("runs").as_array().empty());
+}
+
 TEST_F(LeaderWithSlurm, ARunIsCancelledInTheQueueAndOnTheNode) {
   leader_.start();
   start_login_on_slurm();
@@ -114,6 +132,8 @@ TEST_F(LeaderWithSlurm, ARunIsCancelledInTheQueueAndOnTheNode) {
   EXPECT_TRUE(eventually([&] { return slurm_->run({"squeue", "-h", "-t", "running", "-o", "%i"}) != ""; }));
   const auto waits = ask(counting(10), "login1");
   EXPECT_TRUE(eventually([&] { return slurm_->run({"squeue", "-h", "-t", "pending", "-o", "%i"}) != ""; }));
+  EXPECT_TRUE(eventually([&] { return !leader_.get("/api/v1/runs/" + waits + "/lease").at("lease").is_null(); }));
+  EXPECT_EQ(run_of(waits).at("state").as_string(), "starting") << "its time limit counts once it begins";
   EXPECT_EQ(cli().run({"cancel", waits}).exit_code, 0);
   ASSERT_TRUE(ends(waits));
   EXPECT_EQ(slurm_->run({"squeue", "-h", "-t", "pending", "-o", "%i"}), "");

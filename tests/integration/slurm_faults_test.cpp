@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "launch/hosted/job_folder.h"
@@ -261,6 +262,36 @@ TEST_F(Slurm, AJobWhoseOwnerDiedWhileItHandedItInIsFound) {
   EXPECT_EQ(place_->launcher().start(job).error().kind, ErrorKind::busy) << "nobody knows yet";
   EXPECT_EQ(place_->launcher().attach(job.token, {}).error().kind, ErrorKind::not_found);
   start_ready(job)->kill();
+}
+
+TEST_F(Slurm, AJobThatHasEndedAndIsForgottenIsFoundByWhatItLeft) {
+  Job job{.arguments = {"sh", "-c", "echo all of it"}, .name = "short"};
+  job.token = "r-81/1";
+  auto running = start(job);
+  ASSERT_TRUE(follow_slurm_job(*running).ending.ok());
+  const auto folder = fs::path(running->handle().substr(std::string_view("slurm:").size()));
+  running.reset();
+  // As if its owner had died between sbatch and writing down the id, and come back after MinJobAge.
+  fs::remove(folder / "slurm.json");
+  const TemporaryFolder programs;
+  auto environment = cluster_->environment();
+  for (const char* name : {"squeue", "sacct"}) {
+    ASSERT_TRUE(write_file_atomically(programs.path() / name, "#!/bin/sh\n").ok());
+    fs::permissions(programs.path() / name, fs::perms::owner_all);
+  }
+  const char* const path = environment.contains("PATH") ? environment["PATH"].c_str() : ::getenv("PATH");
+  environment["PATH"] = fmt::format("{}:{}", programs.path().string(), path);
+  const auto launcher = make_slurm_launcher({.place = slurm_place_from(parse_place("slurm:").value()).value(),
+                                             .folder = folder.parent_path(),
+                                             .assay = AssayCli::program(),
+                                             .environment = environment});
+  ASSERT_TRUE(launcher.ok()) << launcher.error().text();
+  const auto attached = (*launcher)->attach(job.token, {});
+  ASSERT_TRUE(attached.ok()) << attached.error().text();
+  const auto outcome = follow_slurm_job(**attached);
+  ASSERT_TRUE(outcome.ending.ok()) << outcome.ending.error().text();
+  EXPECT_EQ(outcome.ending->exit_code, 0);
+  EXPECT_EQ(outcome.text[JobStream::out], "all of it\n");
 }
 
 TEST_F(Slurm, AFolderThatTheNodesDoNotSeeIsNamed) {

@@ -39,12 +39,16 @@ SlurmPlaceFixture::~SlurmPlaceFixture() {
 
 void SlurmPlaceFixture::restart_owner() {
   launcher_.reset();
-  launcher_ = make_slurm_launcher({.place = slurm_place_from(parse_place("slurm:" + settings_).value()).value(),
-                                   .folder = folder_.path() / "jobs with a blank",
-                                   .assay = AssayCli::program(),
-                                   .environment = shared_slurm().value()->environment(),
-                                   .start_patience = start_patience_})
-                  .value();
+  launcher_ = another_launcher();
+}
+
+std::unique_ptr<Launcher> SlurmPlaceFixture::another_launcher() const {
+  return make_slurm_launcher({.place = slurm_place_from(parse_place("slurm:" + settings_).value()).value(),
+                              .folder = folder_.path() / "jobs with a blank",
+                              .assay = AssayCli::program(),
+                              .environment = shared_slurm().value()->environment(),
+                              .start_patience = start_patience_})
+      .value();
 }
 
 }  // namespace assay

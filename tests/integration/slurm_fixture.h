@@ -24,6 +24,8 @@ class SlurmPlaceFixture {
   Launcher& launcher() { return *launcher_; }
   /// As if whoever asked had been restarted: a new launcher on the same folder.
   void restart_owner();
+  /// A further one on the same folder.
+  std::unique_ptr<Launcher> another_launcher() const;
 
  private:
   TemporaryFolder folder_;

@@ -1,3 +1,4 @@
+#include "launch/hosted/killed_host_fixture.h"
 #include "launch/launcher_contract.h"
 #include "slurm_fixture.h"
 
@@ -12,6 +13,11 @@ class SlurmContractPlace final : public LauncherPlace {
   Launcher& launcher() override { return place_.launcher(); }
   const Clock& clock() override { return clock_; }
   Job job(const JobScript& script) override { return {.arguments = {"sh", "-c", shell_for(script)}}; }
+  /// Its nodes are this machine.
+  bool vanish(const RunningJob& job) override {
+    return kill_host(JobFolder(job.handle().substr(std::string_view("slurm:").size())));
+  }
+  std::unique_ptr<Launcher> launcher_of_child() override { return place_.another_launcher(); }
 
  private:
   SystemClock clock_;

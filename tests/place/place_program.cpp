@@ -1,3 +1,4 @@
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <string_view>
@@ -20,5 +21,6 @@ int main(int argc, char** argv) {
            [&] {
              return assay::make_local_launcher(assay::Programs{.self = self, .engine = assay::find_engine(self)});
            },
-       .describe_machine = [] { return assay::json::object{{"hostname", "the-place"}}; }});
+       .describe_machine = [] { return assay::json::object{{"hostname", "the-place"}}; },
+       .extra_time = std::chrono::seconds(1)});
 }

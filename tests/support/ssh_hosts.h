@@ -81,7 +81,11 @@ class SshHosts {
   /// Somebody who has no account there.
   void add_guest(const std::string& name, const std::string& host) {
     add_line("guests", "");
-    alias(host + "-" + name, host, ports_.at(host), name);
+    alias(host + "-" + name, host, ports_.at(host), "  User " + name + "\n");
+  }
+  /// A name of its own for a host, which is reached through another one.
+  void add_behind(const std::string& name, const std::string& host, const std::string& jump) {
+    alias(name, host, ports_.at(host), "  ProxyJump " + jump + "\n");
   }
   /// A host that takes the connection and then says nothing.
   void add_hung(const std::string& name) {
@@ -93,6 +97,8 @@ class SshHosts {
     }
     alias(name, name, port_of(hung_.get()));
   }
+  /// It ends the connections that it has taken, and takes no more.
+  void end_hung() { hung_ = FileDescriptor(); }
 
   /// Its sshd goes away, and with it every connection; the machine goes on.
   void cut(const std::string& name) {
@@ -145,11 +151,10 @@ class SshHosts {
     (void)write_file_atomically(folder_.path() / file, before + line + "\n").ok();
   }
   /// In front, since the first value that ssh finds is the one it takes.
-  void alias(const std::string& name, const std::string& key_alias, int port, const std::string& user = {}) {
+  void alias(const std::string& name, const std::string& key_alias, int port, const std::string& more = {}) {
     const auto before = read_file(config()).value();
-    (void)write_file_atomically(config(),
-                                fmt::format("Host {}\n  Port {}\n  HostKeyAlias {}\n{}{}", name, port, key_alias,
-                                            user.empty() ? "" : fmt::format("  User {}\n", user), before))
+    (void)write_file_atomically(
+        config(), fmt::format("Host {}\n  Port {}\n  HostKeyAlias {}\n{}{}", name, port, key_alias, more, before))
         .ok();
   }
 

@@ -21,6 +21,14 @@ for i in range(1200):
     print('step %d loss=%.4f' % (i, 1 / (i + 1)), flush=True)
     time.sleep(0.25)
 `;
+// More lines than a page keeps, and then a few more all the time.
+const kLong = `
+import time
+for i in range(200500): print('line', i)
+while True:
+    print('later', flush=True)
+    time.sleep(0.05)
+`;
 
 await play(async (scene) => {
   const { cluster, checks, checks: { check, expect, look, go } } = scene;
@@ -142,6 +150,19 @@ await play(async (scene) => {
     expect((await lines()) >= before, "lines that were there are gone");
   });
 
+  await check("whoever reads further up in a very long log stays at the same lines", async () => {
+    cluster.start("long", "exec", "--quiet", "--name", "long", "--", "python3", "-c", kLong);
+    await go(page, base, `/runs/${await until("the long run", () => idOf("long"))}?tab=log`);
+    const leftOut = async () => Number(/([\d,]+) older/.exec(await page.locator("#part .muted.small").first().textContent())?.[1].replaceAll(",", "") ?? 0);
+    await until("lines to be left out", async () => (await leftOut()) >= 500, 90_000);
+    const log = page.getByRole("log");
+    await log.evaluate((box) => (box.scrollTop = box.scrollHeight / 2));
+    await sleep(300);
+    const first = () => log.evaluate((box) => { const { left, top } = box.getBoundingClientRect(); return document.elementFromPoint(left + 200, top + 15).textContent; });
+    const [before, sooner] = [await first(), await leftOut()];
+    await until("more to be left out", async () => (await leftOut()) > sooner + 20);
+    expect(/line \d+/.test(before) && (await first()) === before, `${before} became ${await first()}`);
+  });
   await check("who logs out while the leader does not answer is told, and is out when it does", async () => {
     const own = await look();
     await people.choosePassword(own, first);

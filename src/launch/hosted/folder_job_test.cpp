@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "launch/finished_job_fixture.h"
 #include "launch/hosted/folder_launcher_fixture.h"
+#include "launch/hosted/killed_host_fixture.h"
 #include "launch/launcher_contract.h"
 
 namespace assay {
@@ -13,6 +14,12 @@ class FolderPlace final : public LauncherPlace {
   Launcher& launcher() override { return launcher_; }
   const Clock& clock() override { return clock_; }
   Job job(const JobScript& script) override { return {.arguments = {"sh", "-c", shell_for(script)}}; }
+  bool vanish(const RunningJob& job) override {
+    return kill_host(JobFolder(folder_.path() / "jobs" / job.handle().substr(std::string_view("folder:").size())));
+  }
+  std::unique_ptr<Launcher> launcher_of_child() override {
+    return std::make_unique<FolderLauncher>(folder_.path() / "jobs");
+  }
 
  private:
   SystemClock clock_;

@@ -67,7 +67,8 @@ class FolderLauncher final : public Launcher {
       if (::fork() != 0) ::_exit(0);
       const auto local = make_local_launcher(Programs{.self = "/proc/self/exe", .engine = {}});
       const auto watch = [](const WatchedPart& watched) { return std::make_unique<CountingWatch>(watched); };
-      (void)host_job(folder, {.part = part, .watch = watch}, *local, SystemClock()).ok();
+      const HostOptions options{.part = part, .watch = watch, .extra_time = std::chrono::seconds(1)};
+      (void)host_job(folder, options, *local, SystemClock()).ok();
       ::_exit(0);
     }
     ::waitpid(child, nullptr, 0);

@@ -65,7 +65,8 @@ Result<int> host_program(const std::vector<std::string>& words, const HostServic
                       .rendezvous = meeting,
                       .describe_machine = services.describe_machine,
                       .watch = services.watch,
-                      .stop_fd = services.stop_fd};
+                      .stop_fd = services.stop_fd,
+                      .extra_time = services.extra_time};
   std::optional<PartRelay> relay;
   if (words.size() > 3 && words[3] == "relay") {
     relay.emplace(folder, part.number, PerStream<std::uint64_t>());

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "launch/hosted/job_host.h"
 #include "launch/hosted/machine_watch.h"
 #include "launch/launcher.h"
 
@@ -34,6 +35,7 @@ struct HostServices {
   std::function<json::object()> describe_machine;
   int stop_fd = -1;         ///< see HostOptions
   WatchMachine watch = {};  ///< see HostOptions
+  Nanos extra_time = HostOptions().extra_time;
 };
 
 /// The offsets in the streams as one word: `4096,0,17,512`.

@@ -34,7 +34,8 @@ TEST(PodOfTheTests, DISABLED_Runs) {
                                 .folder = folder,
                                 .part = part,
                                 .rendezvous = rendezvous,
-                                .stop_fd = pipe->read_end.get()},
+                                .stop_fd = pipe->read_end.get(),
+                                .extra_time = std::chrono::seconds(1)},
                                *local, SystemClock());
   ::_exit(exit_code_for(ending));
 }
@@ -44,6 +45,10 @@ class KubernetesPlaceOfTest final : public LauncherPlace {
   Launcher& launcher() override { return *launcher_; }
   const Clock& clock() override { return clock_; }
   Job job(const JobScript& script) override { return {.arguments = {"sh", "-c", shell_for(script)}}; }
+  bool vanish(const RunningJob& /*job*/) override {
+    cluster_.lose_pods("pod_node_lost.json");
+    return true;
+  }
 
  private:
   SystemClock clock_;

@@ -129,7 +129,8 @@ PartEnding host_pod(const PodHostOptions& options, Launcher& local, const Clock&
                      .describe_machine = options.describe_machine,
                      .watch = options.watch,
                      .stop_fd = options.stop_fd,
-                     .on_look = [&] { relay.look(); }};
+                     .on_look = [&] { relay.look(); },
+                     .extra_time = options.extra_time};
     return host_job(folder, host, local, clock);
   };
   const PartEnding ending = hosted();

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
+#include "launch/hosted/job_host.h"
 #include "launch/hosted/job_order.h"
 #include "launch/hosted/job_programs.h"
 #include "launch/hosted/part_ending.h"
@@ -22,6 +23,7 @@ struct PodHostOptions {
   int out_fd = 1;                        ///< what the container logs
   std::function<json::object()> describe_machine = [] { return json::object(); };
   WatchMachine watch = {};  ///< see launch/hosted/job_host.h
+  Nanos extra_time = HostOptions().extra_time;
 };
 
 /// What runs in a pod: hosts its part of the job through `local`, and writes all that it says, what it leaves in its

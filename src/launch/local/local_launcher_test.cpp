@@ -10,6 +10,11 @@ class LocalPlace final : public LauncherPlace {
   Launcher& launcher() override { return *launcher_; }
   const Clock& clock() override { return clock_; }
   Job job(const JobScript& script) override { return {.arguments = {"sh", "-c", shell_for(script)}}; }
+  /// The guard of its processes.
+  bool vanish(const RunningJob& job) override {
+    const auto first = read_process_stat(*job.first_process());
+    return first && ::kill(first->parent, SIGKILL) == 0;
+  }
 
  private:
   SystemClock clock_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <utility>
 
 #include "base/file_lock.h"
@@ -9,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/spawn.h"
+#include "base/text.h"
 #include "launch/hosted/folder_job.h"
 #include "launch/hosted/job_folder.h"
 #include "launch/hosted/job_programs.h"
@@ -26,6 +28,7 @@ constexpr Nanos kBeginPatience = std::chrono::seconds(60);
 constexpr Nanos kLookPause = std::chrono::milliseconds(100);
 constexpr std::string_view kHandlePrefix = "slurm:";
 constexpr int kTicketSchema = 1;
+constexpr std::string_view kBeganFile = "began";
 
 std::string shell_word(std::string_view text) {
   std::string quoted = "'";
@@ -50,6 +53,17 @@ Result<std::optional<std::int64_t>> read_ticket(const JobFolder& folder) {
   const auto id = fields.integer("job");
   ASSAY_CHECK(fields.finish());
   return std::optional(id);
+}
+
+/// As the job itself wrote it down when it began: its owner may have died before it could, and Slurm forgets jobs that
+/// have ended within minutes. Nothing where it never began.
+std::optional<std::int64_t> read_began(const JobFolder& folder) {
+  const auto text = read_file(folder.path() / kBeganFile).value_or("");
+  const auto digits = trim(text);
+  std::int64_t id = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+  const bool is_whole = read.ec == std::errc() && read.ptr == digits.data() + digits.size() && id > 0;
+  return is_whole ? std::optional(id) : std::nullopt;
 }
 
 /// The mark of a job among those of its user: nobody else uses that folder.
@@ -152,6 +166,10 @@ class SlurmLauncher final : public Launcher {
   /// The job of a folder whose owner died while it handed it in: nothing if Slurm does not have it.
   Result<std::optional<std::int64_t>> find_submitted(const JobFolder& folder) {
     ASSAY_TRY(const auto launching, FileLock::claim(launch_lock(folder)));
+    if (const auto id = read_began(folder)) {
+      ASSAY_CHECK(write_ticket(folder, *id));
+      return id;
+    }
     ASSAY_TRY(const auto records, slurm_->list({}));
     for (const auto& [id, record] : records) {
       if (record.key != key_of(folder)) continue;
@@ -190,11 +208,13 @@ std::string batch_script(const fs::path& folder, const std::string& assay, std::
 folder={}
 assay={}
 exec >>"$folder/slurm.out" 2>&1
+[ -e "$folder/{}" ] || echo "$SLURM_JOB_ID" >"$folder/{}"
 exec srun --nodes={} --ntasks={} --ntasks-per-node=1 ${{SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}} \
   --cpu-bind=none --mpi=none --kill-on-bad-exit=0 --wait=0 \
   sh -c 'exec "$0" {} "$1" "$SLURM_PROCID/$SLURM_NTASKS" -' "$assay" "$folder"
 )",
-                     shell_word(folder.string()), shell_word(assay), nodes, nodes, kHostJobArgument);
+                     shell_word(folder.string()), shell_word(assay), kBeganFile, kBeganFile, nodes, nodes,
+                     kHostJobArgument);
 }
 
 Result<std::unique_ptr<Launcher>> make_slurm_launcher(SlurmLauncherOptions options) {

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 
 #include <csignal>
+#include <future>
 
 #include "base/ids.h"
 #include "base/process_tree.h"
 #include "launch/finished_job_fixture.h"
+#include "launch/hosted/killed_host_fixture.h"
 #include "launch/launcher_contract.h"
 #include "support/source_tree.h"
 #include "support/ssh_hosts.h"
@@ -54,6 +56,14 @@ class SshPlace final : public LauncherPlace {
   Launcher& launcher() override { return *launcher_; }
   const Clock& clock() override { return clock_; }
   Job job(const JobScript& script) override { return {.arguments = {"sh", "-c", shell_for(script)}}; }
+  bool vanish(const RunningJob& /*job*/) override {
+    bool killed = false;
+    for (const auto& entry : fs::directory_iterator(hosts().cache("alpha") / "jobs")) {
+      killed = kill_host(JobFolder(entry.path())) || killed;
+    }
+    return killed;
+  }
+  std::unique_ptr<Launcher> launcher_of_child() override { return make_ssh_launcher(options_for({"alpha"})); }
 
  private:
   SystemClock clock_;
@@ -107,6 +117,38 @@ TEST_F(SshLauncherTest, AHostThatHangsOrIsNotThereIsGivenUp) {
   EXPECT_EQ(hung.kind, ErrorKind::unreachable) << hung.text();
   EXPECT_THAT(hung.message, testing::HasSubstr("hung"));
   EXPECT_EQ(failure_on("-oProxyCommand=x").kind, ErrorKind::usage);
+}
+
+TEST_F(SshLauncherTest, AHostThatHangsDoesNotHoldUpTheOthers) {
+  hosts().add_hung("hung");
+  auto options = options_for({"hung", "alpha", "beta"});
+  options.ssh.connect_timeout = std::chrono::minutes(30);
+  const auto launcher = make_ssh_launcher(options);
+  const auto on = [](const std::string& host) {
+    Job job = shell("echo done");
+    job.nodes = {host};
+    return job;
+  };
+  auto hung = std::async(std::launch::async, [&] { return launcher->start(on("hung")); });
+  for (const char* host : {"alpha", "beta"}) {
+    auto job = launcher->start(on(host));
+    ASSERT_TRUE(job.ok()) << job.error().text();
+    EXPECT_EQ(finish_job(**job).text[JobStream::out], "done\n");
+  }
+  EXPECT_EQ(hung.wait_for(std::chrono::seconds(0)), std::future_status::timeout) << "it was not asked yet";
+  hosts().end_hung();
+  EXPECT_EQ(hung.get().error().kind, ErrorKind::unreachable);
+}
+
+TEST_F(SshLauncherTest, AHostBehindAnotherIsReachedAsItsUserHasItConfigured) {
+  hosts().add_behind("inner", "alpha", "beta");
+  auto job = make_ssh_launcher(options_for({"inner"}))->start(shell("echo there"));
+  ASSERT_TRUE(job.ok()) << job.error().text();
+  EXPECT_EQ(finish_job(**job).text[JobStream::out], "there\n");
+  job->reset();
+  hosts().cut("beta");
+  EXPECT_EQ(failure_on("inner").kind, ErrorKind::unreachable) << "it was not reached through the other";
+  hosts().restore("beta");
 }
 
 TEST_F(SshLauncherTest, MoreNodesThanHostsAreRefused) {

@@ -6,6 +6,8 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -208,13 +210,15 @@ Result<void> unpack(std::string_view packed, RunRow& row) {
   return Error{.kind = ErrorKind::bad_file, .message = fmt::format("the row of run '{}' is damaged", row.id)};
 }
 
-constexpr const char* kSelectRows =
+constexpr std::string_view kSelectRows =
     "SELECT id, name, kind, state, verdict, study, variant, repeat, ranks, nodes, host, created, started, duration, "
     "packed, key FROM runs";
 constexpr int kKeyColumn = 15;
+/// Whatever other index a condition could use: else every slice of a list would look at all that this one finds.
+constexpr std::string_view kByCreation = " INDEXED BY runs_by_created";
 
-WallTime time_in(const Statement& statement, int column) {
-  return WallTime(std::chrono::milliseconds(std::llround(statement.real(column) * 1e3)));
+WallTime wall_time(double unix_seconds) {
+  return WallTime(std::chrono::milliseconds(std::llround(unix_seconds * 1e3)));
 }
 
 /// Columns as `kSelectRows` has them.
@@ -231,51 +235,116 @@ Result<RunRow> row_from(const Statement& statement) {
   row.ranks = static_cast<int>(statement.integer(8));
   row.nodes = static_cast<int>(statement.integer(9));
   row.host = statement.text(10);
-  row.created = time_in(statement, 11);
-  row.started = time_in(statement, 12);
+  row.created = wall_time(statement.real(11));
+  row.started = wall_time(statement.real(12));
   row.duration = Nanos(std::llround(statement.real(13) * 1e9));
   ASSAY_CHECK(unpack(statement.bytes(14), row));
   return row;
 }
 
-Result<RunPage> page_of(Database& database, const RunQuery& query) {
-  ASSAY_TRY(const auto where, where_of(query));
+/// Of the rows that `select` finds: those behind the query's place, in its order, up to its limit.
+Result<void> read_rows(Database& database, std::string_view select, const Clause& where, const RunQuery& query,
+                       RunPage& page) {
   ASSAY_TRY(const auto order, order_of(query));
-  auto from = where;
-  if (!query.after.empty()) {
-    ASSAY_TRY(auto after, after_of(query));
-    join_clause(from, std::move(after));
-  }
-  ASSAY_TRY(auto select, database.prepare(kSelectRows + from.sql + order.sql + " LIMIT ?"));
-  int next = bind_all(select, from.values, 1);
-  next = bind_all(select, order.values, next);
+  ASSAY_TRY(auto rows, database.prepare(fmt::format("{}{}{} LIMIT ?", select, where.sql, order.sql)));
+  int next = bind_all(rows, where.values, 1);
+  next = bind_all(rows, order.values, next);
   // One more than wanted says whether there is a next page.
-  select.bind(next, query.limit < 0 ? std::int64_t{-1} : query.limit + 1);
+  rows.bind(next, query.limit < 0 ? std::int64_t{-1} : query.limit + 1);
 
-  RunPage page;
   std::int64_t last_key = 0;
-  bool is_all = query.after.empty();
-  for (;;) {
-    ASSAY_TRY(const bool found, select.step());
-    if (!found) break;
-    if (query.limit >= 0 && std::ssize(page.rows) == query.limit) {
-      is_all = false;
-      page.next =
-          page.rows.empty() ? query.after : write_place(place_of(page.rows.back(), query, std::to_string(last_key)));
-      break;
+  for (std::int64_t count = 0;; ++count) {
+    ASSAY_TRY(const bool found, rows.step());
+    if (!found) return {};
+    if (query.limit >= 0 && count == query.limit) {
+      page.next = count == 0 ? query.after : write_place(place_of(page.rows.back(), query, std::to_string(last_key)));
+      return {};
     }
-    ASSAY_TRY(auto row, row_from(select));
+    ASSAY_TRY(auto row, row_from(rows));
     page.rows.push_back(std::move(row));
-    last_key = select.integer(kKeyColumn);
+    last_key = rows.integer(kKeyColumn);
   }
-  if (is_all) {
-    page.total = std::ssize(page.rows);
-    return page;
-  }
+}
+
+/// What fits, behind the query's place.
+Result<Clause> where_behind(const RunQuery& query) {
+  ASSAY_TRY(auto where, where_of(query));
+  if (query.after.empty()) return where;
+  ASSAY_TRY(auto after, after_of(query));
+  join_clause(where, std::move(after));
+  return where;
+}
+
+Result<RunPage> page_of(Database& database, const RunQuery& query) {
+  ASSAY_TRY(const auto where, where_behind(query));
+  RunPage page;
+  ASSAY_CHECK(read_rows(database, kSelectRows, where, query, page));
+  return page;
+}
+
+Result<std::int64_t> count_rows(Database& database, const RunQuery& query) {
+  ASSAY_TRY(const auto where, where_of(query));
   ASSAY_TRY(auto count, database.prepare("SELECT count(*) FROM runs" + where.sql));
   bind_all(count, where.values, 1);
   ASSAY_CHECK(count.step());
-  page.total = count.integer(0);
+  return count.integer(0);
+}
+
+/// A list by creation is looked through in slices of so many runs: a page ends behind one of them.
+constexpr std::int64_t kRunsInASlice = 1000;
+
+/// Where the slice ends that begins where the query does; nothing for the rest of the list.
+Result<std::optional<RunPlace>> end_of_slice(Database& database, const RunQuery& query) {
+  auto by_creation = query;
+  std::erase_if(by_creation.conditions, [](const Condition& condition) { return condition.field != "created"; });
+  ASSAY_TRY(const auto where, where_behind(by_creation));
+  ASSAY_TRY(const auto order, order_of(query));
+  ASSAY_TRY(auto last, database.prepare(fmt::format("SELECT created, key FROM runs{}{}{} LIMIT 1 OFFSET {}",
+                                                    kByCreation, where.sql, order.sql, kRunsInASlice - 1)));
+  bind_all(last, where.values, 1);
+  ASSAY_TRY(const bool found, last.step());
+  if (!found) return std::optional<RunPlace>();
+  RunRow row;
+  row.created = wall_time(last.real(0));
+  return std::optional(place_of(row, query, std::to_string(last.integer(1))));
+}
+
+/// What fits of one slice, up to the query's limit, with the place behind it.
+Result<RunPage> slice_of(Database& database, const RunQuery& query) {
+  ASSAY_TRY(const auto end, end_of_slice(database, query));
+  ASSAY_TRY(auto where, where_behind(query));
+  if (end) {
+    ASSAY_TRY(const auto key, key_of(*end));
+    join_clause(where, {fmt::format("(created, key) {} (?, ?)", query.descending ? ">=" : "<="), {end->created, key}});
+  }
+  RunPage page;
+  ASSAY_CHECK(read_rows(database, fmt::format("{}{}", kSelectRows, kByCreation), where, query, page));
+  if (page.next.empty() && end) page.next = write_place(*end);
+  return page;
+}
+
+Error too_much_work() {
+  return Error{.kind = ErrorKind::usage,
+               .message = "this filter would have to look at too many runs",
+               .hint = "Add how far back it shall look: created>7d. A list by creation goes on in pages."};
+}
+
+/// As many slices as the work allows.
+Result<RunPage> slices_of(Database& database, const RunQuery& query, std::int64_t most_work) {
+  const WorkLimit limit(database, most_work);
+  RunPage page;
+  auto rest = query;
+  do {
+    auto slice = slice_of(database, rest);
+    if (!slice.ok()) {
+      if (!limit.reached()) return slice;
+      if (page.next.empty()) return too_much_work();
+      return page;
+    }
+    std::move(slice->rows.begin(), slice->rows.end(), std::back_inserter(page.rows));
+    rest.limit = query.limit - std::ssize(page.rows);
+    page.next = rest.after = std::move(slice->next);
+  } while (!page.next.empty() && rest.limit > 0);
   return page;
 }
 
@@ -331,13 +400,27 @@ Result<void> RowWriter::put(const RunRow& row) {
 }
 
 Result<RunPage> query_rows(Database& database, const RunQuery& query, std::int64_t most_work) {
-  if (query.limit < 0) return page_of(database, query);
-  const WorkLimit limit(database, most_work);
-  auto page = page_of(database, query);
-  if (page.ok() || !limit.reached()) return page;
-  return Error{.kind = ErrorKind::usage,
-               .message = "this filter would have to look at too many runs",
-               .hint = "Add how far back it shall look: created>7d."};
+  if (query.limit < 0) {
+    ASSAY_TRY(auto page, page_of(database, query));
+    page.total = std::ssize(page.rows);
+    if (query.after.empty()) return page;
+    ASSAY_TRY(page.total, count_rows(database, query));
+    return page;
+  }
+  {
+    const WorkLimit limit(database, most_work / 2);
+    auto page = page_of(database, query);
+    if (page.ok()) {
+      const bool is_all = query.after.empty() && page->next.empty();
+      auto total = is_all ? Result<std::int64_t>(std::ssize(page->rows)) : count_rows(database, query);
+      if (!total && !limit.reached()) return std::move(total).error();
+      if (total) page->total = *total;
+      return page;
+    }
+    if (!limit.reached()) return page;
+  }
+  if (query.sort != "created") return too_much_work();
+  return slices_of(database, query, most_work / 2);
 }
 
 }  // namespace assay

@@ -33,8 +33,9 @@ extern const char* const kCountChange;
 /// About a second: two million runs by a metric, ten by a text (WorkLimit).
 constexpr std::int64_t kMostWorkOfAPage = 40'000'000;
 
-/// Answers a query from the index's tables. `usage`: a field that does not exist, or a page that would take more than
-/// `most_work`; a query without a limit takes what it takes.
+/// Answers a query from the index's tables. A page takes about `most_work` at most and ends where that is done; what is
+/// not counted by then has no `total`. `usage`: a field that does not exist, or a page in an order that cannot end in
+/// the middle and would take more. A query without a limit takes what it takes.
 Result<RunPage> query_rows(Database& database, const RunQuery& query, std::int64_t most_work = kMostWorkOfAPage);
 
 }  // namespace assay

@@ -11,6 +11,8 @@
 #include "base/crash_point.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "base/units.h"
+#include "model/run.h"
 #include "store/local/reindex.h"
 #include "store/local/run_catalogue.h"
 #include "store/local/run_leases.h"
@@ -38,6 +40,9 @@ constexpr std::string_view kTemporarySuffix = ".tmp";
 /// For charts: the points of some ten runs of a million each.
 constexpr std::size_t kPointBudget = std::size_t{256} << 20;
 
+/// So much of an artifact is written before somebody looks again whether there is room for more.
+constexpr std::uint64_t kWrittenUnseen = std::uint64_t{64} << 20;
+
 Result<void> check_file_name(std::string_view what, std::string_view name) {
   if (is_file_name(name)) return {};
   return Error{.kind = ErrorKind::usage,
@@ -54,8 +59,13 @@ bool is_artifact_name(std::string_view name) { return is_file_name(name) && !nam
 
 class LocalStore final : public RunStore {
  public:
-  LocalStore(const fs::path& data, std::shared_ptr<RunCatalogue> runs, const Clock& clock)
-      : runs_(std::move(runs)), leases_(runs_, clock), studies_(data / "studies"), clock_(clock) {}
+  LocalStore(const fs::path& data, std::shared_ptr<RunCatalogue> runs, const Clock& clock,
+             std::optional<Bytes> most_of_a_run)
+      : runs_(std::move(runs)),
+        leases_(runs_, clock),
+        studies_(data / "studies"),
+        clock_(clock),
+        most_of_a_run_(most_of_a_run) {}
 
   Result<void> add_run(Run& run) override;
   Result<Lease> create_run(Run& run, const LeaseTerms& terms) override;
@@ -68,9 +78,7 @@ class LocalStore final : public RunStore {
   }
   Result<Lease> join_run(std::string_view id, std::string_view name) override;
 
-  Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) override {
-    return leases_.append(lease, offset, frames);
-  }
+  Result<std::uint64_t> append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) override;
   Result<std::vector<JournalState>> journals(std::string_view id) override;
   Result<std::string> read_frames(std::string_view id, std::string_view journal, std::uint64_t offset,
                                   std::size_t length) override;
@@ -107,6 +115,9 @@ class LocalStore final : public RunStore {
  private:
   /// The folder of a run that exists, readable or not.
   Result<RunFolder> existing(std::string_view id) const;
+  /// How much more the run may record.
+  std::uint64_t room_in(const RunFolder& folder) const;
+  std::string no_room() const;
   /// Makes the folder of a new run; with `terms`, this is its owner.
   Result<std::optional<RunLeases::Claim>> make_run(Run& run, const LeaseTerms* terms);
 
@@ -115,6 +126,7 @@ class LocalStore final : public RunStore {
   StudyFolder studies_;
   PointCache points_{kPointBudget};
   const Clock& clock_;
+  const std::optional<Bytes> most_of_a_run_;
 };
 
 Result<RunFolder> LocalStore::existing(std::string_view id) const {
@@ -184,6 +196,37 @@ Result<Lease> LocalStore::join_run(std::string_view id, std::string_view name) {
   return leases_.join(folder, name).within(fmt::format("joining run '{}'", id));
 }
 
+std::uint64_t LocalStore::room_in(const RunFolder& folder) const {
+  if (!most_of_a_run_) return UINT64_MAX;
+  const auto most = static_cast<std::uint64_t>(most_of_a_run_->count);
+  return most - std::min(most, folder.bytes());
+}
+
+std::string LocalStore::no_room() const {
+  return fmt::format("a run may record {} with its files ('bytes_per_run' of the leader)",
+                     format_bytes(*most_of_a_run_));
+}
+
+Result<std::uint64_t> LocalStore::append_frames(const Lease& lease, std::uint64_t offset, std::string_view frames) {
+  if (frames.empty() || !is_file_name(lease.run) || frames.size() <= room_in(runs_->folder(lease.run))) {
+    return leases_.append(lease, offset, frames);
+  }
+  auto owners = lease;
+  owners.journal = kOwnersJournal;
+  ASSAY_CHECK(leases_.change_owned(owners, [&](Run& run) -> Result<void> {
+    run.state = RunState::ended;
+    run.verdict = Verdict::failed;
+    run.error = RunError{.kind = ErrorKind::io,
+                         .message = "it was ended: " + no_room(),
+                         .hint = "Let it record less, or raise the limit."};
+    run.flags.push_back({"recording_incomplete", "journal", "What it recorded after that was not kept."});
+    run.ended = clock_.wall();
+    if (run.started != WallTime{}) run.duration = std::max(run.ended - run.started, Nanos(0));
+    return {};
+  }));
+  return Error{.kind = ErrorKind::usage, .message = fmt::format("run '{}' has ended: {}", lease.run, no_room())};
+}
+
 Result<std::vector<JournalState>> LocalStore::journals(std::string_view id) {
   ASSAY_TRY(const auto folder, existing(id));
   return runs_->journals(folder);
@@ -249,9 +292,16 @@ Result<void> LocalStore::attach(std::string_view run, std::string_view name, Byt
   ASSAY_CHECK(make_folders(folder.artifacts()));
   // Nobody waits for a long one: it is written beside its place, and the last to be complete counts.
   const auto staged = folder.artifacts() / fmt::format("{}{}", new_id(), kTemporarySuffix);
+  std::uint64_t room = 0;
   const auto write = [&]() -> Result<void> {
     ASSAY_TRY(const auto file, open_file(staged, O_WRONLY | O_CREAT | O_EXCL));
-    ASSAY_CHECK(pour(content, [&](std::string_view piece) { return write_all(file.get(), piece); }));
+    ASSAY_CHECK(pour(content, [&](std::string_view piece) -> Result<void> {
+      // Others may be writing, too.
+      if (piece.size() > room) room = std::min(room_in(folder), std::max<std::uint64_t>(kWrittenUnseen, piece.size()));
+      if (piece.size() > room) return Error{.kind = ErrorKind::usage, .message = no_room()};
+      room -= piece.size();
+      return write_all(file.get(), piece);
+    }));
     if (::fsync(file.get()) != 0) return system_error(errno, "cannot sync it");
     if (::rename(staged.c_str(), (folder.artifacts() / name).c_str()) != 0) {
       return system_error(errno, "cannot move it to its place");
@@ -323,7 +373,7 @@ Result<std::unique_ptr<RunStore>> open_local_store(const fs::path& folder, const
   const Clock& clock = options.clock ? *options.clock : kSystemClock;
   ASSAY_TRY(auto runs, RunCatalogue::open(folder, *sharing, clock));
   if (options.tidy) ASSAY_CHECK(tidy_data_folder(*runs));
-  return std::unique_ptr<RunStore>(std::make_unique<LocalStore>(folder, std::move(runs), clock));
+  return std::unique_ptr<RunStore>(std::make_unique<LocalStore>(folder, std::move(runs), clock, options.most_of_a_run));
 }
 
 }  // namespace assay

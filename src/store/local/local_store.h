@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "store/run_store.h"
 
 namespace assay {
@@ -22,6 +23,8 @@ struct LocalStoreOptions {
   /// Looks for what a process that was killed has left: runs that are not in the index, remains of runs that were half
   /// made or half removed. Costs a look at the name of every run; for services, which then live long.
   bool tidy = false;
+  /// What a run may record, its files included; a leader must not let one fill its disk.
+  std::optional<Bytes> most_of_a_run;
 };
 
 /// The store in a folder of this machine (or of a network file system): one folder per run, an SQLite index beside

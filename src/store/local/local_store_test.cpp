@@ -4,7 +4,10 @@
 
 #include <thread>
 
+#include "base/json.h"
+#include "base/units.h"
 #include "model/study.h"
+#include "store/journal/journal_encoder.h"
 #include "store/local/index_rows.h"
 #include "store/local/local_store_fixture.h"
 #include "store/local/run_catalogue.h"
@@ -209,30 +212,91 @@ TEST_F(LocalStoreTest, AListLooksAtABoundedNumberOfRunsThatGoOn) {
   EXPECT_EQ(store->list_runs(interrupted)->total, kLook + 3) << "the next look goes on behind the one before";
 }
 
-/// However many runs there are: a filter that fits none of them ends.
-TEST(IndexRows, APageTakesABoundedAmountOfWork) {
-  auto database = Database::open(":memory:");
-  ASSERT_OK(database);
-  ASSERT_OK(database->execute(kIndexTables));
-  auto writer = RowWriter::prepare(*database);
-  ASSERT_OK(writer);
-  for (int i = 0; i < 2000; ++i) {
-    RunRow row;
-    row.id = std::to_string(i);
-    row.created = WallTime(std::chrono::seconds(i));
-    ASSERT_OK(writer->put(row));
+/// Runs made a second after the other; the first of all is on `rare`, as is every 3000th.
+class IndexRows : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_OK(database_);
+    ASSERT_OK(database_->execute(kIndexTables));
+    auto writer = RowWriter::prepare(*database_);
+    ASSERT_OK(writer);
+    for (int i = 0; i < kRuns; ++i) {
+      RunRow row;
+      row.id = std::to_string(i);
+      row.name = "all alike";
+      row.host = i % 3000 == 0 ? "rare" : "usual";
+      row.created = WallTime(std::chrono::seconds(i));
+      ASSERT_OK(writer->put(row));
+    }
   }
-  constexpr std::int64_t kLittle = 5000;
+  /// The ids of all pages, none of which did more than `work`.
+  std::vector<std::string> ids_of_pages(RunQuery query, std::int64_t work) {
+    std::vector<std::string> ids;
+    pages_ = 0;
+    do {
+      const auto page = query_rows(*database_, query, work);
+      if (!page.ok()) ADD_FAILURE() << page.error().text();
+      if (!page.ok() || ++pages_ > kRuns) break;
+      EXPECT_LE(std::ssize(page->rows), query.limit);
+      for (const auto& row : page->rows) ids.push_back(row.id);
+      EXPECT_TRUE(page->next.empty() || page->next != query.after) << "it does not go on";
+      query.after = page->next;
+    } while (!query.after.empty());
+    return ids;
+  }
+
+  static constexpr int kRuns = 20'000;
+  static constexpr std::int64_t kLittle = 90'000;  // a slice or two
+  Result<Database> database_ = Database::open(":memory:");
+  int pages_ = 0;
+};
+
+/// However many runs there are: a filter that fits none of them ends, and goes on where it ended.
+TEST_F(IndexRows, APageThatWouldTakeTooMuchWorkEndsAndTheNextGoesOn) {
+  const Condition rare{"host", Condition::Op::equal, "rare"};
+  for (const bool descending : {true, false}) {
+    const RunQuery query{.conditions = {rare}, .descending = descending, .limit = 10};
+    auto expected = ids_of_pages(query, kMostWorkOfAPage);
+    EXPECT_EQ(pages_, 1);
+    ASSERT_THAT(expected, SizeIs(7));
+    EXPECT_EQ(ids_of_pages(query, kLittle), expected);
+    EXPECT_GT(pages_, 1);
+    EXPECT_LT(pages_, 30);
+    auto small = query;
+    small.limit = 2;
+    EXPECT_EQ(ids_of_pages(small, kLittle), expected) << "ends in the middle of a slice";
+  }
   const Condition none{"host", Condition::Op::equal, "nowhere"};
-  const auto refused = query_rows(*database, {.conditions = {none}, .limit = 10}, kLittle);
+  const auto first = query_rows(*database_, {.conditions = {none}, .limit = 10}, kLittle);
+  ASSERT_OK(first);
+  EXPECT_THAT(first->rows, SizeIs(0));
+  EXPECT_NE(first->next, "");
+  EXPECT_EQ(first->total, std::nullopt) << "counting them takes as long as looking at them";
+  EXPECT_THAT(ids_of_pages({.conditions = {none}, .limit = 10}, kLittle), SizeIs(0));
+  const Condition named{"name", Condition::Op::equal, "all alike"};
+  EXPECT_THAT(ids_of_pages({.conditions = {named, rare}, .limit = 10}, kLittle), SizeIs(7)) << "another index";
+  EXPECT_EQ(query_rows(*database_, {.conditions = {none}}, kLittle)->total, 0) << "all is all";
+}
+
+TEST_F(IndexRows, AFullPageNeedsNoCount) {
+  const Condition usual{"host", Condition::Op::equal, "usual"};
+  const auto page = query_rows(*database_, {.conditions = {usual}, .limit = 10}, kLittle);
+  ASSERT_OK(page);
+  EXPECT_THAT(page->rows, SizeIs(10));
+  EXPECT_EQ(page->total, std::nullopt);
+  EXPECT_EQ(query_rows(*database_, {.conditions = {usual}, .limit = 10})->total, kRuns - 7);
+}
+
+TEST_F(IndexRows, AListThatCannotEndInTheMiddleIsRefusedWithTheRemedy) {
+  const Condition rare{"host", Condition::Op::equal, "rare"};
+  const RunQuery by_duration{.conditions = {rare}, .sort = "duration", .limit = 10};
+  const auto refused = query_rows(*database_, by_duration, kLittle);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::usage) << refused.error().text();
   EXPECT_THAT(refused.error().hint, HasSubstr("created>"));
-
-  const Condition late{"created", Condition::Op::greater, {}, 1990};
-  EXPECT_EQ(query_rows(*database, {.conditions = {none, late}, .limit = 10}, kLittle)->total, 0);
-  EXPECT_EQ(query_rows(*database, {.conditions = {none}, .limit = 10})->total, 0);
-  EXPECT_EQ(query_rows(*database, {.conditions = {none}}, kLittle)->total, 0) << "all is all";
+  auto bounded = by_duration;
+  bounded.conditions.push_back({"created", Condition::Op::greater, {}, kRuns - 10});
+  EXPECT_EQ(query_rows(*database_, bounded, kLittle)->total, 0);
 }
 
 TEST_F(LocalStoreTest, ManyListWhileRunsAreRecorded) {
@@ -246,8 +310,8 @@ TEST_F(LocalStoreTest, ManyListWhileRunsAreRecorded) {
         while (!stop.stop_requested()) {
           const auto page = store->list_runs({.limit = 3});
           ASSERT_OK(page);
-          EXPECT_GE(page->total, before) << "a run that was listed is gone";
-          before = page->total;
+          EXPECT_GE(page->total.value_or(0), before) << "a run that was listed is gone";
+          before = page->total.value_or(0);
         }
       });
     }
@@ -257,6 +321,74 @@ TEST_F(LocalStoreTest, ManyListWhileRunsAreRecorded) {
   // Its file goes under readers that are idle: the next ones are on the new one.
   for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(data_ / (std::string("index.db") + suffix));
   EXPECT_THAT(names(*store), SizeIs(21));
+}
+
+/// Frames of an event of some hundred bytes each.
+std::string long_frames(JournalEncoder& encoder, int count) {
+  const auto event = json::serialize(json::object{{"text", std::string(200, 'x')}});
+  for (int i = 0; i < count; ++i) EXPECT_TRUE(encoder.add_event(WallTime(std::chrono::seconds(i)), event).ok());
+  auto frames = encoder.frames();
+  encoder.drop_frames();
+  return frames;
+}
+
+/// Whatever a node sends for a run: the disk is everybody's.
+TEST_F(LocalStoreTest, ARunThatRecordsTooMuchIsEndedWithTheReason) {
+  const auto store = open_local_store(data_, {.most_of_a_run = Bytes{50'000}}).value();
+  const auto begin = [&](const std::string& name) {
+    Run run;
+    run.name = name;
+    run.kind = "command";
+    return *store->create_run(run, {.owner = "gpu03", .length = std::chrono::minutes(5)});
+  };
+  const auto greedy = begin("greedy");
+  const auto modest = begin("modest");
+  JournalEncoder encoder;
+  std::uint64_t size = 0;
+  Result<std::uint64_t> appended = size;
+  while (appended.ok() && size < 200'000) {
+    size = *appended;
+    appended = store->append_frames(greedy, size, long_frames(encoder, 20));
+  }
+  ASSERT_FALSE(appended.ok());
+  EXPECT_EQ(appended.error().kind, ErrorKind::usage);
+  EXPECT_THAT(appended.error().message, HasSubstr("bytes_per_run"));
+  EXPECT_GT(size, 40'000U);
+  EXPECT_LE(store->journals(greedy.run)->front().size, 50'000U);
+  const auto ended = store->find_run(greedy.run);
+  ASSERT_OK(ended);
+  EXPECT_EQ(ended->state, RunState::ended);
+  EXPECT_EQ(ended->verdict, Verdict::failed);
+  ASSERT_TRUE(ended->error);
+  EXPECT_THAT(ended->error->message, HasSubstr("may record"));
+  ASSERT_THAT(ended->flags, SizeIs(1));
+  EXPECT_EQ(ended->flags[0].kind, "recording_incomplete");
+  EXPECT_EQ(store->read_frames(greedy.run, kOwnersJournal, 0, 100'000)->size(), size) << "what was kept can be read";
+
+  // Another has its own room; who is not its owner any more ends nothing.
+  JournalEncoder other;
+  auto stale = modest;
+  ++stale.epoch;
+  EXPECT_ERROR(ErrorKind::denied, store->append_frames(stale, 0, std::string(60'000, 'x')));
+  ASSERT_OK(store->append_frames(modest, 0, long_frames(other, 20)));
+  EXPECT_EQ(store->find_run(modest.run)->state, RunState::running);
+}
+
+TEST_F(LocalStoreTest, AFileForWhichThereIsNoRoomIsRefusedAndLeavesNothing) {
+  const auto store = open_local_store(data_, {.most_of_a_run = Bytes{50'000}}).value();
+  Run run;
+  run.kind = "command";
+  const auto lease = *store->create_run(run, {.owner = "gpu03", .length = std::chrono::minutes(5)});
+  ASSERT_OK(attach_text(*store, run.id, "small", std::string(20'000, 'x')));
+  const auto refused = attach_text(*store, run.id, "large", std::string(40'000, 'x'));
+  EXPECT_ERROR(ErrorKind::usage, refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("bytes_per_run"));
+  EXPECT_THAT(*store->artifacts(run.id), SizeIs(1));
+  std::size_t files = 0;
+  for (const auto& file : fs::directory_iterator(data_ / "runs" / run.id / "artifacts")) files += file.exists() ? 1 : 0;
+  EXPECT_EQ(files, 1U);
+  EXPECT_EQ(store->find_run(run.id)->state, RunState::running) << "it may go on without";
+  EXPECT_EQ(lease.run, run.id);
 }
 
 TEST_F(LocalStoreTest, ADamagedStudyIsNamed) {
@@ -275,6 +407,60 @@ TEST_F(LocalStoreTest, ADamagedStudyIsNamed) {
   EXPECT_EQ(report->studies, 1);
   ASSERT_THAT(report->problems, SizeIs(1));
   EXPECT_EQ(report->problems[0].about, "study " + bad.id);
+}
+
+/// However many studies there are and however often somebody lists them.
+TEST_F(LocalStoreTest, AListOfStudiesReadsWhatChangedAlone) {
+  const auto store = open();
+  const auto folder = data_ / "studies";
+  const auto names_of_studies = [&] {
+    std::vector<std::string> names;
+    for (const auto& row : store->list_studies({})->rows) names.push_back(row.name);
+    return names;
+  };
+  Study first{.name = "first", .created = WallTime(std::chrono::seconds(1))};
+  Study second{.name = "second", .created = WallTime(std::chrono::seconds(2))};
+  ASSERT_OK(store->create_study(first));
+  EXPECT_THAT(names_of_studies(), ElementsAre("first"));
+  ASSERT_OK(store->create_study(second));
+  EXPECT_THAT(names_of_studies(), ElementsAre("second", "first")) << "a folder that has just changed is no sign";
+
+  const auto long_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  fs::last_write_time(folder, long_ago);
+  EXPECT_THAT(names_of_studies(), SizeIs(2));
+  std::ofstream(folder / (first.id + ".json")) << "{";
+  EXPECT_THAT(names_of_studies(), SizeIs(2)) << "it was read although the folder is as it was";
+  testing::internal::CaptureStderr();
+  fs::last_write_time(folder, long_ago + std::chrono::minutes(1));
+  EXPECT_THAT(names_of_studies(), ElementsAre("second"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr(first.id));
+  ASSERT_OK(store->remove_study(second.id));
+  EXPECT_THAT(names_of_studies(), SizeIs(0));
+}
+
+TEST_F(LocalStoreTest, WhatAListReadOfTheProgressOfAStudyIsNotReadAgain) {
+  const auto store = open();
+  Study study{.name = "long"};
+  study.plan.resize(3);
+  ASSERT_OK(store->create_study(study));
+  const auto begun = [&] { return store->list_studies({})->rows.at(0).begun; };
+  EXPECT_EQ(begun(), 0);
+  ASSERT_OK(store->note_planned_run(study.id, 0, "a"));
+  ASSERT_OK(store->note_planned_run(study.id, 0, "again"));
+  EXPECT_EQ(begun(), 1);
+  const auto progress = data_ / "studies" / (study.id + ".runs");
+  {
+    std::fstream read_already(progress, std::ios::in | std::ios::out);
+    read_already << std::string(fs::file_size(progress) - 1, 'x');
+  }
+  std::ofstream(progress, std::ios::app) << R"({"entry": 1, )";
+  EXPECT_EQ(begun(), 1) << "nobody has ended this line yet";
+  std::ofstream(progress, std::ios::app) << R"("run": "b"})" << "\n";
+  EXPECT_EQ(begun(), 2);
+  ASSERT_OK(store->note_planned_run(study.id, 2, "c"));
+  EXPECT_EQ(begun(), 3);
+  put(progress, "{}\n");
+  EXPECT_EQ(begun(), 0) << "it is another file";
 }
 
 TEST_F(LocalStoreTest, ReindexingClosesAbandonedRunsAndRemovesLeftovers) {

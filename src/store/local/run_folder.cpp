@@ -121,6 +121,17 @@ Result<std::string> RunFolder::read_journal(std::string_view name, std::uint64_t
   return bytes;
 }
 
+std::uint64_t RunFolder::bytes() const {
+  std::uint64_t bytes = 0;
+  std::error_code code;
+  for (fs::recursive_directory_iterator entry(path_, code), end; !code && entry != end; entry.increment(code)) {
+    std::error_code gone;
+    const auto size = entry->is_regular_file(gone) ? entry->file_size(gone) : 0;
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
 void RunFolder::sync() const {
   for (const auto& name : journals()) {
     if (const auto file = open_file(journal(name), O_RDONLY); file.ok()) ::fdatasync(file->get());

@@ -48,6 +48,9 @@ class RunFolder {
   Result<std::optional<Lease>> load_lease() const;
   Result<void> save_lease(const Lease& lease) const;
 
+  /// What all files in it take, those included that are being written.
+  std::uint64_t bytes() const;
+
   /// Makes what is in the folder survive a power cut, where the file system can.
   void sync() const;
 

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
+#include <chrono>
+#include <utility>
 
 #include "base/file_lock.h"
 #include "base/json.h"
@@ -17,9 +19,45 @@ namespace {
 
 constexpr std::string_view kSuffix = ".json";
 constexpr std::size_t kLongestProgress = std::size_t{256} << 20;
+/// Some 10,000 entries of a plan.
+constexpr std::size_t kProgressAtOnce = std::size_t{512} << 10;
+/// Two changes within such a time may leave a folder with the same one: some file systems have whole seconds alone.
+constexpr std::chrono::seconds kCoarsestTime{2};
 
 Error no_study(std::string_view id) {
   return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no study '{}'", id)};
+}
+
+using OnPlannedRun = std::function<void(std::size_t, std::string)>;
+
+/// A line that is no line yet, or no more, is skipped: its run is found by the study's id and done again otherwise.
+void each_planned_run(std::string_view text, const OnPlannedRun& on_run) {
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    const auto value = parse_json(line);
+    if (!value) continue;
+    JsonFields fields(*value, "progress");
+    const auto entry = fields.integer("entry");
+    auto run = fields.text("run");
+    if (fields.finish().ok() && entry >= 0) on_run(static_cast<std::size_t>(entry), std::move(run));
+  }
+}
+
+/// What is in the file behind `offset`, up to a portion.
+Result<std::string> read_behind(const fs::path& path, std::uint64_t offset) {
+  ASSAY_TRY(const auto file, open_file(path, O_RDONLY));
+  std::string text(kProgressAtOnce, '\0');
+  std::size_t length = 0;
+  while (length < text.size()) {
+    const auto got =
+        ::pread(file.get(), text.data() + length, text.size() - length, static_cast<off_t>(offset + length));
+    if (got == 0) break;
+    if (got > 0) length += static_cast<std::size_t>(got);
+    if (got < 0 && errno != EINTR) return system_error(errno, "cannot read the progress of a study");
+  }
+  text.resize(length);
+  return text;
 }
 
 }  // namespace
@@ -55,38 +93,39 @@ Result<Study> StudyFolder::find(std::string_view id) const {
   return std::move(study).within(fmt::format("study '{}'", id));
 }
 
-/// A line that is no line yet, or no more, is skipped: its run is found by the study's id and done again otherwise.
-Result<void> StudyFolder::read_progress(std::string_view id,
-                                        const std::function<void(std::size_t, std::string)>& on_run) const {
+Result<void> StudyFolder::read_progress(std::string_view id, const OnPlannedRun& on_run) const {
   const auto text = read_file(progress(id), kLongestProgress);
   if (!text) return text.error().kind == ErrorKind::missing_file ? Result<void>() : Result<void>(text.error());
-  std::string_view rest = *text;
-  while (!rest.empty()) {
-    const auto line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    const auto value = parse_json(line);
-    if (!value) continue;
-    JsonFields fields(*value, "progress");
-    const auto entry = fields.integer("entry");
-    auto run = fields.text("run");
-    if (fields.finish().ok() && entry >= 0) on_run(static_cast<std::size_t>(entry), std::move(run));
-  }
+  each_planned_run(*text, on_run);
   return {};
 }
 
-std::int64_t StudyFolder::begun(const StudyRow& row) const {
-  std::set<std::size_t> entries;
-  // What cannot be read of its progress is not begun, as in its plan.
-  (void)read_progress(row.id, [&](std::size_t entry, const std::string& run) {
-    if (static_cast<std::int64_t>(entry) < row.planned && !run.empty()) entries.insert(entry);
-  }).ok();
-  return std::max(row.begun, std::ssize(entries));
+/// What cannot be read of its progress is not begun, as in its plan.
+std::int64_t StudyFolder::begun(const StudyRow& row) {
+  Begun& known = begun_[row.id];
+  std::error_code code;
+  const auto size = fs::file_size(progress(row.id), code);
+  if (code || size < known.read) known = {};
+  known.entries.resize(static_cast<std::size_t>(row.planned));
+  while (!code && known.read < size) {
+    const auto text = read_behind(progress(row.id), known.read);
+    // Up to the last whole line: the rest may be one that is being written.
+    const auto whole = text ? text->rfind('\n') : std::string::npos;
+    if (whole == std::string::npos) break;
+    known.read += whole + 1;
+    each_planned_run(std::string_view(*text).substr(0, whole), [&](std::size_t entry, const std::string& run) {
+      if (entry >= known.entries.size() || run.empty() || known.entries[entry]) return;
+      known.entries[entry] = true;
+      ++known.count;
+    });
+  }
+  return std::max(row.begun, known.count);
 }
 
-std::vector<StudyRow> StudyFolder::rows() {
-  const std::lock_guard hold(mutex_);
+/// Reads the files that are new and forgets those that are gone.
+void StudyFolder::read_again() {
   std::map<std::string, Known, std::less<>> known;
-  std::vector<StudyRow> rows;
+  rows_.clear();
   for (const auto& id : ids()) {
     std::error_code code;
     Known now{.written = fs::last_write_time(file(id), code), .size = fs::file_size(file(id), code), .row = {}};
@@ -99,15 +138,28 @@ std::vector<StudyRow> StudyFolder::rows() {
       if (study.error().kind != ErrorKind::not_found) log_warning("{}", study.error().text());
       continue;
     }
-    rows.push_back(now.row);
+    rows_.push_back(now.row);
     known.emplace(id, std::move(now));
   }
   known_ = std::move(known);
-  return rows;
+  sort_studies(rows_);
+  std::erase_if(begun_, [&](const auto& one) { return !known_.contains(one.first); });
+}
+
+void StudyFolder::look() {
+  std::error_code code;
+  const auto written = fs::last_write_time(path_, code);
+  if (!code && is_settled_ && seen_ == written) return;
+  // Before reading: what is added meanwhile gives the folder another time, or is looked for again.
+  is_settled_ = !code && written < fs::file_time_type::clock::now() - kCoarsestTime;
+  seen_ = written;
+  read_again();
 }
 
 Result<StudyPage> StudyFolder::list(const StudyQuery& query) {
-  ASSAY_TRY(auto page, page_of(rows(), query));
+  const std::lock_guard hold(mutex_);
+  look();
+  ASSAY_TRY(auto page, page_of(rows_, query));
   for (auto& row : page.rows) row.begun = begun(row);
   return page;
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +16,9 @@
 
 namespace assay {
 
-/// The studies of a data folder: one JSON file each, and one that grows with every run that was started. They need no
-/// index: a file is written once, so that what a list shows of it is read once and remembered. Any thread.
+/// The studies of a data folder: one JSON file each, which is written once, and one that grows with every run that was
+/// started. What a list shows of them is read once and remembered: while the folder stays as it is, a page costs a look
+/// at the folder and one at the progress of each study on it. Any thread.
 class StudyFolder {
  public:
   explicit StudyFolder(fs::path path) : path_(std::move(path)) {}
@@ -37,10 +40,18 @@ class StudyFolder {
     std::uintmax_t size = 0;
     StudyRow row;
   };
+  /// How far a file of progress was read, and what that says.
+  struct Begun {
+    std::uint64_t read = 0;
+    std::vector<bool> entries;
+    std::int64_t count = 0;
+  };
 
-  /// Reads the files that are new and forgets those that are gone.
-  std::vector<StudyRow> rows();
-  std::int64_t begun(const StudyRow& row) const;
+  // With the mutex.
+  void look();
+  void read_again();
+  std::int64_t begun(const StudyRow& row);
+
   fs::path file(std::string_view id) const { return path_ / (std::string(id) + ".json"); }
   fs::path progress(std::string_view id) const { return path_ / (std::string(id) + ".runs"); }
   fs::path lock() const { return path_ / "change.lock"; }
@@ -49,6 +60,10 @@ class StudyFolder {
   const fs::path path_;
   std::mutex mutex_;
   std::map<std::string, Known, std::less<>> known_;
+  std::vector<StudyRow> rows_;              ///< of `known_`, sorted
+  std::optional<fs::file_time_type> seen_;  ///< the folder, when `rows_` was made
+  bool is_settled_ = false;                 ///< nothing can have changed since without another time
+  std::map<std::string, Begun, std::less<>> begun_;
 };
 
 }  // namespace assay

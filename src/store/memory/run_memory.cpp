@@ -255,7 +255,8 @@ class MemoryStore final : public RunStore {
     const std::lock_guard lock(memory_->mutex);
     std::vector<StudyRow> all;
     for (const auto& [id, study] : memory_->studies) all.push_back(row_of(study));
-    return page_of(std::move(all), query);
+    sort_studies(all);
+    return page_of(all, query);
   }
   Result<void> note_planned_run(std::string_view study, std::size_t entry, std::string_view run) override {
     const std::lock_guard lock(memory_->mutex);

@@ -48,6 +48,13 @@ Result<AppendOutcome> SeriesMemory::append(std::span<const SeriesSample> samples
     if (!series_.contains(sample.series)) return no_such_series(sample.series);
   }
   AppendOutcome outcome;
+  std::map<std::string, std::uint64_t, std::less<>> taken;
+  const auto is_full = [&](const SeriesKey& key) {
+    const std::string owner(owner_of(key, limits_.owner_label));
+    const auto [known, is_new] = taken.try_emplace(owner);
+    if (is_new) known->second = bytes_of(owner);
+    return known->second >= limits_.max_per_owner.bytes;
+  };
   const auto newest = (clock_.wall() + limits_.max_ahead).time_since_epoch().count();
   const auto oldest = oldest_taken(limits_, floors_, newest_sample_, clock_.wall());
   for (const auto& sample : samples) {
@@ -55,6 +62,8 @@ Result<AppendOutcome> SeriesMemory::append(std::span<const SeriesSample> samples
       ++outcome.too_old;
     } else if (sample.time_ns > newest || sample.time_ns >= kEndOfTime) {
       ++outcome.too_far_ahead;
+    } else if (is_full(series_.at(sample.series).info.key)) {
+      ++outcome.too_much;
     } else {
       ++outcome.accepted;
       newest_sample_ = std::max(newest_sample_, sample.time_ns);
@@ -215,7 +224,17 @@ void SeriesMemory::forget_key(const SeriesInfo& series) {
 SeriesHolding SeriesMemory::holding(std::string_view owner) const {
   const std::lock_guard lock(mutex_);
   const auto found = holdings_.find(owner);
-  return found == holdings_.end() ? SeriesHolding{} : found->second;
+  auto holding = found == holdings_.end() ? SeriesHolding{} : found->second;
+  holding.bytes = bytes_of(owner);
+  return holding;
+}
+
+std::uint64_t SeriesMemory::bytes_of(std::string_view owner) const {
+  std::uint64_t bytes = 0;
+  for (const auto& [id, series] : series_) {
+    if (owner_of(series.info.key, limits_.owner_label) == owner) bytes += series.points.size() * sizeof(TimedValue);
+  }
+  return bytes;
 }
 
 std::vector<std::string> SeriesMemory::problems() const {

@@ -54,6 +54,7 @@ class SeriesMemory final : public SeriesStore {
   /// With the mutex.
   Result<SeriesId> intern_one(const SeriesKey& key, std::string_view unit);
   void forget_key(const SeriesInfo& series);
+  std::uint64_t bytes_of(std::string_view owner) const;
   /// In order of id; with the mutex.
   Result<std::vector<const Series*>> select(const SeriesSelector& selector) const;
 

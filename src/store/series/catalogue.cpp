@@ -87,10 +87,12 @@ void SeriesCatalogue::add(SeriesId id, const SeriesKey& key, std::string_view un
     *next++ = use(value);
   }
   const auto owner = owner_of(key, owner_label_);
-  auto holding = holdings_.find(owner);
-  if (holding == holdings_.end()) holding = holdings_.emplace(owner, SeriesHolding{}).first;
-  ++holding->second.series;
-  holding->second.key_bytes += key_bytes(key, unit);
+  auto owned = owners_.find(owner);
+  if (owned == owners_.end()) owned = owners_.emplace(owner, Owner{}).first;
+  ++owned->second.holding.series;
+  owned->second.holding.key_bytes += key_bytes(key, unit);
+  owned->second.series.push_back(id);
+  entry.owner = &owned->second;
   by_key_.emplace(hash_of(key), id);
   by_name_[entry.name].push_back(id);
   ++alive_;
@@ -106,9 +108,11 @@ void SeriesCatalogue::remove(SeriesId id) {
       break;
     }
   }
-  const auto holding = holdings_.find(owner_of(gone.key, owner_label_));
-  holding->second.key_bytes -= key_bytes(gone.key, gone.unit);
-  if (--holding->second.series == 0) holdings_.erase(holding);
+  const auto owned = owners_.find(owner_of(gone.key, owner_label_));
+  owned->second.holding.key_bytes -= key_bytes(gone.key, gone.unit);
+  owned->second.holding.bytes -= entries_[id].bytes;
+  std::erase(owned->second.series, id);
+  if (--owned->second.holding.series == 0) owners_.erase(owned);
   Entry& entry = entries_[id];
   const auto named = by_name_.find(entry.name);
   std::erase(named->second, id);
@@ -121,8 +125,16 @@ void SeriesCatalogue::remove(SeriesId id) {
 }
 
 SeriesHolding SeriesCatalogue::holding(std::string_view owner) const {
-  const auto found = holdings_.find(owner);
-  return found == holdings_.end() ? SeriesHolding{} : found->second;
+  const auto found = owners_.find(owner);
+  return found == owners_.end() ? SeriesHolding{} : found->second.holding;
+}
+
+void SeriesCatalogue::grow(SeriesId id, std::int64_t bytes) {
+  Entry& entry = entries_[id];
+  const auto after =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(static_cast<std::int64_t>(entry.bytes) + bytes, 0));
+  entry.owner->holding.bytes += after - entry.bytes;
+  entry.bytes = after;
 }
 
 SeriesInfo SeriesCatalogue::info(SeriesId id) const {
@@ -175,22 +187,36 @@ SeriesCatalogue::Page SeriesCatalogue::select_page(const SeriesSelector& selecto
   return page;
 }
 
-std::vector<SeriesId> SeriesCatalogue::select(const SeriesSelector& selector) const {
-  const auto conditions = conditions_of(selector);
-  std::vector<SeriesId> selected;
-  const auto consider = [&](SeriesId id) {
-    if (fulfils_all(entries_[id], conditions)) selected.push_back(id);
+const std::vector<SeriesId>* SeriesCatalogue::candidates(const SeriesSelector& selector) const {
+  static const std::vector<SeriesId> none;
+  const std::vector<SeriesId>* fewest = nullptr;
+  const auto narrow = [&](const std::vector<SeriesId>& some) {
+    if (!fewest || some.size() < fewest->size()) fewest = &some;
   };
-  if (selector.name.empty()) {
-    for (SeriesId id = 0; id < end(); ++id) {
-      if (entries_[id].alive) consider(id);
-    }
-    return selected;
+  if (!selector.name.empty()) {
+    const auto name = find_symbol(selector.name);
+    const auto named = name ? by_name_.find(*name) : by_name_.end();
+    narrow(named == by_name_.end() ? none : named->second);
   }
+  for (const auto& match : selector.labels) {
+    if (match.label != owner_label_ || match.test != LabelMatch::Test::equals) continue;
+    const auto owned = owners_.find(match.value);
+    narrow(owned == owners_.end() ? none : owned->second.series);
+  }
+  return fewest;
+}
+
+std::optional<std::vector<SeriesId>> SeriesCatalogue::select_indexed(const SeriesSelector& selector,
+                                                                     std::size_t most) const {
+  const auto* const among = candidates(selector);
+  if (!among || among->size() > most) return std::nullopt;
+  const auto conditions = conditions_of(selector);
   const auto name = find_symbol(selector.name);
-  const auto named = name ? by_name_.find(*name) : by_name_.end();
-  if (named == by_name_.end()) return selected;
-  for (const SeriesId id : named->second) consider(id);
+  std::vector<SeriesId> selected;
+  for (const SeriesId id : *among) {
+    const bool is_named = selector.name.empty() || entries_[id].name == *name;
+    if (is_named && fulfils_all(entries_[id], conditions)) selected.push_back(id);
+  }
   std::sort(selected.begin(), selected.end());
   return selected;
 }

@@ -17,7 +17,7 @@
 
 namespace assay {
 
-/// Which series there are. Names and labels are kept once each, for as long as a series has them: some eighty bytes a
+/// Which series there are. Names and labels are kept once each, for as long as a series has them: some hundred bytes a
 /// series. Not thread-safe.
 class SeriesCatalogue {
  public:
@@ -31,8 +31,8 @@ class SeriesCatalogue {
   bool contains(SeriesId id) const { return id < entries_.size() && entries_[id].alive; }
   SeriesInfo info(SeriesId id) const;  ///< of one that is there
   std::string_view unit(SeriesId id) const { return text(entries_[id].unit); }
-  /// In order of id.
-  std::vector<SeriesId> select(const SeriesSelector& selector) const;
+  /// All that fit, in order of id, where a name or an owner says among which few to look: no more than `most`.
+  std::optional<std::vector<SeriesId>> select_indexed(const SeriesSelector& selector, std::size_t most) const;
   struct Page {
     std::vector<SeriesId> ids;
     std::optional<SeriesId> last;  ///< up to which was looked; nothing: up to the end
@@ -41,6 +41,10 @@ class SeriesCatalogue {
   Page select_page(const SeriesSelector& selector, SeriesId first, std::size_t limit, std::size_t most) const;
   std::size_t size() const { return alive_; }
   SeriesHolding holding(std::string_view owner) const;
+  /// Rows of a series have become larger or smaller by so much.
+  void grow(SeriesId id, std::int64_t bytes);
+  /// Of all that the owner of this one has.
+  std::uint64_t owned_bytes(SeriesId id) const { return entries_[id].owner->holding.bytes; }
   /// One above every id that was ever added.
   SeriesId end() const { return static_cast<SeriesId>(entries_.size()); }
 
@@ -50,8 +54,14 @@ class SeriesCatalogue {
     std::string text;
     std::uint32_t uses = 0;
   };
+  struct Owner {
+    SeriesHolding holding;
+    std::vector<SeriesId> series;
+  };
   struct Entry {
     std::unique_ptr<Symbol[]> label_symbols;  ///< name, value, name, value, …
+    Owner* owner = nullptr;
+    std::uint64_t bytes = 0;  ///< of its rows
     Symbol name = 0;
     Symbol unit = 0;
     std::uint16_t labels = 0;
@@ -79,8 +89,11 @@ class SeriesCatalogue {
   std::unordered_map<std::string_view, Symbol> symbol_ids_;
   std::vector<Entry> entries_;
   std::unordered_multimap<std::uint64_t, SeriesId> by_key_;
+  /// Those among which all that fit are; null where there is no telling.
+  const std::vector<SeriesId>* candidates(const SeriesSelector& selector) const;
+
   std::unordered_map<Symbol, std::vector<SeriesId>> by_name_;
-  std::map<std::string, SeriesHolding, std::less<>> holdings_;
+  std::map<std::string, Owner, std::less<>> owners_;
   std::size_t alive_ = 0;
 };
 

@@ -61,6 +61,33 @@ TEST_F(SeriesStoreTest, EverythingIsThereAfterARestart) {
   EXPECT_THAT(store_->problems(), IsEmpty());
 }
 
+TEST_F(SeriesStoreTest, WhatAnOwnerHasIsKnownAfterARestartAlsoOfAnOlderStore) {
+  const auto id = intern("a", {{"node", "gpu01"}});
+  append_seconds(id, kStart, 5000);
+  ASSERT_TRUE(store_->flush().ok());
+  append_seconds(id, kStart + kHourNs, 100);  // late: some rows are written again
+  const auto bytes = store_->holding("gpu01").bytes;
+  EXPECT_GT(bytes, 1000U);
+  open();
+  EXPECT_EQ(store_->holding("gpu01").bytes, bytes);
+  store_.reset();
+  {
+    auto database = Database::open((folder_ / "series.db").string());
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(database->execute("DROP TABLE size; PRAGMA user_version = 1").ok());
+  }
+  for (int i = 0; i < 2; ++i) {
+    open();
+    EXPECT_EQ(store_->holding("gpu01").bytes, bytes) << "measured, then written down";
+  }
+  ASSERT_TRUE(store_->erase({}, {kStart, kStart + kHourNs}).ok());
+  const auto rest = store_->holding("gpu01").bytes;
+  EXPECT_LT(rest, bytes / 2);
+  EXPECT_GT(rest, 0U);
+  open();
+  EXPECT_EQ(store_->holding("gpu01").bytes, rest);
+}
+
 TEST_F(SeriesStoreTest, ASecondOwnerIsToldWhoTheFirstIs) {
   const auto second = open_series_store(folder_, options_);
   ASSERT_FALSE(second.ok());

@@ -121,6 +121,7 @@ class SeriesEngine final : public SeriesStore {
   Result<void> load();
   Result<void> load_series(std::vector<std::string>& problems);
   Result<void> load_progress(SeriesId id);
+  Result<void> load_sizes();
   void note_set_aside();
   void add_series(SeriesId id, const SeriesKey& key, std::string_view unit);
   void note(std::vector<std::string> problems) const;
@@ -158,6 +159,7 @@ class SeriesEngine final : public SeriesStore {
   void give_up_on(SeriesId id, const Error& error);
   Result<void> save_names();
   void settle(std::vector<Written> written);
+  void grow(const SeriesGrowth& growth);
   void replace_points(Head& head, PackedPoints points);
 
   // engine_change.cpp: all with `writer_` held
@@ -182,6 +184,7 @@ class SeriesEngine final : public SeriesStore {
   Result<void> free_pages(UpkeepOutcome& outcome);
 
   // engine_query.cpp
+  std::vector<SeriesId> select(const SeriesSelector& selector, std::size_t most) const;
   Result<Snapshot> snapshot(ReaderPool::Lease file, const std::vector<SeriesId>& ids) const;
   static Result<std::vector<SeriesBucket>> buckets(SeriesFile& file, const Seen& series, const SeriesPlan& plan,
                                                    std::vector<std::string>& problems);

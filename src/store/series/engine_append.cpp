@@ -166,6 +166,8 @@ Result<void> SeriesEngine::sort_out(std::span<const SeriesSample> samples, Appen
       ++outcome.too_old;
     } else if (sample.time_ns > newest || sample.time_ns >= kEndOfTime) {
       ++outcome.too_far_ahead;
+    } else if (catalogue_.owned_bytes(sample.series) >= options_.max_per_owner.bytes) {
+      ++outcome.too_much;
     } else if (sample.time_ns <= heads_[sample.series].progress.stored_until) {
       late_.push_back(sample);
     } else {
@@ -270,7 +272,7 @@ std::vector<SeriesEngine::LatePoints> SeriesEngine::by_series(std::span<const Se
 Result<void> SeriesEngine::store_late(std::span<const LatePoints> late, std::optional<std::uint64_t> change) {
   std::vector<std::string> problems;
   std::vector<std::pair<SeriesId, SeriesProgress>> changed;
-  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  ASSAY_TRY(auto transaction, file_->begin());
   for (const auto& [id, points] : late) {
     auto progress = heads_[id].progress;
     ASSAY_CHECK(file_->store(id, points, progress.stored_until, problems));
@@ -280,10 +282,12 @@ Result<void> SeriesEngine::store_late(std::span<const LatePoints> late, std::opt
     changed.emplace_back(id, progress);
   }
   if (change) ASSAY_CHECK(file_->put_setting("changes", static_cast<std::int64_t>(*change)));
+  ASSAY_TRY(const auto growth, file_->save_growth());
   {
     const std::lock_guard hold(state_);
     ASSAY_CHECK(transaction.commit());
     for (const auto& [id, progress] : changed) heads_[id].progress = progress;
+    grow(growth);
   }
   written_since_checkpoint_ = true;
   note(std::move(problems));

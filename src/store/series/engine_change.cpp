@@ -14,10 +14,7 @@ constexpr std::size_t kChangeGroup = 64;
 Result<std::size_t> SeriesEngine::erase(const SeriesSelector& selector, TimeRange range) {
   const TimeRange clipped{std::max<std::int64_t>(range.from_ns, 0), std::min(range.to_ns, kEndOfTime)};
   if (clipped.from_ns >= clipped.to_ns) return std::size_t{0};
-  const auto selected = [&] {
-    const std::lock_guard hold(state_);
-    return catalogue_.select(selector);
-  }();
+  const auto selected = select(selector, options_.max_series);
   std::size_t erased = 0;
   for (std::span<const SeriesId> rest = selected; !rest.empty();) {
     const auto slice = rest.first(std::min(rest.size(), kChangeGroup));
@@ -54,7 +51,7 @@ Result<void> SeriesEngine::erase_group(std::span<const SeriesId> ids, TimeRange 
                                        std::optional<std::uint64_t> change) {
   std::vector<std::string> problems;
   std::vector<SeriesProgress> after;
-  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  ASSAY_TRY(auto transaction, file_->begin());
   for (const auto id : ids) {
     auto progress = heads_[id].progress;
     ASSAY_CHECK(file_->erase(id, range, floors_[0], problems));
@@ -67,10 +64,12 @@ Result<void> SeriesEngine::erase_group(std::span<const SeriesId> ids, TimeRange 
     after.push_back(progress);
   }
   if (change) ASSAY_CHECK(file_->put_setting("changes", static_cast<std::int64_t>(*change)));
+  ASSAY_TRY(const auto growth, file_->save_growth());
   {
     const std::lock_guard hold(state_);
     ASSAY_CHECK(transaction.commit());
     for (std::size_t i = 0; i < ids.size(); ++i) heads_[ids[i]].progress = after[i];
+    grow(growth);
     erase_from_heads(ids, range);
   }
   note(std::move(problems));

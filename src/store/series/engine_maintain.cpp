@@ -137,14 +137,19 @@ Result<void> SeriesEngine::expire(WallTime now, UpkeepOutcome& outcome) {
 
 Result<void> SeriesEngine::remove_old_rows(std::span<const SeriesId> ids, UpkeepOutcome& outcome) {
   std::size_t rows = 0;
-  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  ASSAY_TRY(auto transaction, file_->begin());
   for (const auto id : ids) {
     ASSAY_TRY(const auto raw, file_->raw().rows().remove_before(id, floors_[0]));
     ASSAY_TRY(const auto minutes, file_->minutes().rows().remove_before(id, floors_[1]));
     ASSAY_TRY(const auto hours, file_->hours().rows().remove_before(id, floors_[2]));
     rows += raw + minutes + hours;
   }
+  ASSAY_TRY(const auto growth, file_->save_growth());
   ASSAY_CHECK(transaction.commit());
+  {
+    const std::lock_guard hold(state_);
+    grow(growth);
+  }
   outcome.rows_expired += rows;
   written_since_checkpoint_ = true;
   return {};

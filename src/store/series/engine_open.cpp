@@ -110,6 +110,7 @@ Result<void> SeriesEngine::load() {
   for (SeriesId id = 0; id < catalogue_.end(); ++id) {
     if (catalogue_.contains(id)) ASSAY_CHECK(load_progress(id));
   }
+  ASSAY_CHECK(load_sizes());
   note(std::move(problems));
   return {};
 }
@@ -123,6 +124,32 @@ Result<void> SeriesEngine::load_progress(SeriesId id) {
   }
   heads_[id].progress = *progress;
   newest_sample_ = std::max(newest_sample_, progress->newest.time_ns);
+  return {};
+}
+
+/// What was never written down, as by an earlier version, or cannot be read is measured, once.
+Result<void> SeriesEngine::load_sizes() {
+  std::vector<bool> known(catalogue_.end());
+  ASSAY_CHECK(file_->each_size([&](SeriesId id, std::int64_t bytes) {
+    if (!catalogue_.contains(id)) return;
+    catalogue_.grow(id, bytes);
+    known[id] = true;
+  }));
+  SeriesGrowth measured;
+  for (SeriesId id = 0; id < catalogue_.end(); ++id) {
+    if (known[id] || !catalogue_.contains(id)) continue;
+    if (heads_[id].progress.stored_until == kNever && !opening_->unplaced.contains(id)) continue;
+    ASSAY_TRY(measured[id], file_->measure(id));
+  }
+  grow(measured);
+  const auto save = [&]() -> Result<void> {
+    ASSAY_TRY(auto transaction, file_->begin());
+    for (const auto& [id, bytes] : measured) ASSAY_CHECK(file_->put_size(id, bytes));
+    return transaction.commit();
+  };
+  // Where the disk is full they are measured again the next time.
+  if (!measured.empty()) [[maybe_unused]]
+    const auto saved = save();
   return {};
 }
 

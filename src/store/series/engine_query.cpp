@@ -67,12 +67,28 @@ class BucketReader {
 
 }  // namespace
 
+/// The ids of those that fit, in order; more than `most` of them are not looked for. Where nothing says among which few
+/// they are, this looks at all series, a slice at a time: others come in between, and some may be gone by the end.
+std::vector<SeriesId> SeriesEngine::select(const SeriesSelector& selector, std::size_t most) const {
+  std::vector<SeriesId> ids;
+  for (std::optional<SeriesId> first = 0; first && ids.size() <= most;) {
+    const std::lock_guard hold(state_);
+    if (auto found = catalogue_.select_indexed(selector, kMostExamined); found && ids.empty()) return std::move(*found);
+    const auto page = catalogue_.select_page(selector, *first, most + 1 - ids.size(), kMostExamined);
+    ids.insert(ids.end(), page.ids.begin(), page.ids.end());
+    first = page.last ? std::optional(*page.last + 1) : std::nullopt;
+  }
+  return ids;
+}
+
 /// A view on database and heads that stays as it is. `state_` must be held.
 Result<SeriesEngine::Snapshot> SeriesEngine::snapshot(ReaderPool::Lease file, const std::vector<SeriesId>& ids) const {
   ASSAY_CHECK(file.pin());
   Snapshot snapshot{std::move(file), {}};
   snapshot.series.reserve(ids.size());
-  for (const auto id : ids) snapshot.series.push_back({catalogue_.info(id), heads_[id].points});
+  for (const auto id : ids) {
+    if (catalogue_.contains(id)) snapshot.series.push_back({catalogue_.info(id), heads_[id].points});
+  }
   return snapshot;
 }
 
@@ -89,11 +105,11 @@ Result<std::vector<SeriesBucket>> SeriesEngine::buckets(SeriesFile& file, const 
 }
 
 Result<SeriesAnswer> SeriesEngine::query(const SeriesQuery& query) const {
+  const auto ids = select(query.selector, options_.max_answer_series);
+  if (ids.size() > options_.max_answer_series) return answer_too_large("series", options_.max_answer_series);
   ASSAY_TRY(auto file, readers_.lease());
   std::unique_lock hold(state_);
   ASSAY_TRY(const auto plan, plan_of(query, floors_));
-  const auto ids = catalogue_.select(query.selector);
-  if (ids.size() > options_.max_answer_series) return answer_too_large("series", options_.max_answer_series);
   ASSAY_TRY(auto seen, snapshot(std::move(file), ids));
   SeriesAnswer answer{
       .range = plan.range, .width_ns = plan.width_ns, .tier = plan.tier, .problems = losses_.of(ids, plan.range)};
@@ -136,11 +152,12 @@ Result<SeriesPoints> SeriesEngine::points(SeriesId series, TimeRange range, std:
 }
 
 Result<std::vector<LatestValue>> SeriesEngine::latest(const SeriesSelector& selector) const {
-  const std::lock_guard hold(state_);
-  const auto ids = catalogue_.select(selector);
+  const auto ids = select(selector, options_.max_answer_series);
   if (ids.size() > options_.max_answer_series) return answer_too_large("series", options_.max_answer_series);
+  const std::lock_guard hold(state_);
   std::vector<LatestValue> values;
   for (const auto id : ids) {
+    if (!catalogue_.contains(id)) continue;
     const Head& head = heads_[id];
     if (!head.points.empty()) {
       values.push_back({catalogue_.info(id), {head.points.last_time(), head.points.last_value()}});
@@ -152,12 +169,14 @@ Result<std::vector<LatestValue>> SeriesEngine::latest(const SeriesSelector& sele
 }
 
 Result<std::vector<SeriesInfo>> SeriesEngine::list(const SeriesSelector& selector) const {
-  const std::lock_guard hold(state_);
-  const auto ids = catalogue_.select(selector);
+  const auto ids = select(selector, options_.max_answer_series);
   if (ids.size() > options_.max_answer_series) return answer_too_large("series", options_.max_answer_series);
+  const std::lock_guard hold(state_);
   std::vector<SeriesInfo> all;
   all.reserve(ids.size());
-  for (const auto id : ids) all.push_back(catalogue_.info(id));
+  for (const auto id : ids) {
+    if (catalogue_.contains(id)) all.push_back(catalogue_.info(id));
+  }
   return all;
 }
 

@@ -54,7 +54,7 @@ Result<void> SeriesEngine::write_group(std::span<const SeriesId> ids, bool whole
   std::vector<std::string> problems;
   std::vector<Written> written;
   ASSAY_CHECK(save_names());
-  ASSAY_TRY(auto transaction, Transaction::begin(file_->database()));
+  ASSAY_TRY(auto transaction, file_->begin());
   if (change_failed_) ASSAY_CHECK(file_->put_setting("changes", static_cast<std::int64_t>(next_change_ - 1)));
   for (const auto id : ids) {
     if (!catalogue_.contains(id) || heads_[id].points.empty()) {
@@ -64,10 +64,12 @@ Result<void> SeriesEngine::write_group(std::span<const SeriesId> ids, bool whole
     ASSAY_TRY(auto series, write_series(id, whole, problems));
     written.push_back(std::move(series));
   }
+  ASSAY_TRY(const auto growth, file_->save_growth());
   {
     const std::lock_guard hold(state_);
     ASSAY_CHECK(transaction.commit());
     settle(std::move(written));
+    grow(growth);
   }
   change_failed_ = false;
   written_since_checkpoint_ = true;
@@ -97,6 +99,13 @@ void SeriesEngine::settle(std::vector<Written> written) {
     head.first_file = head.tail_file;
     head.target = kChunkPoints;
     due_.erase(series.id);
+  }
+}
+
+/// With `state_` held, or while nobody else knows the store.
+void SeriesEngine::grow(const SeriesGrowth& growth) {
+  for (const auto& [id, bytes] : growth) {
+    if (catalogue_.contains(id)) catalogue_.grow(id, bytes);
   }
 }
 

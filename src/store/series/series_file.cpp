@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <utility>
 
 #include "bytes/crc32c.h"
 #include "bytes/varint.h"
@@ -27,6 +28,7 @@ constexpr std::array kMigrations = {
                           PRIMARY KEY (series, t0)) WITHOUT ROWID;
        CREATE TABLE damaged (tier TEXT NOT NULL, series INTEGER NOT NULL, t0 INTEGER NOT NULL, t1 INTEGER NOT NULL,
                              blob BLOB NOT NULL, PRIMARY KEY (tier, series, t0)) WITHOUT ROWID;)",
+    "CREATE TABLE size (series INTEGER PRIMARY KEY, bytes INTEGER NOT NULL)",
 };
 
 /// How many ids to jump over at a time where the list of series cannot be read: about a page of them.
@@ -97,9 +99,9 @@ Result<std::unique_ptr<SeriesFile>> SeriesFile::open(const fs::path& path, bool 
 Result<void> SeriesFile::migrate() { return assay::migrate(database_, kMigrations, "the telemetry"); }
 
 Result<void> SeriesFile::prepare() {
-  ASSAY_TRY(auto chunk, RowTable::prepare(database_, "chunk"));
-  ASSAY_TRY(auto minute, RowTable::prepare(database_, "minute"));
-  ASSAY_TRY(auto hour, RowTable::prepare(database_, "hour"));
+  ASSAY_TRY(auto chunk, RowTable::prepare(database_, "chunk", growth_));
+  ASSAY_TRY(auto minute, RowTable::prepare(database_, "minute", growth_));
+  ASSAY_TRY(auto hour, RowTable::prepare(database_, "hour", growth_));
   raw_.emplace(std::move(chunk));
   minutes_.emplace(std::move(minute));
   hours_.emplace(std::move(hour));
@@ -107,6 +109,9 @@ Result<void> SeriesFile::prepare() {
   put_series_.emplace(std::move(series));
   ASSAY_TRY(auto progress, database_.prepare("INSERT OR REPLACE INTO progress VALUES (?, ?, ?, ?, ?)"));
   put_progress_.emplace(std::move(progress));
+  ASSAY_TRY(auto grow, database_.prepare("INSERT INTO size VALUES (?1, max(?2, 0)) "
+                                         "ON CONFLICT (series) DO UPDATE SET bytes = max(bytes + ?2, 0)"));
+  grow_.emplace(std::move(grow));
   return {};
 }
 
@@ -197,7 +202,7 @@ Result<void> SeriesFile::erase(SeriesId series, TimeRange range, std::int64_t ra
 }
 
 Result<void> SeriesFile::forget(SeriesId series) {
-  for (const std::string_view table : {"chunk", "minute", "hour", "damaged", "progress"}) {
+  for (const std::string_view table : {"chunk", "minute", "hour", "damaged", "progress", "size"}) {
     ASSAY_CHECK(database_.execute(fmt::format("DELETE FROM {} WHERE series = {}", table, series)));
   }
   return database_.execute(fmt::format("DELETE FROM series WHERE id = {}", series));
@@ -287,6 +292,41 @@ Result<bool> SeriesFile::each_progress(
       },
       [&](const std::string&) { all = false; }));
   return all;
+}
+
+Result<Transaction> SeriesFile::begin() {
+  growth_.clear();
+  return Transaction::begin(database_);
+}
+
+Result<SeriesGrowth> SeriesFile::save_growth() {
+  for (const auto& [series, bytes] : growth_) {
+    const auto saved = grow_->bind(1, std::int64_t{series}).bind(2, bytes).run();
+    if (!saved && saved.error().kind != ErrorKind::bad_file) return saved.error();
+  }
+  return std::exchange(growth_, {});
+}
+
+Result<void> SeriesFile::each_size(const std::function<void(SeriesId, std::int64_t)>& visit) {
+  return walk(
+      "SELECT series, bytes FROM size WHERE series > ? ORDER BY series",
+      [&](const Statement& row) { visit(static_cast<SeriesId>(row.integer(0)), row.integer(1)); },
+      [](const std::string&) {});
+}
+
+Result<std::int64_t> SeriesFile::measure(SeriesId series) {
+  std::int64_t bytes = 0;
+  for (auto* rows : {&raw_->rows(), &minutes_->rows(), &hours_->rows()}) {
+    const auto some = rows->bytes(series);
+    if (some) bytes += *some;
+    if (!some && some.error().kind != ErrorKind::bad_file) return some.error();
+  }
+  return bytes;
+}
+
+Result<void> SeriesFile::put_size(SeriesId series, std::int64_t bytes) {
+  ASSAY_TRY(auto put, database_.prepare("INSERT OR REPLACE INTO size VALUES (?, ?)"));
+  return put.bind(1, std::int64_t{series}).bind(2, bytes).run();
 }
 
 Result<std::int64_t> SeriesFile::setting(const std::string& name) {

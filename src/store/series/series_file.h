@@ -49,6 +49,17 @@ class SeriesFile {
   /// read.
   Result<bool> each_progress(const std::function<void(SeriesId, const std::optional<SeriesProgress>&)>& visit);
 
+  /// A change of rows, whose growth is counted anew.
+  Result<Transaction> begin();
+  /// Last in a change: writes down by how much the rows of series have grown, and says it. A size that cannot be
+  /// written since its page is damaged is measured when the store is next opened.
+  Result<SeriesGrowth> save_growth();
+  /// How many bytes the rows of series take, as far as that was written down and can be read.
+  Result<void> each_size(const std::function<void(SeriesId, std::int64_t)>& visit);
+  /// Measures it, looking at every row that can be read.
+  Result<std::int64_t> measure(SeriesId series);
+  Result<void> put_size(SeriesId series, std::int64_t bytes);
+
   /// Named numbers; 0 where it was never set.
   Result<std::int64_t> setting(const std::string& name);
   Result<void> put_setting(const std::string& name, std::int64_t value);
@@ -65,12 +76,14 @@ class SeriesFile {
   Result<void> renew_minutes(SeriesId series, std::span<const std::int64_t> starts, std::vector<std::string>& problems);
   Result<void> renew_hours(SeriesId series, std::span<const std::int64_t> starts, std::vector<std::string>& problems);
 
+  SeriesGrowth growth_;
   Database database_;
   std::optional<PointTable> raw_;
   std::optional<BucketTable> minutes_;
   std::optional<BucketTable> hours_;
   std::optional<Statement> put_series_;
   std::optional<Statement> put_progress_;
+  std::optional<Statement> grow_;
 };
 
 }  // namespace assay

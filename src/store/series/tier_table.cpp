@@ -12,6 +12,8 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kChecksum = 4;
+/// What a row takes beside its blob, about.
+constexpr std::int64_t kRowOverhead = 32;
 
 std::uint32_t checksum(SeriesId series, std::int64_t t0, std::int64_t t1, std::string_view payload) {
   std::string key;
@@ -84,8 +86,8 @@ Result<std::string_view> unsealed(SeriesId series, const TierRow& row) {
   return reader.rest();
 }
 
-Result<RowTable> RowTable::prepare(Database& database, const std::string& table) {
-  RowTable rows;
+Result<RowTable> RowTable::prepare(Database& database, const std::string& table, SeriesGrowth& growth) {
+  RowTable rows(growth);
   const auto prepare = [&](std::optional<Statement>& statement, std::string_view sql) -> Result<void> {
     ASSAY_TRY(auto prepared, database.prepare(fmt::format(fmt::runtime(sql), table)));
     statement.emplace(std::move(prepared));
@@ -95,13 +97,14 @@ Result<RowTable> RowTable::prepare(Database& database, const std::string& table)
       prepare(rows.before_, "SELECT t0, t1, blob FROM {} WHERE series = ? AND t0 <= ? ORDER BY t0 DESC LIMIT 1"));
   ASSAY_CHECK(prepare(rows.next_, "SELECT t0 FROM {} WHERE series = ? AND t0 > ? ORDER BY t0 LIMIT 1"));
   ASSAY_CHECK(prepare(rows.put_, "INSERT OR REPLACE INTO {} (series, t0, t1, blob) VALUES (?, ?, ?, ?)"));
-  ASSAY_CHECK(prepare(rows.remove_, "DELETE FROM {} WHERE series = ? AND t0 = ?"));
-  ASSAY_CHECK(prepare(rows.expire_, "DELETE FROM {} WHERE series = ? AND t0 < ? AND t1 < ? RETURNING 1"));
+  ASSAY_CHECK(prepare(rows.remove_, "DELETE FROM {} WHERE series = ? AND t0 = ? RETURNING length(blob)"));
+  ASSAY_CHECK(prepare(rows.expire_, "DELETE FROM {} WHERE series = ? AND t0 < ? AND t1 < ? RETURNING length(blob)"));
   ASSAY_CHECK(
       prepare(rows.aside_, "INSERT OR REPLACE INTO damaged (tier, series, t0, t1, blob) VALUES ('{}', ?, ?, ?, ?)"));
   ASSAY_CHECK(
       prepare(rows.losses_, "SELECT t0, t1 FROM damaged WHERE tier = '{}' AND series = ? AND t0 < ? AND t1 >= ?"));
   ASSAY_CHECK(prepare(rows.any_, "SELECT 1 FROM {} WHERE series = ? LIMIT 1"));
+  ASSAY_CHECK(prepare(rows.bytes_, "SELECT sum(length(blob)), count(*) FROM {} WHERE series = ?"));
   ASSAY_CHECK(prepare(rows.scan_, "SELECT t0, t1, blob FROM {} WHERE series = ? AND t0 >= ? AND t0 < ? ORDER BY t0"));
   return rows;
 }
@@ -125,22 +128,35 @@ Result<std::optional<std::int64_t>> RowTable::next_start(SeriesId series, std::i
 }
 
 Result<void> RowTable::put(SeriesId series, const TierRow& row) {
-  return put_->bind(1, std::int64_t{series}).bind(2, row.t0).bind(3, row.t1).bind_bytes(4, row.blob).run();
+  ASSAY_CHECK(put_->bind(1, std::int64_t{series}).bind(2, row.t0).bind(3, row.t1).bind_bytes(4, row.blob).run());
+  (*growth_)[series] += std::ssize(row.blob) + kRowOverhead;
+  return {};
 }
 
 Result<void> RowTable::remove(SeriesId series, std::int64_t t0) {
-  return remove_->bind(1, std::int64_t{series}).bind(2, t0).run();
+  remove_->bind(1, std::int64_t{series}).bind(2, t0);
+  ASSAY_CHECK(take_away(series, *remove_));
+  return {};
 }
 
 Result<std::size_t> RowTable::remove_before(SeriesId series, std::int64_t time) {
-  const ResetAtEnd reset(*expire_);
   expire_->bind(1, std::int64_t{series}).bind(2, time).bind(3, time);
-  std::size_t count = 0;
-  for (;;) {
-    ASSAY_TRY(const bool another, expire_->step());
+  return take_away(series, *expire_);
+}
+
+Result<std::size_t> RowTable::take_away(SeriesId series, Statement& statement) {
+  const ResetAtEnd reset(statement);
+  for (std::size_t count = 0;; ++count) {
+    ASSAY_TRY(const bool another, statement.step());
     if (!another) return count;
-    ++count;
+    (*growth_)[series] -= statement.integer(0) + kRowOverhead;
   }
+}
+
+Result<std::int64_t> RowTable::bytes(SeriesId series) {
+  const ResetAtEnd reset(*bytes_);
+  ASSAY_CHECK(bytes_->bind(1, std::int64_t{series}).step());
+  return bytes_->integer(0) + bytes_->integer(1) * kRowOverhead;
 }
 
 Result<void> RowTable::set_aside(SeriesId series, const TierRow& row) {

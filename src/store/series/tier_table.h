@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,10 +44,14 @@ struct TierRow {
   std::string blob;
 };
 
+/// By how many bytes the rows of series have become larger, or smaller, since somebody last looked.
+using SeriesGrowth = std::map<SeriesId, std::int64_t>;
+
 /// The statements on one table `(series, t0, t1, blob)`. Belongs to its database. Not thread-safe.
 class RowTable {
  public:
-  static Result<RowTable> prepare(Database& database, const std::string& table);
+  /// `growth` must outlive it.
+  static Result<RowTable> prepare(Database& database, const std::string& table, SeriesGrowth& growth);
 
   /// The last row that begins at `time` or before.
   Result<std::optional<TierRow>> at_or_before(SeriesId series, std::int64_t time);
@@ -63,12 +68,15 @@ class RowTable {
   /// Calls `visit` with the times of what was set aside or marked and may reach into the range.
   Result<void> each_loss(SeriesId series, TimeRange range, const std::function<void(TimeRange)>& visit);
   Result<bool> any(SeriesId series);
+  /// Of all its rows, looking at each.
+  Result<std::int64_t> bytes(SeriesId series);
   /// Calls `visit` with each row that may hold times of the range, in order, until it says false.
   template <typename Visit>
   Result<void> scan(SeriesId series, TimeRange range, Visit visit);
 
  private:
-  RowTable() = default;
+  explicit RowTable(SeriesGrowth& growth) : growth_(&growth) {}
+  Result<std::size_t> take_away(SeriesId series, Statement& statement);
   static TierRow row_of(const Statement& statement);
 
   std::optional<Statement> before_;
@@ -79,7 +87,9 @@ class RowTable {
   std::optional<Statement> aside_;
   std::optional<Statement> losses_;
   std::optional<Statement> any_;
+  std::optional<Statement> bytes_;
   std::optional<Statement> scan_;
+  SeriesGrowth* growth_;
 };
 
 /// Seals and opens the blob of a row; the checksum covers the series and the times as well.

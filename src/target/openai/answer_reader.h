@@ -51,6 +51,8 @@ class AnswerReader {
   /// Of the input, found in the server's prefix cache; nothing: the server did not say.
   std::optional<std::uint32_t> cached_tokens() const { return cached_tokens_; }
   bool counted() const { return counted_; }  ///< `output_tokens` is the server's number, not that of the chunks
+  /// After `complete`: a stream that ended in good order without a word that it has: it may have been cut short.
+  bool cut_short() const { return mode_ == Mode::events && !said_done_ && !finished_; }
   FinishReason finish_reason() const { return finish_reason_; }
   std::span<const TokenArrival> token_times() const { return arrivals_; }
   std::string_view text() const { return text_; }

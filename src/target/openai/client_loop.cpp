@@ -212,12 +212,14 @@ void ClientLoop::begin(Connection& connection, const Pending& pending) {
   set.make(set.size() == 0 ? pending.request.id : pending.request.sample, scratch_);
   connection.input_estimate = scratch_.input_tokens;
   writers_[pending.endpoint].write(scratch_, connection.out);
+  const SteadyTime now = steady_now();
+  if (connection.pending.acted == SteadyTime()) connection.pending.acted = now;
   if (!is_new) {
     connection.state = Connection::State::busy;
     return write_out(connection);
   }
   const ServerPlace& place = context_.places[pending.endpoint];
-  connection.opened = steady_now();
+  connection.opened = now;
   const auto progress = connection.link.open(place.address, place.tls.get(), place.host);
   epoll_event event{};
   event.events = EPOLLIN | EPOLLOUT;
@@ -307,6 +309,7 @@ void ClientLoop::answered(Connection& connection, bool extra_bytes) {
   LoopCounts::Endpoint& endpoint = counts_.endpoints[connection.pending.endpoint];
   ++endpoint.ok;
   ++(answer.counted() ? counts_.counted : counts_.estimated);
+  if (answer.cut_short()) ++counts_.cut_short;
   ++counts_.finish_reasons[static_cast<std::size_t>(answer.finish_reason())];
   if (answer.cached_tokens()) {
     counts_.cache_input_tokens += answer.input_tokens();
@@ -356,7 +359,8 @@ void ClientLoop::failed(Connection& connection, RequestError error, const std::s
     const double share = 0.5 + static_cast<double>(stable_hash(std::to_string(pending.request.id)) % 512) / 1024;
     const Nanos own_pause(static_cast<std::int64_t>(static_cast<double>(most.count()) * share));
     ++pending.attempts;
-    delayed_.push({woke_ + std::max(own_pause, std::min(connection.answer.retry_after(), kLongestPause)), pending});
+    const Nanos pause = std::max(own_pause, std::min(connection.answer.retry_after(), kLongestPause));
+    delayed_.push({std::min(woke_ + pause, deadline_of(pending.request)), pending});
     close(connection);
     --busy_;
     return;

@@ -56,6 +56,7 @@ struct LoopCounts {
   std::uint64_t unasked = 0;             ///< connections on which bytes came that nobody had asked for
   std::uint64_t counted = 0;             ///< answers whose tokens the server counted
   std::uint64_t estimated = 0;           ///< answers whose tokens are the number of chunks
+  std::uint64_t cut_short = 0;           ///< answers that ended without a word that they have
   std::uint64_t cache_input_tokens = 0;  ///< of the answers that say what the prefix cache had
   std::uint64_t cached_tokens = 0;       ///< and what it had of them
   std::array<std::uint64_t, kFinishReasons> finish_reasons{};  ///< of answers
@@ -87,6 +88,7 @@ class ClientLoop {
   struct Pending {
     Request request;
     unsigned attempts = 0;
+    SteadyTime acted{};  ///< when a connection was opened for it, or it was first written to one
     bool fresh = false;  ///< only on a new connection
     std::uint16_t endpoint = 0;
   };

@@ -32,7 +32,7 @@ void ClientLoop::report(const Connection& connection, RequestOutcome outcome, Re
   const std::uint16_t endpoint = connection.pending.endpoint;
   context_.outstanding[endpoint].fetch_sub(1, std::memory_order_relaxed);
   Completion completion{.id = connection.pending.request.id,
-                        .sent = connection.sent,
+                        .sent = connection.pending.acted,
                         .first_token = answer.first_token(),
                         .done = outcome == RequestOutcome::ok ? answer.done() : steady_now(),
                         .input_tokens = answer.input_tokens() > 0 ? answer.input_tokens() : connection.input_estimate,
@@ -50,7 +50,12 @@ void ClientLoop::report(const Connection& connection, RequestOutcome outcome, Re
 void ClientLoop::report_unsent(const Pending& pending, RequestOutcome outcome) {
   context_.outstanding[pending.endpoint].fetch_sub(1, std::memory_order_relaxed);
   ++counts_.endpoints[pending.endpoint].failed;
-  send_report({.id = pending.request.id, .done = steady_now(), .endpoint = pending.endpoint, .outcome = outcome});
+  const SteadyTime now = steady_now();
+  send_report({.id = pending.request.id,
+               .sent = pending.acted == SteadyTime() ? now : pending.acted,
+               .done = now,
+               .endpoint = pending.endpoint,
+               .outcome = outcome});
 }
 
 /// Those that lend memory are handed on at once, the others together at the end of the round.

@@ -29,7 +29,7 @@ struct ClientLoop::Connection {
   std::size_t out_at = 0;
   std::uint32_t input_estimate = 0;
   SteadyTime opened{};
-  SteadyTime sent{};
+  SteadyTime sent{};  ///< the first byte on this connection; a request that is sent again is sent anew
 };
 
 }  // namespace assay

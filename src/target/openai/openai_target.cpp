@@ -125,6 +125,7 @@ void add_counts(const LoopCounts& part, LoopCounts& sum) {
   sum.unasked += part.unasked;
   sum.counted += part.counted;
   sum.estimated += part.estimated;
+  sum.cut_short += part.cut_short;
   sum.cache_input_tokens += part.cache_input_tokens;
   sum.cached_tokens += part.cached_tokens;
   for (std::size_t i = 0; i < kFinishReasons; ++i) sum.finish_reasons[i] += part.finish_reasons[i];
@@ -141,6 +142,7 @@ json::object OpenAiTarget::facts() const {
       {"streamed", context_.options.stream},
       {"endpoints", endpoint_facts(endpoints(), sum)},
       {"token_counts", {{"by_server", sum.counted}, {"estimated", sum.estimated}}},
+      {"cut_short", sum.cut_short},
       {"resent", sum.resent},
       {"retried", sum.retried},
       {"waited_for_connection", sum.waited},

@@ -1,6 +1,11 @@
 #include "target/openai/openai_target.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
 
 #include "net/authority_fixture.h"
 #include "net/server_fixture.h"
@@ -277,6 +282,125 @@ TEST(OpenAiTarget, RetriesOnlyWhereItMay) {
   again.send(1);
   EXPECT_EQ(again.stop().at(0).completion.outcome, RequestOutcome::ok);
   EXPECT_EQ(again.facts().at("retried").to_number<int>(), 2);
+}
+
+TEST(OpenAiTarget, ARetriedRequestLeftWhenItFirstDid) {
+  std::atomic<std::int64_t> first_seen{0};
+  StubServer server(
+      [&, count = std::make_shared<std::atomic<int>>(0)](StubPeer& peer, const StubServer::Request& request) {
+        if ((*count)++ > 0) return answer_well(peer, request);
+        first_seen = std::chrono::steady_clock::now().time_since_epoch().count();
+        return peer.send(stub_answer(503, "later"));
+      });
+  auto options = options_for(server.url());
+  options.retries = 3;
+  options.retry_pause = 1ms;
+  Load load(options);
+  load.send(1);
+  const auto kept = load.stop();
+  EXPECT_EQ(kept.at(0).completion.outcome, RequestOutcome::ok);
+  EXPECT_LE(kept.at(0).completion.sent.time_since_epoch().count(), first_seen)
+      << "what the server refused at first is not the client's delay";
+}
+
+TEST(OpenAiTarget, ARetryThatWouldComeTooLateEndsInTime) {
+  StubServer server([](StubPeer& peer, const StubServer::Request&) {
+    return peer.send("HTTP/1.1 503 X\r\nRetry-After: 60\r\nContent-Length: 0\r\n\r\n");
+  });
+  auto options = options_for(server.url());
+  options.retries = 3;
+  Load load(options, {.request_timeout = 200ms});
+  const auto begun = std::chrono::steady_clock::now();
+  load.send(1);
+  const auto kept = load.stop();
+  EXPECT_EQ(name_of(kept.at(0).completion.outcome), "timeout");
+  EXPECT_LT(kept.at(0).completion.done - begun, 4s) << "the server asks for five seconds at least";
+}
+
+TEST(OpenAiTarget, CountsStreamsThatEndWithoutAWord) {
+  const auto ends_with = [](std::string last) {
+    return [last = std::move(last)](StubPeer& peer, const StubServer::Request&) {
+      return peer.send(kStubStreamHead + stub_token("a") + last + "0\r\n\r\n");
+    };
+  };
+  const auto cut_short = [&](std::string last) {
+    StubServer server(ends_with(std::move(last)));
+    Load load(options_for(server.url()));
+    load.send(3);
+    for (const auto& [id, report] : load.stop()) EXPECT_EQ(report.completion.outcome, RequestOutcome::ok) << id;
+    return load.facts().at("cut_short").to_number<int>();
+  };
+  EXPECT_EQ(cut_short(""), 3);
+  EXPECT_EQ(cut_short(stub_event("[DONE]")), 0);
+  EXPECT_EQ(cut_short(stub_event(R"({"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]})")), 0);
+}
+
+/// Looks at this process's memory from time to time.
+class MemoryWatch {
+ public:
+  MemoryWatch() : before_(resident()) {
+    thread_ = std::jthread([this](const std::stop_token& ending) {
+      while (!ending.stop_requested()) {
+        most_ = std::max(most_.load(), resident());
+        std::this_thread::sleep_for(2ms);
+      }
+    });
+  }
+  std::int64_t grown() const { return most_ - before_; }
+
+ private:
+  static std::int64_t resident() {
+    std::ifstream file("/proc/self/statm");
+    std::int64_t pages = 0;
+    std::int64_t resident_pages = 0;
+    file >> pages >> resident_pages;
+    return resident_pages * ::sysconf(_SC_PAGESIZE);
+  }
+  std::int64_t before_;
+  std::atomic<std::int64_t> most_{0};
+  std::jthread thread_;
+};
+
+/// An answer that goes on for so long, whatever is in it.
+StubServer::Handler long_answer(std::string head, std::string piece, std::int64_t bytes) {
+  return [=](StubPeer& peer, const StubServer::Request&) {
+    if (!peer.send(head)) return false;
+    for (std::int64_t sent = 0; sent < bytes && !peer.stopping(); sent += static_cast<std::int64_t>(piece.size())) {
+      if (!peer.send(piece)) return false;
+    }
+    return false;
+  };
+}
+
+TEST(OpenAiTarget, AnAnswerWithoutEndDoesNotFillMemory) {
+  constexpr std::int64_t kAnswer = 128 << 20;
+  constexpr std::int64_t kRoom = 100 << 20;
+  const std::string comment = ": nothing to say\n\n";
+  std::string comments;
+  while (comments.size() < 64'000) comments += comment;
+  const std::string chunk = fmt::format("{:x}\r\n{}\r\n", comments.size(), comments);
+  const std::string whole_head =
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+  const auto grown = [&](StubServer::Handler handler, RequestError error) {
+    StubServer server(std::move(handler));
+    const MemoryWatch memory;
+    Load load(options_for(server.url()), {.request_timeout = 300s, .token_times = true, .texts = true});
+    load.send(1);
+    EXPECT_EQ(name_of(load.stop().at(0).completion.error), name_of(error));
+    return memory.grown();
+  };
+  EXPECT_LT(grown(long_answer(kStubStreamHead, chunk, kAnswer), RequestError::disconnected), kRoom);
+  EXPECT_LT(grown(long_answer(whole_head, chunk, kAnswer), RequestError::malformed), kRoom);
+}
+
+TEST(OpenAiTarget, WaitingForAConnectionIsTheClients) {
+  StubServer server(answer_well);
+  auto options = options_for(server.url());
+  options.connections = 1;
+  Load load(options);
+  load.send(2);
+  const auto kept = load.stop();
+  EXPECT_GE(kept.at(1).completion.sent, kept.at(0).completion.done);
 }
 
 TEST(OpenAiTarget, SharesTheLoadByWeight) {

@@ -40,14 +40,14 @@ void StubPeer::reset() {
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
-StubServer::StubServer(Handler handler)
+StubServer::StubServer(Handler handler, int backlog)
     : handler_(std::move(handler)), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t length = sizeof address;
   auto* generic = reinterpret_cast<sockaddr*>(&address);
-  if (::bind(listener_.get(), generic, length) != 0 || ::listen(listener_.get(), 512) != 0 ||
+  if (::bind(listener_.get(), generic, length) != 0 || ::listen(listener_.get(), backlog) != 0 ||
       ::getsockname(listener_.get(), generic, &length) != 0) {
     std::abort();
   }

@@ -42,7 +42,8 @@ class StubServer {
   /// False: the connection ends.
   using Handler = std::function<bool(StubPeer&, const Request&)>;
 
-  explicit StubServer(Handler handler);
+  /// `backlog`: connections that the system takes before the server does.
+  explicit StubServer(Handler handler, int backlog = 512);
   ~StubServer();
 
   std::string url() const;  ///< `http://127.0.0.1:1234/v1`

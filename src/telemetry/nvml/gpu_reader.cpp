@@ -87,7 +87,11 @@ DeviceFacts GpuReader::facts(unsigned index, const std::string& driver) const {
   };
   put("kind", handle_.parent != nullptr ? "mig" : "gpu");
   put("index", std::to_string(index));
-  put("name", text_from(api_.name, handle_.device));
+  put(kNameFact, text_from(api_.name, handle_.device));
+  Memory memory{};
+  if (api_.memory != nullptr && api_.memory(handle_.device, &memory) == kSuccess) {
+    put(kMemoryFact, std::to_string(memory.total));
+  }
   put("serial", text_from(api_.serial, handle_.device));
   put("vbios", text_from(api_.vbios, handle_.device));
   put("driver", driver);

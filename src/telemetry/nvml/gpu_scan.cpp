@@ -24,6 +24,35 @@ void scan_instances(const Api& api, Device parent, std::vector<FoundGpu>& gpus) 
   }
 }
 
+bool has_nvlink(const Api& api, const FoundGpu& a, const FoundGpu& b) {
+  int status = -1;
+  return api.p2p_status(a.handle.device, b.handle.device, kP2pNvlink, &status) == kSuccess && status == kP2pOk;
+}
+
+/// Boards of earlier generations link GPUs with some of the others: a group has those that are linked with all of it.
+void find_links(const Api& api, std::vector<FoundGpu>& gpus) {
+  if (api.p2p_status == nullptr) return;
+  std::vector<std::vector<FoundGpu*>> groups;
+  for (auto& gpu : gpus) {
+    if (gpu.handle.parent != nullptr) continue;  // instances have no links of their own
+    const auto joins = [&](const auto& group) {
+      return std::all_of(group.begin(), group.end(),
+                         [&](const FoundGpu* other) { return has_nvlink(api, gpu, *other); });
+    };
+    const auto group = std::find_if(groups.begin(), groups.end(), joins);
+    if (group == groups.end()) {
+      groups.push_back({&gpu});
+    } else {
+      group->push_back(&gpu);
+    }
+  }
+  for (const auto& group : groups) {
+    for (FoundGpu* gpu : group) {
+      if (group.size() > 1) gpu->link_group = group.front()->index;
+    }
+  }
+}
+
 }  // namespace
 
 Result<GpuScan> scan_gpus(const Api& api) {
@@ -44,6 +73,7 @@ Result<GpuScan> scan_gpus(const Api& api) {
     scan.gpus.push_back({.handle = std::move(handle), .index = index});
     scan_instances(api, device, scan.gpus);
   }
+  find_links(api, scan.gpus);
   return scan;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "telemetry/nvml/gpu_reader.h"
@@ -10,6 +11,9 @@ namespace assay::nvml {
 struct FoundGpu {
   GpuHandle handle;
   unsigned index = 0;  ///< of the GPU, or of the instance on its GPU
+  /// GPUs with the same one all have NVLink to each other; it is the index of the first of them. Absent: it has NVLink
+  /// to none, or the driver does not say.
+  std::optional<unsigned> link_group;
 };
 
 struct GpuScan {

@@ -40,6 +40,8 @@ inline constexpr unsigned kNoInstance = 0xFFFFFFFF;
 enum Clock : int { kClockSm = 1, kClockMemory = 2 };
 enum MemoryError : int { kCorrected = 0, kUncorrected = 1 };
 enum EccCounter : int { kVolatileEcc = 0 };
+enum P2pKind : int { kP2pNvlink = 2 };
+enum P2pStatus : int { kP2pOk = 0 };
 enum PcieCounter : int { kPcieTransmit = 0, kPcieReceive = 1 };
 enum PerfPolicy : int { kPolicyPower = 0, kPolicyThermal = 1 };
 enum RetirementCause : int { kRetiredSingleBit = 0, kRetiredDoubleBit = 1 };

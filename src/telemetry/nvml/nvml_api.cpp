@@ -55,6 +55,7 @@ void find_facts(Api& api, const Symbols& symbols) {
   symbols.find(api.max_mig_devices, {"nvmlDeviceGetMaxMigDeviceCount"});
   symbols.find(api.mig_device, {"nvmlDeviceGetMigDeviceHandleByIndex"});
   symbols.find(api.gpu_instance_id, {"nvmlDeviceGetGpuInstanceId"});
+  symbols.find(api.p2p_status, {"nvmlDeviceGetP2PStatus"});
 }
 
 void find_readings(Api& api, const Symbols& symbols) {

@@ -36,6 +36,7 @@ struct Api {
   Code (*max_mig_devices)(Device, unsigned*) = nullptr;
   Code (*mig_device)(Device, unsigned, Device*) = nullptr;
   Code (*gpu_instance_id)(Device, unsigned*) = nullptr;
+  Code (*p2p_status)(Device, Device, P2pKind, int*) = nullptr;
 
   // How it is doing.
   Code (*utilization)(Device, Utilization*) = nullptr;

@@ -148,6 +148,7 @@ void NvmlSource::take_over(nvml::GpuScan scan, std::vector<TelemetryEvent>& even
     const std::string uuid = found.handle.uuid;
     gpus_.push_back({.reader = GpuReader(api_, std::move(found.handle)), .lost = false});
     devices.push_back(gpus_.back().reader.facts(found.index, driver_));
+    if (found.link_group) devices.back().facts[kLinkGroupFact] = std::to_string(*found.link_group);
     now_present[uuid] = true;
     const auto before = present_.find(uuid);
     const bool is_news = before == present_.end() ? !present_.empty() : !before->second;

@@ -146,7 +146,32 @@ TEST_F(NvmlSourceTest, TheInventoryComesOnceAndAfterAChange) {
   EXPECT_EQ(facts.at("persistence_mode"), "on");
   EXPECT_EQ(facts.at("compute_mode"), "default");
   EXPECT_EQ(facts.at("max_sm_clock_mhz"), "1980");
+  EXPECT_EQ(facts.at("memory_bytes"), "150754820096");
+  EXPECT_THAT(facts, Not(Contains(Key("link_group")))) << "the driver does not say";
   EXPECT_FALSE(read().devices.has_value());
+}
+
+TEST_F(NvmlSourceTest, GpusThatAllHaveLinksToEachOtherAreAGroup) {
+  start("h200-x8.txt");
+  const auto link = [&](int a, int b, int status) {
+    set(fmt::format("gpu{}.p2p.gpu{}", a, b), std::to_string(status));
+    set(fmt::format("gpu{}.p2p.gpu{}", b, a), std::to_string(status));
+  };
+  // 0, 1 and 2 are a ring, 3 hangs on 2 alone, 4 and 5 are a pair, 6 and 7 have none.
+  link(0, 1, 0);
+  link(1, 2, 0);
+  link(0, 2, 0);
+  link(2, 3, 0);
+  link(4, 5, 0);
+  link(6, 7, 4);
+  const Reading reading = read();
+  ASSERT_TRUE(reading.devices.has_value());
+  std::vector<std::string> groups;
+  for (const auto& device : *reading.devices) {
+    const auto group = device.facts.find("link_group");
+    groups.push_back(group == device.facts.end() ? "none" : group->second);
+  }
+  EXPECT_THAT(groups, ElementsAre("0", "0", "0", "none", "4", "4", "none", "none"));
 }
 
 TEST_F(NvmlSourceTest, ListsTheProcessesOnEachGpu) {

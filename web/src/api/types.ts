@@ -352,6 +352,10 @@ export interface JoinTokenList {
   tokens: Array<JoinToken>;
   /** By node */
   keys: Array<NodeKey>;
+  /** For `before_token`: there are older ones; empty: that is all */
+  next_token: string;
+  /** For `after_key`: there are more; empty: that is all */
+  next_key: string;
 }
 
 /** A further process of a job. */
@@ -709,6 +713,18 @@ export interface NodeCounts {
   draining: number;
 }
 
+/** What is stored of a node's telemetry, and the most that may be. */
+export interface NodeHistory {
+  /** How many series */
+  series: number;
+  /** `series_per_node` of the leader */
+  most_series: number;
+  /** What they take, but for the newest values */
+  bytes: number;
+  /** `bytes_per_node` of the leader: beyond it nothing is taken */
+  most_bytes: number;
+}
+
 /** What a node shows that it is itself. */
 export interface NodeKey {
   /** Whose */
@@ -725,6 +741,8 @@ export interface NodeKey {
 export interface NodeList {
   /** By name */
   nodes: Array<NodeView>;
+  /** For `after`: there are more; empty: that is all */
+  next: string;
 }
 
 /** online; late: a heartbeat is overdue; offline; draining: online, but gets no new work. */
@@ -788,6 +806,8 @@ export interface NodeView {
   processes: Array<GpuUse>;
   /** The newest values, where they were asked for */
   values?: NodeValues;
+  /** What is stored of it, of one node alone */
+  history?: NodeHistory;
 }
 
 /** Runs that users may start. */
@@ -1053,6 +1073,10 @@ export interface Provenance {
 export interface QueueList {
   /** Those that go on first, then those that wait in the order of their starts */
   runs: Array<QueuedRun>;
+  /** How many there are on all pages together */
+  total: number;
+  /** For `after`: there are more; empty: that is all */
+  next: string;
 }
 
 /** A run that the cluster was asked for and that has not ended. */
@@ -1103,7 +1127,7 @@ export interface QueuedRun {
   expected_end?: string;
   /** Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy */
   reason?: string;
-  /** The same for people */
+  /** The same for people; of one that has begun: that its node is lost */
   why?: string;
   /** Runs that come before it for the same nodes */
   ahead?: number;
@@ -1351,9 +1375,9 @@ export interface RunOrder {
 export interface RunPage {
   /** In the order asked for */
   runs: Array<RunRow>;
-  /** How many fit on all pages together */
-  total: number;
-  /** For `after`: there are more; empty: that is all */
+  /** How many fit on all pages together; null: too many to count */
+  total: number | null;
+  /** For `after`: there may be more; empty: that is all */
   next: string;
 }
 
@@ -1988,7 +2012,7 @@ export interface Routes {
     body: undefined;
     answer: Done;
   };
-  /** Runs, newest first */
+  /** Runs, newest first. Each answer looks at a bounded number of runs: where there is a 'next', there may be more */
   "GET /api/v1/runs": {
     path: Record<string, never>;
     query: { filter?: string; sort?: string; limit?: number; after?: string; changed_after?: number };
@@ -2215,7 +2239,7 @@ export interface Routes {
   /** What the cluster was asked for and has not ended: what goes on, then what waits, with the reason */
   "GET /api/v1/queue": {
     path: Record<string, never>;
-    query: { mine?: boolean };
+    query: { mine?: boolean; limit?: number; after?: string };
     body: undefined;
     answer: QueueList;
   };
@@ -2530,7 +2554,7 @@ export interface Routes {
   /** Tokens that let machines join, and the keys of those that did */
   "GET /api/v1/join-tokens": {
     path: Record<string, never>;
-    query: Record<string, never>;
+    query: { waiting?: boolean; limit?: number; before_token?: string; after_key?: string };
     body: undefined;
     answer: JoinTokenList;
   };

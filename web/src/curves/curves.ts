@@ -15,8 +15,8 @@ export function labelOf(labels: Record<string, string>): string {
 
 /** What people look for first in a run, in this order; everything else follows by name. */
 const kHeadlines = [
-  "loss", "perplexity", "val_loss", "val_perplexity", "val_accuracy", "learning_rate", "samples_per_second", "tokens_per_second", "requests_per_second", "output_tokens_per_second",
-  "ttft_seconds", "tpot_seconds", "latency_seconds", "step_seconds", "mfu", "gpu_memory_bytes", "gpu_memory_peak_bytes", "host_rss_bytes", "host_rss_peak_bytes", "duration_seconds",
+  "loss", "perplexity", "val_loss", "val_perplexity", "val_accuracy", "learning_rate", "samples_per_second", "tokens_per_second", "requests_asked_per_second", "requests_sent_per_second",
+  "requests_in_flight", "requests_failed", "ttft_seconds", "ttft_live_p99_seconds", "tpot_seconds", "tpot_live_p99_seconds", "latency_seconds", "latency_live_p99_seconds", "step_seconds", "mfu", "gpu_memory_bytes", "gpu_memory_peak_bytes", "host_rss_bytes", "host_rss_peak_bytes", "duration_seconds",
 ];
 export function isHeadline(name: string): boolean {
   return kHeadlines.includes(name);

@@ -8,6 +8,7 @@
 //   gpu0.lost = 1                it has fallen off the bus
 //   gpu0.mig1.uuid = MIG-…       an instance; its other values likewise
 //   gpu0.process.1 = 4711 1048576
+//   gpu0.p2p.gpu1 = 0            it has NVLink to gpu1; another number: why it has not
 //   gpu0.gpm = 1                 has GPM; gpu0.gpm.5 = 42 is metric 5
 //   xid.1 = 0 79                 GPU 0 reports XID 79, once for each name
 //   init = error 9               nvmlInit fails
@@ -269,6 +270,10 @@ Code nvmlDeviceGetPcieThroughput(Device device, PcieCounter counter, unsigned* o
 }
 Code nvmlDeviceGetNvLinkState(Device device, unsigned link, int* active) {
   return write_number("nvmlDeviceGetNvLinkState", device, ("link." + std::to_string(link)).c_str(), active);
+}
+Code nvmlDeviceGetP2PStatus(Device device, Device other, P2pKind, int* status) {
+  const std::string& peer = reinterpret_cast<Node*>(other)->prefix;
+  return write_number("nvmlDeviceGetP2PStatus", device, ("p2p." + peer).c_str(), status);
 }
 Code nvmlDeviceGetViolationStatus(Device device, PerfPolicy policy, ViolationTime* out) {
   return write_number("nvmlDeviceGetViolationStatus", device,

@@ -38,6 +38,14 @@ test("a form has what fits on a line, with its usual value", () => {
   expect(fields.map(({ key, kind, usual }) => [key, kind, usual])).toEqual([["lora.rank", "number", "16"], ["precision", "choice", ""]]);
 });
 
+test("what takes a name or a mapping of one's own is typed, with the names on offer", () => {
+  const [limits] = formFields({
+    limits: { anyOf: [{ type: "object", additionalProperties: { type: "string" } }, { enum: ["mlperf", "mlperf_interactive"] }] },
+  });
+  expect(limits?.kind).toBe("text");
+  expect(limits?.choices).toEqual(["mlperf", "mlperf_interactive"]);
+});
+
 test("settings that are kept in seconds are written with their unit", () => {
   const properties = { epochs: { type: "integer", description: "Default: 10" }, time_limit: { type: "string", pattern: "(ms|s|min|h)" }, params: { type: "object" } };
   const yaml = yamlOfSettings({ kind: "train", epochs: 10, time_limit: 30, tags: [], params: { rate: 0.1 }, unknown: 1 }, properties);

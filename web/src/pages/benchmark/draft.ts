@@ -5,6 +5,8 @@ export interface SchemaField {
   enum?: unknown[];
   anyOf?: SchemaField[];
   pattern?: string;
+  /** An object whose keys are the user's own */
+  additionalProperties?: SchemaField | boolean;
   minimum?: number;
   maximum?: number;
   description?: string;
@@ -38,7 +40,7 @@ export function formFields(properties: Record<string, SchemaField>): FormField[]
     if (kNotInForm.has(key) || (isGroup && schema.type === "object") || /^(model|dataset)\.name$/.test(key)) return [];
     const [, description = "", usual = ""] = /^([^]*?)(?:\s*Default: ([^]*))?$/.exec(schema.description ?? "") ?? [];
     const choices = choicesOf(schema);
-    const free = schema.anyOf?.some((one) => one.type === "string" && one.pattern) ?? false;
+    const free = schema.anyOf?.some((one) => (one.type === "string" && one.pattern) || typeof one.additionalProperties === "object") ?? false;
     const kind = schema.type === "boolean" ? "boolean" : choices.length > 0 && !free ? "choice" : schema.type === "integer" || schema.type === "number" ? "number" : "text";
     return [{ key, description, usual, example: schema.examples?.[0] ?? "", choices, kind }];
   });

@@ -37,6 +37,11 @@ describe("what happened during a run", () => {
     expect(marksOf(found, "relative", time).map(({ x, to }) => [x, to])).toEqual([[0, undefined], [50, 60]]);
     expect(marksOf(found, "wall", time).map(({ x, to }) => [x, to])).toEqual([[100e3, undefined], [150e3, 160e3]]);
   });
+  test("may go on as long as the run does", () => {
+    const found = happeningsOf(machines, { from: 100e3, to: Infinity }, [alert("gpu02", "", 150)], [event("gpu01", "", 9e9)], []);
+    expect(found.map(({ at }) => at)).toEqual([150e3, 9e12]);
+    expect(marksOf(found, "relative", { from: 100e3, to: Infinity })[0]?.to).toBeUndefined();
+  });
   test("is shown with some time around it", () => {
     expect(around({ at: 50e3, tone: "bad", node: "n", kind: "k", what: "w" }, time)).toEqual({ from: -20e3, to: 220e3 });
     expect(around({ at: 150e3, to: 900e3, tone: "bad", node: "n", kind: "k", what: "w" }, time)).toEqual({ from: 30e3, to: 320e3 });

@@ -1,13 +1,14 @@
 // The list of runs as it stays up to date: what changed is asked for and put into it, not the list itself.
 
 import { ask } from "../../api/ask";
+import { listRuns } from "../../api/runs";
 import type { RunChange, RunRow } from "../../api/types";
 
 export interface RunList {
   /** Newest first */
   runs: RunRow[];
-  /** How many fit, also of those that are too old to be in `runs` */
-  total: number;
+  /** How many fit, also of those that are too old to be in `runs`; null: so many that nobody counted them */
+  total: number | null;
   /** The number of the newest change that is in it */
   upTo: number;
 }
@@ -21,12 +22,13 @@ const kMostChanges = 1000;
 export function merged(list: RunList, changes: RunChange[], rows: RunRow[], upTo: number, most = kMost): RunList {
   const changed = new Set([...changes.map(({ run }) => run), ...rows.map(({ id }) => id)]);
   const known = new Set(list.runs.filter(({ id }) => changed.has(id)).map(({ id }) => id));
-  const isWhole = list.total <= list.runs.length;
+  const isWhole = list.total !== null && list.total <= list.runs.length;
   const oldest = list.runs.at(-1)?.created_ns ?? 0;
   // One that is older than all that is shown was counted before.
   const news = isWhole ? rows : rows.filter((row) => known.has(row.id) || row.created_ns >= oldest);
   const runs = [...list.runs.filter(({ id }) => !changed.has(id)), ...news].sort((a, b) => b.created_ns - a.created_ns);
-  return { runs: runs.slice(0, most), total: isWhole ? runs.length : list.total + news.length - known.size, upTo };
+  const total = list.total === null ? null : isWhole ? runs.length : list.total + news.length - known.size;
+  return { runs: runs.slice(0, most), total, upTo };
 }
 
 /** Asks for a list and, from then on, for what became of it. */
@@ -39,8 +41,7 @@ export class RunsFollower {
     const { changes, newest } = await ask("GET /api/v1/runs/changes", { query: before ? { since: before.upTo, limit: kMostChanges } : {}, signal });
     if (before && newest === before.upTo) return before;
     const onlyChanged = before && newest > before.upTo && changes.length < kMostChanges ? before : null;
-    const query = { limit: kMost, ...(filter ? { filter } : {}), ...(onlyChanged ? { changed_after: onlyChanged.upTo } : {}) };
-    const { runs, total } = await ask("GET /api/v1/runs", { query, signal });
+    const { runs, total } = await listRuns(filter, kMost, signal, { changedAfter: onlyChanged?.upTo });
     const list = onlyChanged ? merged(onlyChanged, changes, runs, newest) : { runs, total, upTo: newest };
     this.kept = { filter, list };
     return list;

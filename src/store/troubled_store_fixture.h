@@ -15,7 +15,8 @@
 
 namespace assay {
 
-/// A store for tests that somebody reaches over a network: it can be away, and its answers can be lost. Any thread.
+/// A store for tests that somebody reaches over a network: it can be away, its answers can be lost, and the records of
+/// single runs can be damaged. Any thread.
 class TroubledStore final : public RunStore {
  public:
   /// `inner` must outlive it.
@@ -30,6 +31,16 @@ class TroubledStore final : public RunStore {
   void lose_answers(const std::string& operation, int count) {
     const std::lock_guard lock(mutex_);
     lost_[operation] = count;
+  }
+  /// The record of the run cannot be read or changed from now on; absent: all can.
+  void damage(std::optional<std::string> run) {
+    const std::lock_guard lock(mutex_);
+    damaged_ = std::move(run);
+  }
+  /// All calls of an operation are answered with this, and not carried out.
+  void refuse(const std::string& operation, Error error) {
+    const std::lock_guard lock(mutex_);
+    refused_.insert_or_assign(operation, std::move(error));
   }
   /// Told before each call that reaches it.
   void on_call(std::function<void(std::string_view operation)> tell) {
@@ -48,7 +59,10 @@ class TroubledStore final : public RunStore {
     return call("create_run", [&] { return inner_.create_run(run, terms); });
   }
   Result<Lease> take_run(std::string_view id, const LeaseTerms& terms) override {
-    return call("take_run", [&] { return inner_.take_run(id, terms); });
+    return call("take_run", [&]() -> Result<Lease> {
+      ASSAY_CHECK(look_at(id));
+      return inner_.take_run(id, terms);
+    });
   }
   Result<Lease> renew_lease(const Lease& lease, Nanos length) override {
     return call("renew_lease", [&] { return inner_.renew_lease(lease, length); });
@@ -77,13 +91,19 @@ class TroubledStore final : public RunStore {
     return call("read_curves", [&] { return inner_.read_curves(id, question); });
   }
   Result<Run> find_run(std::string_view id) override {
-    return call("find_run", [&] { return inner_.find_run(id); });
+    return call("find_run", [&]() -> Result<Run> {
+      ASSAY_CHECK(look_at(id));
+      return inner_.find_run(id);
+    });
   }
   Result<RunPage> list_runs(const RunQuery& query) override {
     return call("list_runs", [&] { return inner_.list_runs(query); });
   }
   Result<Run> change_run(std::string_view id, const std::function<Result<void>(Run&)>& change) override {
-    return call("change_run", [&] { return inner_.change_run(id, change); });
+    return call("change_run", [&]() -> Result<Run> {
+      ASSAY_CHECK(look_at(id));
+      return inner_.change_run(id, change);
+    });
   }
   Result<void> remove_run(std::string_view id) override {
     return call("remove_run", [&] { return inner_.remove_run(id); });
@@ -123,6 +143,11 @@ class TroubledStore final : public RunStore {
   }
 
  private:
+  Result<void> look_at(std::string_view run) {
+    const std::lock_guard lock(mutex_);
+    if (damaged_ != run) return {};
+    return Error{.kind = ErrorKind::bad_file, .message = "its record is damaged"};
+  }
   template <typename F>
   auto call(const std::string& operation, F f) -> decltype(f()) {
     std::function<void(std::string_view)> tell;
@@ -130,6 +155,7 @@ class TroubledStore final : public RunStore {
       const std::lock_guard lock(mutex_);
       ++calls_[operation];
       if (away_) return Error{.kind = *away_, .message = "it is away"};
+      if (const auto refused = refused_.find(operation); refused != refused_.end()) return refused->second;
       tell = tell_;
     }
     if (tell) tell(operation);
@@ -143,6 +169,8 @@ class TroubledStore final : public RunStore {
   RunStore& inner_;
   std::mutex mutex_;
   std::optional<ErrorKind> away_;
+  std::optional<std::string> damaged_;
+  std::map<std::string, Error> refused_;
   std::map<std::string, int> lost_;
   std::map<std::string, int> calls_;
   std::function<void(std::string_view)> tell_;
