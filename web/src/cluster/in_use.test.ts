@@ -3,10 +3,11 @@ import type { NodeView, QueuedRun, RunRow, ListedSlurmJob } from "../api/types";
 import { usesByNode, useText } from "./in_use";
 
 const node = (name: string, host: string) => ({ name, facts: { host } }) as unknown as NodeView;
+const queued = (id: string, state: string) => ({ run: id, name: id, by: "ada", state, node: "gpu-a", further: ["gpu-b"] }) as QueuedRun;
 const run = (id: string, on: string[], host = "") => ({ id, name: id, on, host }) as RunRow;
 
 test("a run is on all nodes that it was given, whatever the machines call themselves", () => {
-  const uses = usesByNode([node("gpu-a", "x1"), node("gpu-b", "x2")], [run("gang", ["gpu-a", "gpu-b"], "x1.cluster")], [{ run: "gang", by: "ada" } as QueuedRun], []);
+  const uses = usesByNode([node("gpu-a", "x1"), node("gpu-b", "x2")], [run("gang", ["gpu-a", "gpu-b"], "x1.cluster")], [queued("gang", "running"), queued("next", "queued")], []);
   expect([...uses].map(([name, mine]) => [name, useText(mine)])).toEqual([["gpu-a", "gang (ada)"], ["gpu-b", "gang (ada)"]]);
 });
 

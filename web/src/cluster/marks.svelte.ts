@@ -16,6 +16,8 @@ export interface MarksQuestion {
 
 /** More than can be told apart in a graph. */
 const kMost = 200;
+/** From when a run is asked for to its end */
+const kLongestRun = 30 * 86400e3;
 
 /** What happened in the time that is shown. To be called while a component is set up. */
 export function clusterMarks(question: () => MarksQuestion) {
@@ -40,11 +42,13 @@ export function clusterMarks(question: () => MarksQuestion) {
       if (next) cut.push("events");
       return found.map(markOfEvent);
     };
-    // Asked for before the end of the time; those that were over before its beginning fall out below.
+    // Asked for before the end of the time, and not long before its beginning, so that the leader need not look at all there
+    // ever were; those that were over before the time fall out below.
     const runs = async () => {
-      const filter = `created<${time.to}${node ? ` node="${node}"` : ""}`;
+      const since = new Date(shown.from - kLongestRun).toISOString();
+      const filter = `created<${time.to} created>${since}${node ? ` node="${node}"` : ""}`;
       const { runs: found, next } = await ask("GET /api/v1/runs", { query: { filter, limit: kMost }, signal });
-      if (next && (found.at(-1)?.created_ns ?? 0) / 1e6 > shown.from) cut.push("runs");
+      if (next && (found.length < kMost || (found.at(-1)?.created_ns ?? 0) / 1e6 > shown.from)) cut.push("runs");
       return found.flatMap((run) => markOfRun(run, now) ?? []);
     };
     const answers = await Promise.all(kinds.map((kind) => ({ alerts, events, runs })[kind]()));
