@@ -11,6 +11,8 @@
 
 namespace assay {
 
+class Headers;
+
 /// Where a leader keeps what is its own, below the data folder.
 struct LeaderPlace {
   fs::path folder;

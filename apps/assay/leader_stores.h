@@ -5,6 +5,7 @@
 #include "backup/backup_desk.h"
 #include "leader/leader.h"
 #include "leader_place.h"
+#include "store/cluster_store.h"
 #include "store/series/embedded_series_store.h"
 
 namespace assay {

@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "context.h"
 #include "model/metric.h"
+#include "model/run.h"
 #include "report/text/table.h"
 
 namespace assay {

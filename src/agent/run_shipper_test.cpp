@@ -7,7 +7,8 @@
 
 #include "agent/troubled_store_fixture.h"
 #include "model/run.h"
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
+#include "store/journal_state.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"
 

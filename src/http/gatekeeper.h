@@ -15,9 +15,10 @@
 #include "base/rate_limit.h"
 #include "base/result.h"
 #include "net/http_message.h"
-#include "store/account_tables.h"
 
 namespace assay {
+
+struct AuditRecord;
 
 /// Why somebody is not let in; how that looks is for whoever answers.
 struct TurnedAway {

@@ -2,6 +2,7 @@
 
 #include "http/http_fixture.h"
 #include "leader/node_registry.h"
+#include "leader/test_agent_fixture.h"
 
 namespace assay {
 namespace {

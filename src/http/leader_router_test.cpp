@@ -5,6 +5,7 @@
 #include <latch>
 
 #include "http/http_fixture.h"
+#include "leader/test_agent_fixture.h"
 
 namespace assay {
 namespace {

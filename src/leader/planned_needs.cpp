@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "protocol/hello.h"
 #include "spec/spec.h"
+#include "store/job_table.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,9 @@
 #include "base/log.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
-#include "runs/study.h"
+#include "runs/study_run.h"
+#include "store/account_tables.h"
+#include "store/cluster_store.h"
 #include "store/run_query.h"
 
 namespace assay {

@@ -9,7 +9,7 @@
 #include "config/numbers.h"
 #include "config/value.h"
 #include "spec/placeholders.h"
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "config/schema.h"
-#include "spec/setting.h"
 #include "spec/spec.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

@@ -8,6 +8,8 @@
 #include <functional>
 #include <thread>
 
+#include "launch/slurm/slurm_commands.h"
+
 // With stand-ins for Slurm's programs, which print what a file says; tests/integration has the real ones.
 
 namespace assay {
