@@ -14,6 +14,7 @@
 #include "runs/judge.h"
 #include "runs/workload.h"
 #include "stop_signals.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -13,6 +13,8 @@
 #include "model/metric.h"
 #include "model/run.h"
 #include "report/text/table.h"
+#include "runs/run_facts.h"
+#include "store/journal/journal.h"
 
 namespace assay {
 namespace {
