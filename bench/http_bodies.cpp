@@ -21,9 +21,11 @@
 #include <vector>
 
 #include "base/files.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
 #include "net/listener.h"
+#include "net/router.h"
 #include "net/tls.h"
 
 namespace {

@@ -32,6 +32,7 @@
 #include "base/files.h"
 #include "net/http_server.h"
 #include "net/listener.h"
+#include "net/router.h"
 #include "net/tls.h"
 
 namespace {

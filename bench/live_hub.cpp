@@ -19,7 +19,9 @@
 
 #include "base/clock.h"
 #include "leader/live_hub.h"
+#include "net/response_stream.h"
 #include "protocol/batch.h"
+#include "protocol/hello.h"
 #include "store/memory/cluster_memory.h"
 
 namespace {

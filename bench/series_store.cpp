@@ -23,6 +23,7 @@
 #include "bytes/point_chunk.h"
 #include "net/url.h"
 #include "recorded_fleet.h"
+#include "store/bucket_answer.h"
 #include "store/series/embedded_series_store.h"
 #include "victoria.h"
 

@@ -12,6 +12,8 @@
 
 #include "base/text.h"
 #include "bytes/varint.h"
+#include "net/client_messages.h"
+#include "net/url.h"
 #include "recorded_fleet.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)

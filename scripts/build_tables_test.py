@@ -63,11 +63,12 @@ class UnusedFunctionsTest(unittest.TestCase):
         self.assertEqual(short_name("assay::joined[abi:cxx11](int)"), "assay::joined")
 
     def test_a_header_says_what_a_function_is_kept_for(self):
-        header = "#pragma once\n\n// About it.\n\n/// Adds.\n/// Waits for the load generator.\nint add(int a,\n        int b);\nint other(int a);\n"
+        header = "#pragma once\n\n// About it.\n\n/// Adds. Waits for the\n/// node benchmark.\nint add(int a,\n        int b);\nint other(int a);\n"
         self.assertTrue(says_why(header, "add"))
         self.assertFalse(says_why(header, "other"))
-        self.assertTrue(says_why(header.replace("About it.", "Waits for it all."), "other"))
-        self.assertFalse(says_why(header.replace("About it.", "Waits for it all."), "elsewhere"))
+        self.assertTrue(says_why(header.replace("About it.", "Waits for the node benchmark."), "other"))
+        self.assertFalse(says_why(header.replace("About it.", "Waits for the node benchmark."), "elsewhere"))
+        self.assertFalse(says_why(header.replace("About it.", "Waits for bytes."), "other"))
         self.assertTrue(says_why(header.replace("other(int a);", "other(int a);  ///< Called by tests"), "other"))
 
 

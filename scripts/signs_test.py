@@ -1,13 +1,16 @@
 """Signs that cannot go stale: what READMEs name is there, and what is there is named.
 
 A folder with sources has a README.md, or the README of a folder above it names it (`procfs/`). Files that a README lists
-exist; folders that stand below it are named. Links between pages lead somewhere. No type has the name of another.
+exist; folders that stand below it are named. Links between pages lead somewhere. No type has the name of another, no header
+that of another, and a header that only tests include says so.
 """
 
 import os
 import re
 import unittest
 from pathlib import Path
+
+import includes
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP = ("src", "apps", "engine", "tests", "bench", "scripts", "cmake", "docs", "examples", "packaging")
@@ -18,6 +21,10 @@ LISTS = re.compile(r"^\|\s*(file|folder|folder or file)\s*\|", re.MULTILINE)
 IN_TICKS = re.compile(r"`([^`\n]+)`")
 # Of a type that a header defines in our own namespace, which all modules share.
 TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :[^;{]*)? \{", re.MULTILINE)
+LONGEST_README = 45
+# Names of headers that only tests include, and of files that are no part of a program.
+FOR_TESTS = re.compile(r"_fixture\.h$|_contract(_\w+)?\.h$|^fake_")
+IN_TESTS = re.compile(r"_(test|fuzz|fixture)\.cpp$|^(tests|bench)/|/fake_")
 FILE_NAME = re.compile(r"[\w./-]+\.(?:h|cpp|cu|py|sh|cmake)")
 
 
@@ -89,6 +96,24 @@ class Signs(unittest.TestCase):
                 if is_path and not name.startswith(("~", "/")) and not any((place / name).exists() for place in places):
                     gone.append(f"{folder.relative_to(ROOT)}: {name}")
         self.assertEqual(gone, [])
+
+    def test_a_readme_fits_a_screen(self):
+        long = [str(folder.relative_to(ROOT)) for folder, text in readmes()
+                if folder.parts[len(ROOT.parts)] == "src" and text.count("\n") > LONGEST_README]
+        self.assertEqual(long, [], f"more than {LONGEST_README} lines")
+
+    def test_a_header_that_tests_alone_include_says_so_in_its_name(self):
+        silent = [header for header, users in includes.reached().items()
+                  if re.match(r"src/(?!store/memory/)", header) and not FOR_TESTS.search(Path(header).name)
+                  and all(IN_TESTS.search(user) for user in users)]
+        self.assertEqual(silent, [])
+
+    def test_no_two_headers_have_one_name(self):
+        places = {}
+        for header in includes.reached():
+            places.setdefault(Path(header).name, []).append(header)
+        twice = [places for places in places.values() if len(places) > 1]
+        self.assertEqual(twice, [])
 
     def test_a_readme_names_the_folders_below_it(self):
         silent = [f"{folder.relative_to(ROOT)}/README.md: {below.name}/" for folder, text in readmes()

@@ -16,7 +16,9 @@
 #include "queue_view.h"
 #include "run_services.h"
 #include "run_view.h"
+#include "runs/run_facts.h"
 #include "stop_signals.h"
+#include "store/journal/journal.h"
 #include "store/resolve.h"
 
 namespace assay {

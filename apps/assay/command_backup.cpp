@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "leader_place.h"
 #include "leader_stores.h"
+#include "net/client_messages.h"
 #include "report/text/style.h"
 
 namespace assay {

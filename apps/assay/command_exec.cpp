@@ -8,10 +8,13 @@
 #include "commands.h"
 #include "launch/local/local_launcher.h"
 #include "live_view.h"
-#include "machine/job.h"
+#include "machine/job_place.h"
 #include "redact/redact.h"
 #include "run_services.h"
+#include "runs/judge.h"
+#include "runs/workload.h"
 #include "stop_signals.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -19,6 +19,7 @@
 #include "net/url.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
+#include "store/bucket_answer.h"
 #include "store/series/embedded_series_store.h"
 #include "store/series_question.h"
 

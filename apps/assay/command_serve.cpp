@@ -30,6 +30,7 @@
 #include "net/http_server.h"
 #include "net/listener.h"
 #include "net/own_names.h"
+#include "net/router.h"
 #include "net/tls.h"
 #include "outlets/command/command_outlet.h"
 #include "outlets/webhook/webhook.h"

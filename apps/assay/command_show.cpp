@@ -10,6 +10,7 @@
 #include "report/text/table.h"
 #include "run_view.h"
 #include "stop_signals.h"
+#include "store/journal/journal.h"
 #include "store/resolve.h"
 
 namespace assay {

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "access/secrets.h"
 #include "access/token_book.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -10,6 +10,8 @@
 #include "commands.h"
 #include "full_screen.h"
 #include "leader_place.h"
+#include "net/http_client.h"
+#include "net/sse.h"
 #include "stop_signals.h"
 #include "top_picture.h"
 

@@ -8,7 +8,10 @@
 #include "api/cluster_types.h"
 #include "base/text.h"
 #include "client/ask.h"
+#include "client/connection_options.h"
 #include "logins.h"
+#include "net/client_options.h"
+#include "net/tls.h"
 #include "net/url.h"
 #include "report/text/style.h"
 

@@ -12,6 +12,7 @@
 namespace assay {
 
 struct NodeList;
+class Headers;
 
 /// Where a leader keeps what is its own, below the data folder.
 struct LeaderPlace {

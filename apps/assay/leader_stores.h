@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "leader/leader.h"
 #include "leader_place.h"
+#include "store/cluster_store.h"
 #include "store/series/embedded_series_store.h"
 
 namespace assay {

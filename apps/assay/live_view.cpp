@@ -10,7 +10,11 @@
 #include "base/files.h"
 #include "base/units.h"
 #include "context.h"
+#include "model/metric.h"
+#include "model/run.h"
 #include "report/text/table.h"
+#include "runs/run_facts.h"
+#include "store/journal/journal.h"
 #include "watched_figures.h"
 
 namespace assay {

@@ -6,6 +6,7 @@
 #include "agent/run_notice.h"
 #include "report/text/style.h"
 #include "runs/follow.h"
+#include "store/journal/journal.h"
 
 namespace assay {
 

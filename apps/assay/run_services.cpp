@@ -9,6 +9,9 @@
 #include "machine/machine.h"
 #include "mistakes.h"
 #include "run_view.h"
+#include "runs/follow.h"
+#include "runs/judge.h"
+#include "telemetry/metric_source.h"
 #include "telemetry/procfs/procfs_source.h"
 
 namespace assay {

@@ -6,10 +6,16 @@
 
 #include "context.h"
 #include "launch/programs.h"
-#include "runs/study.h"
+#include "runs/study_run.h"
 #include "spec/spec.h"
 
 namespace assay {
+
+class Launcher;
+class MetricSource;
+class RunObserver;
+class RunStore;
+struct Run;
 
 // What `run`, `exec` and `validate` share.
 

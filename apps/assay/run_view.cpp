@@ -13,6 +13,7 @@
 #include "report/build/recorded.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
+#include "store/journal/journal.h"
 
 namespace assay {
 namespace {
@@ -289,11 +290,9 @@ std::string describe_run(const Run& run, const TerminalStyle& style) {
 }
 
 std::string describe_study(const Study& study, const StudyOutcome& outcome, const TerminalStyle& style) {
-  // The first metrics that every table of this kind wants; others are in `assay show`.
-  static constexpr std::array<std::string_view, 6> kInteresting = {
-      "loss", "val_loss", "val_accuracy", "perplexity", "samples_per_second", "tokens_per_second"};
+  // The first of those that there are; others are in `assay show`.
   std::vector<std::string> metrics;
-  for (const auto name : kInteresting) {
+  for (const auto name : metrics_shown(&MetricInfo::Places::study)) {
     const bool any = std::any_of(outcome.runs.begin(), outcome.runs.end(),
                                  [&](const Run& run) { return run.metrics.contains(std::string(name)); });
     if (any && metrics.size() < 4) metrics.emplace_back(name);

@@ -5,7 +5,7 @@
 
 #include "model/run.h"
 #include "report/text/style.h"
-#include "runs/study.h"
+#include "runs/study_run.h"
 #include "store/run_store.h"
 
 namespace assay {

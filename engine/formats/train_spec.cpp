@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "formats/failure.h"
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "formats/scratch_fixture.h"
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay::engine {
 namespace {

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "access/fake_authenticator.h"
+#include "access/secrets.h"
 
 namespace assay {
 namespace {

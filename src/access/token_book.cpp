@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "access/book_state.h"
+#include "access/secrets.h"
 #include "base/file_lock.h"
 #include "base/ids.h"
 #include "base/text.h"

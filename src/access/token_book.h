@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "access/secrets.h"
 #include "access/token_record.h"
 #include "base/clock.h"
 #include "base/files.h"

@@ -9,6 +9,8 @@
 #include <set>
 #include <thread>
 
+#include "access/secrets.h"
+
 namespace assay {
 namespace {
 

@@ -12,6 +12,7 @@
 #include "accounts/share_links.h"
 #include "base/clock.h"
 #include "base/result.h"
+#include "model/price_book.h"
 
 namespace assay {
 

@@ -8,6 +8,7 @@
 
 #include "access/token_record.h"
 #include "base/text.h"
+#include "store/account_tables.h"
 
 namespace assay {
 namespace {

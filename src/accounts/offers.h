@@ -4,9 +4,11 @@
 #include <vector>
 
 #include "base/result.h"
-#include "store/account_tables.h"
 
 namespace assay {
+
+struct CatalogRecord;
+struct QuotaRecord;
 
 /// What a run would be, as far as a catalog looks at it.
 struct WantedRun {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "store/account_tables.h"
 
 namespace assay {
 namespace {

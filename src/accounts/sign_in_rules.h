@@ -8,9 +8,10 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "store/account_tables.h"
 
 namespace assay {
+
+struct SessionRecord;
 
 inline constexpr std::size_t kShortestPassword = 10;
 inline constexpr std::size_t kLongestPassword = 1024;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "store/account_tables.h"
+
 namespace assay {
 namespace {
 

@@ -9,6 +9,7 @@
 
 #include "agent/fake_leader_fixture.h"
 #include "launch/local/local_launcher.h"
+#include "net/tls.h"
 #include "store/memory/run_memory.h"
 #include "telemetry/replay/recording.h"
 

@@ -13,6 +13,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "net/client_messages.h"
+#include "net/http_client.h"
+#include "net/sse.h"
 #include "protocol/paths.h"
 
 namespace assay {

@@ -16,10 +16,11 @@
 #include "base/guard.h"
 #include "base/result.h"
 #include "base/supervised_thread.h"
-#include "net/http_client.h"
 #include "protocol/command.h"
 
 namespace assay {
+
+class HttpClient;
 
 struct ExecutorOptions {
   LeaderAccess access;

@@ -1,6 +1,8 @@
 #include "agent/command_taker.h"
 
 #include "base/log.h"
+#include "net/http_client.h"
+#include "net/sse.h"
 #include "protocol/paths.h"
 
 namespace assay {

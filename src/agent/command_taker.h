@@ -7,9 +7,11 @@
 #include "agent/event_listener.h"
 #include "base/result.h"
 #include "base/supervised_thread.h"
-#include "net/http_client.h"
 
 namespace assay {
+
+class HttpClient;
+struct ServerEvent;
 
 struct CommandTakerOptions {
   ExecutorOptions executor;

@@ -7,6 +7,9 @@
 #include "base/hash.h"
 #include "base/ids.h"
 #include "base/log.h"
+#include "net/client_messages.h"
+#include "net/http_client.h"
+#include "net/sse.h"
 
 namespace assay {
 

@@ -12,9 +12,12 @@
 #include "agent/pauses.h"
 #include "base/result.h"
 #include "base/supervised_thread.h"
-#include "net/http_client.h"
 
 namespace assay {
+
+class EventSource;
+class HttpClient;
+struct ServerEvent;
 
 struct ListenerOptions {
   LeaderAccess access;

@@ -16,9 +16,11 @@
 #include "access/secrets.h"
 #include "agent/leader_access.h"
 #include "base/json.h"
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
 #include "net/response_stream.h"
+#include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/sse.h"
 #include "protocol/batch.h"
 
 namespace assay {

@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "net/client_messages.h"
+#include "net/sse.h"
 #include "protocol/paths.h"
 #include "store/run_query.h"
 

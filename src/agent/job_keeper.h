@@ -15,6 +15,8 @@
 
 namespace assay {
 
+struct ServerEvent;
+
 struct JobKeeperOptions {
   LeaderAccess access;
   std::function<std::uint64_t()> arrivals;  ///< see ListenerOptions

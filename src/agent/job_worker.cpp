@@ -16,7 +16,10 @@
 #include "base/log.h"
 #include "launch/part_launcher.h"
 #include "launch/rank_variables.h"
-#include "runs/study.h"
+#include "runs/follow.h"
+#include "runs/judge.h"
+#include "runs/study_run.h"
+#include "telemetry/metric_source.h"
 
 namespace assay {
 namespace {

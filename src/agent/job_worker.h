@@ -16,11 +16,13 @@
 #include "launch/launcher.h"
 #include "protocol/job_list.h"
 #include "runs/execute.h"
-#include "runs/study.h"
+#include "runs/study_run.h"
 #include "store/run_store.h"
 #include "telemetry/metric_source.h"
 
 namespace assay {
+
+class RunObserver;
 
 /// What it takes to do jobs on this machine: handed in by the program. Any thread may use it.
 struct JobServices {

@@ -5,6 +5,12 @@
 #include "access/secrets.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "client/connection_options.h"
+#include "net/client_messages.h"
+#include "net/client_options.h"
+#include "net/headers.h"
+#include "net/http_client.h"
+#include "net/tls.h"
 #include "protocol/paths.h"
 
 namespace assay {

@@ -8,11 +8,14 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "client/connection.h"
-#include "net/http_client.h"
-#include "net/tls.h"
+#include "net/tls_trust.h"
 #include "net/url.h"
 
 namespace assay {
+
+class HttpClient;
+struct ClientRequest;
+struct ClientResponse;
 
 /// How an agent reaches its leader and who it is there.
 struct LeaderAccess {

@@ -5,6 +5,9 @@
 
 #include "access/secrets.h"
 #include "agent/fake_leader_fixture.h"
+#include "net/client_messages.h"
+#include "net/http_client.h"
+#include "net/tls.h"
 
 namespace assay {
 namespace {

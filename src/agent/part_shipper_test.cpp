@@ -9,7 +9,7 @@
 #include <mutex>
 #include <thread>
 
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"
 #include "store/troubled_store_fixture.h"

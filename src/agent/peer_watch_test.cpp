@@ -6,7 +6,7 @@
 #include <atomic>
 #include <future>
 
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
 
 namespace assay {
 namespace {

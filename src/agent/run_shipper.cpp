@@ -11,6 +11,8 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "model/run.h"
+#include "store/journal/journal_owner.h"
+#include "store/journal_state.h"
 
 namespace assay {
 namespace {

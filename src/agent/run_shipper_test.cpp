@@ -6,7 +6,8 @@
 #include <thread>
 
 #include "model/run.h"
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
+#include "store/journal_state.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"
 #include "store/troubled_store_fixture.h"

@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "net/client_messages.h"
+#include "net/http_client.h"
 #include "protocol/batch_receipt.h"
 #include "protocol/join.h"
 #include "protocol/paths.h"

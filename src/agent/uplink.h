@@ -15,10 +15,12 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "base/supervised_thread.h"
-#include "net/http_client.h"
 #include "protocol/hello.h"
 
 namespace assay {
+
+class HttpClient;
+struct ClientResponse;
 
 struct UplinkOptions {
   LeaderAccess access;

@@ -26,8 +26,7 @@ double t_two_sided(double t, double degrees);
 double t_quantile(double probability, double degrees);
 
 /// Upper confidence bound (one-sided, Clopper–Pearson) of a probability of which `events` were seen in `trials`.
-/// 0 in 100,000 gives about 3e-5 at 95 %. 1 where trials ≤ events. Called by bench/detector; waits for the load
-/// generator, too: how many requests may be late.
+/// 0 in 100,000 gives about 3e-5 at 95 %. 1 where trials ≤ events. Called by bench/detector.
 double proportion_upper_bound(std::int64_t events, std::int64_t trials, double confidence);
 /// The lower bound; 0 where there were no events. Called by bench/detector.
 double proportion_lower_bound(std::int64_t events, std::int64_t trials, double confidence);

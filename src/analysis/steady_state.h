@@ -12,7 +12,7 @@ namespace assay {
 //
 // Steps of one run are not replicates: they share one start, one placement, one temperature, and lean on each other.
 // What is computed here tells how well this run's own mean is known, never how well the next run would repeat it.
-// Warm-up and mean: Waits for the load generator and the node benchmark.
+// Warm-up and mean: Waits for the node benchmark. (Loads have a warm-up that somebody has set, and no steps.)
 
 /// Where the warm-up ends, by MSER-5 (White, 1997): means of 5 steps; the cut that makes the remaining mean most
 /// certain, Σ(x − mean)² / count², looked for in the first half.

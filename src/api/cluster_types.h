@@ -12,7 +12,8 @@
 #include "model/leader_status.h"
 #include "model/node_record.h"
 #include "model/node_state.h"
-#include "store/cluster_store.h"
+#include "store/bucket_answer.h"
+#include "store/event_log.h"
 #include "store/series_types.h"
 
 namespace assay {

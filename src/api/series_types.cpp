@@ -1,5 +1,7 @@
 #include "api/cluster_types.h"
 
+#include "store/bucket_answer.h"
+
 namespace assay {
 namespace {
 

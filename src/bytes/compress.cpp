@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "bytes/varint.h"
+
 namespace assay {
 namespace {
 
@@ -36,6 +38,19 @@ Result<std::string_view> decompress(std::string_view bytes, std::span<char> scra
       ZSTD_decompressDCtx(context.get(), scratch.data(), scratch.size(), bytes.data(), bytes.size());
   if (ZSTD_isError(size)) return Error{.kind = ErrorKind::bad_file, .message = ZSTD_getErrorName(size)};
   return std::string_view(scratch.data(), size);
+}
+
+void put_packed(std::string& out, std::uint8_t flags, std::size_t count, std::string_view body,
+                std::span<char> scratch) {
+  const auto compressed = compress(body, scratch);
+  out.push_back(static_cast<char>(compressed.empty() ? flags : flags | kPackedCompressed));
+  put_varint(out, count);
+  out.append(compressed.empty() ? body : compressed);
+}
+
+Result<std::string_view> packed_body(std::string_view rest, std::uint8_t flags, std::span<char> scratch) {
+  if ((flags & kPackedCompressed) == 0) return rest;
+  return decompress(rest, scratch);
 }
 
 }  // namespace assay

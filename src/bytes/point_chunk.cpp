@@ -16,7 +16,6 @@
 namespace assay {
 namespace {
 
-constexpr std::uint8_t kCompressed = 0x80;
 constexpr std::uint8_t kNoSteps = 0x40;
 constexpr std::uint8_t kCodingMask = 0x07;
 /// Values below this are scaled by 10^coding; this one means XOR.
@@ -154,11 +153,7 @@ void encode_chunk(std::span<const SeriesPoint> points, std::string& out) {
   }
 
   std::array<char, kMaxBody> scratch;
-  const auto compressed = compress(body, scratch);
-  if (!compressed.empty()) flags |= kCompressed;
-  out.push_back(static_cast<char>(flags));
-  put_varint(out, points.size());
-  out.append(compressed.empty() ? std::string_view(body) : compressed);
+  put_packed(out, flags, points.size(), body, scratch);
 }
 
 Result<std::vector<SeriesPoint>> decode_chunk(std::string_view bytes) {
@@ -166,21 +161,17 @@ Result<std::vector<SeriesPoint>> decode_chunk(std::string_view bytes) {
   const auto flags = head.byte();
   const auto count = head.varint();
   const auto coding = static_cast<std::uint8_t>(flags & kCodingMask);
-  if (!head.ok() || (flags & ~(kCompressed | kNoSteps | kCodingMask)) != 0 || coding > kXorCoding) {
+  if (!head.ok() || (flags & ~(kPackedCompressed | kNoSteps | kCodingMask)) != 0 || coding > kXorCoding) {
     return damaged("unknown form");
   }
   if (count == 0 || count > kChunkPoints) return damaged(fmt::format("{} points", count));
 
-  std::string_view body = head.rest();
   std::array<char, kMaxBody> scratch;
-  if (flags & kCompressed) {
-    const auto unpacked = decompress(body, scratch);
-    if (!unpacked.ok()) return damaged(unpacked.error().message);
-    body = *unpacked;
-  }
+  const auto body = packed_body(head.rest(), flags, scratch);
+  if (!body.ok()) return damaged(body.error().message);
 
   std::vector<SeriesPoint> points(count);
-  ByteReader reader(body);
+  ByteReader reader(*body);
   get_times(reader, points);
   if (!(flags & kNoSteps)) get_steps(reader, points);
   if (coding < kXorCoding) {

@@ -7,6 +7,7 @@
 #include "api/api_type.h"
 #include "api/error_types.h"
 #include "client/connection.h"
+#include "net/client_messages.h"
 
 namespace assay {
 

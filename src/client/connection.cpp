@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "client/connection_options.h"
+#include "net/client_messages.h"
+#include "net/http_client.h"
 
 namespace assay {
 
@@ -14,6 +17,10 @@ Result<std::unique_ptr<Connection>> Connection::create(Options options) {
   return connection;
 }
 
+Connection::Connection(Options options) : options_(std::make_shared<const Options>(std::move(options))) {}
+
+const std::string& Connection::address() const { return options_->address; }
+
 Result<std::shared_ptr<HttpClient>> Connection::borrow() {
   {
     const std::lock_guard lock(mutex_);
@@ -24,7 +31,7 @@ Result<std::shared_ptr<HttpClient>> Connection::borrow() {
       return client;
     }
   }
-  ASSAY_TRY(auto made, HttpClient::create(options_.url, options_.client));
+  ASSAY_TRY(auto made, HttpClient::create(options_->url, options_->client));
   std::shared_ptr<HttpClient> client(std::move(made));
   const std::lock_guard lock(mutex_);
   std::erase_if(all_, [](const auto& one) { return one.expired(); });
@@ -34,7 +41,7 @@ Result<std::shared_ptr<HttpClient>> Connection::borrow() {
 }
 
 Result<ClientResponse> Connection::receive(ClientRequest request, const ByteSink& sink) {
-  for (const auto& [name, value] : options_.headers) request.headers.add(name, value);
+  for (const auto& [name, value] : options_->headers) request.headers.add(name, value);
   ASSAY_TRY(auto client, borrow());
   auto response = sink ? client->receive(std::move(request), sink) : client->send(std::move(request));
   {
@@ -42,8 +49,8 @@ Result<ClientResponse> Connection::receive(ClientRequest request, const ByteSink
     idle_.push_back(std::move(client));
   }
   if (!response) return explained(std::move(response).error());
-  if (auto error = error_in(*response, options_.client.server)) {
-    if (response->status == 401) error->kind = options_.unknown_caller;
+  if (auto error = error_in(*response, options_->client.server)) {
+    if (response->status == 401) error->kind = options_->unknown_caller;
     return std::move(*error);
   }
   return response;
@@ -69,7 +76,7 @@ Result<EventSource> Connection::open_events(const std::string& target) {
   if (!streaming_) {
     ASSAY_TRY(streaming_, borrow());
   }
-  auto events = streaming_->open_events({.target = target, .headers = options_.headers});
+  auto events = streaming_->open_events({.target = target, .headers = options_->headers});
   if (!events) return explained(std::move(events).error());
   return events;
 }
@@ -78,7 +85,7 @@ Error Connection::explained(Error error) const {
   error.context = {fmt::format("asking {}", address())};
   // Closed without a word: what a server with TLS does to whoever does not speak it.
   if (error.kind == ErrorKind::lost_peer) {
-    if (options_.url.scheme == Url::Scheme::http) error.hint = "If it speaks TLS, write https://.";
+    if (options_->url.scheme == Url::Scheme::http) error.hint = "If it speaks TLS, write https://.";
     error.kind = ErrorKind::unreachable;
   }
   if (error.kind == ErrorKind::unreachable && error.hint.empty())

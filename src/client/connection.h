@@ -7,24 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "base/byte_stream.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "net/http_client.h"
 
 namespace assay {
+
+class EventSource;
+class HttpClient;
+struct ClientRequest;
+struct ClientResponse;
 
 /// Requests to one server as one caller. Any thread; requests of several threads go side by side.
 class Connection {
  public:
-  struct Options {
-    Url url;
-    std::string address;  ///< the same, as the user wrote it
-    ClientOptions client;
-    Headers headers;  ///< that every request carries: who asks
-    /// What it means that the server does not know who asks (401), in contrast to what somebody may not (403): `denied`
-    /// for whoever gave a command; for a service, which the server may know again, something that passes.
-    ErrorKind unknown_caller = ErrorKind::denied;
-  };
+  struct Options;  // client/connection_options.h
   /// Errors are those of `HttpClient::create`. Nothing is sent yet.
   static Result<std::unique_ptr<Connection>> create(Options options);
 
@@ -39,20 +37,20 @@ class Connection {
   /// A stream of events, one at a time, beside whatever else is asked. It must not outlive this.
   Result<EventSource> open_events(const std::string& target);
   /// Whom it asks, as users write it.
-  const std::string& address() const { return options_.address; }
+  const std::string& address() const;
 
   /// Ends what is under way and refuses everything from now on.
   void cancel();
 
  private:
-  explicit Connection(Options options) : options_(std::move(options)) {}
+  explicit Connection(Options options);
   /// A client for one request; it comes back when that is done.
   Result<std::shared_ptr<HttpClient>> borrow();
 
   /// With what people need to know: where it was asked, and what may be wrong.
   Error explained(Error error) const;
 
-  const Options options_;
+  const std::shared_ptr<const Options> options_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<HttpClient>> idle_;
   std::shared_ptr<HttpClient> streaming_;  ///< for events

@@ -13,6 +13,7 @@
 #include "client/ask.h"
 #include "model/run.h"
 #include "model/study.h"
+#include "net/url.h"
 #include "store/run_curves.h"
 #include "store/run_query.h"
 #include "store/study_list.h"

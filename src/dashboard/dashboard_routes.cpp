@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "net/router.h"
+
 namespace assay {
 namespace {
 

@@ -4,9 +4,10 @@
 #include <string>
 
 #include "dashboard/embedded_files.h"
-#include "net/router.h"
 
 namespace assay {
+
+class Router;
 
 /// Adds `/` and every file of the dashboard, for anybody. At `/` a browser gets the dashboard (or a page that says that
 /// there is none) and every other program `welcome`. The files must outlive the router. A client that takes no gzip

@@ -5,6 +5,9 @@
 
 #include <array>
 
+#include "net/request_target.h"
+#include "net/router.h"
+
 namespace assay {
 namespace {
 

@@ -6,10 +6,10 @@
 #include <limits>
 
 #include "fleet/agent_identity.h"
-#include "fleet/counting_leader.h"
+#include "fleet/counting_leader_fixture.h"
 #include "fleet/fleet_time.h"
 #include "fleet/node_replay.h"
-#include "fleet/small_recording.h"
+#include "fleet/small_recording_fixture.h"
 #include "watch/watch.h"
 
 namespace assay {

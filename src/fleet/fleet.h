@@ -15,7 +15,7 @@
 #include "fleet/fleet_counts.h"
 #include "fleet/fleet_fault.h"
 #include "fleet/fleet_recording.h"
-#include "net/tls.h"
+#include "net/tls_trust.h"
 #include "net/url.h"
 
 namespace assay {

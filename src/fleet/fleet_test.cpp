@@ -7,9 +7,9 @@
 
 #include "base/files.h"
 #include "fleet/agent_identity.h"
-#include "fleet/counting_leader.h"
+#include "fleet/counting_leader_fixture.h"
 #include "fleet/fleet_time.h"
-#include "fleet/small_recording.h"
+#include "fleet/small_recording_fixture.h"
 
 namespace assay {
 namespace {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "telemetry/telemetry_event.h"
+
 namespace assay {
 namespace {
 

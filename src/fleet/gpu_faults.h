@@ -10,9 +10,10 @@
 #include "base/clock.h"
 #include "fleet/fleet_fault.h"
 #include "model/series.h"
-#include "telemetry/reading.h"
 
 namespace assay {
+
+struct TelemetryEvent;
 
 /// Memory that a leaking GPU loses: visible within a minute, not full before the rule about it has waited its time.
 inline constexpr double kLeakBytesPerSecond = double{1 << 30} / 60;

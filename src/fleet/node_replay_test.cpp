@@ -8,7 +8,8 @@
 #include <set>
 
 #include "base/random.h"
-#include "fleet/small_recording.h"
+#include "fleet/small_recording_fixture.h"
+#include "telemetry/reading.h"
 #include "telemetry/replay/replay_source.h"
 
 namespace assay {

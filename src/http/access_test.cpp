@@ -3,6 +3,7 @@
 #include "http/http_fixture.h"
 #include "leader/alert_desk.h"
 #include "leader/command_desk.h"
+#include "leader/test_agent_fixture.h"
 #include "model/run.h"
 
 namespace assay {

@@ -2,6 +2,7 @@
 
 #include "http/client_address.h"
 #include "http/people_fixture.h"
+#include "leader/test_agent_fixture.h"
 #include "model/run.h"
 #include "model/study.h"
 

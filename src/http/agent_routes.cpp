@@ -8,6 +8,7 @@
 #include "leader/node.h"
 #include "leader/run_desk.h"
 #include "leader/slurm_desk.h"
+#include "net/router.h"
 #include "protocol/batch_receipt.h"
 #include "protocol/hello.h"
 #include "protocol/job_list.h"

@@ -4,7 +4,9 @@
 
 #include "http/http_fixture.h"
 #include "leader/node.h"
+#include "leader/test_agent_fixture.h"
 #include "model/run.h"
+#include "net/sse.h"
 #include "telemetry/reading.h"
 
 namespace assay {

@@ -8,6 +8,7 @@
 #include "base/byte_stream.h"
 #include "http/api_table.h"
 #include "leader/leader_fixture.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
 #include "net/server_fixture.h"
 

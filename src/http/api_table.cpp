@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "http/api_check.h"
 #include "http/client_address.h"
+#include "net/router.h"
 #include "protocol/paths.h"
 
 namespace assay {

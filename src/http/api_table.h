@@ -14,9 +14,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "http/gatekeeper.h"
-#include "net/router.h"
+#include "net/http_message.h"
+#include "net/route_options.h"
 
 namespace assay {
+
+class Router;
 
 /// A value in the path or query that an endpoint takes: for its documentation, and for `check_request`.
 struct ApiParameter {

@@ -6,6 +6,8 @@
 #include "leader/command_desk.h"
 #include "leader/live_hub.h"
 #include "leader/node.h"
+#include "leader/test_agent_fixture.h"
+#include "net/sse.h"
 #include "store/series_store.h"
 #include "telemetry/reading.h"
 

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "http/client_address.h"
 #include "protocol/paths.h"
+#include "store/account_tables.h"
 
 namespace assay {
 namespace {

@@ -16,9 +16,10 @@
 #include "base/result.h"
 #include "net/http_message.h"
 #include "net/router.h"
-#include "store/account_tables.h"
 
 namespace assay {
+
+struct AuditRecord;
 
 /// Why somebody is not let in; how that looks is for whoever answers.
 struct TurnedAway {

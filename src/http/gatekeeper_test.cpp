@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "access/fake_authenticator.h"
+#include "access/secrets.h"
 
 namespace assay {
 namespace {

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "http/http_fixture.h"
 #include "leader/node_registry.h"
+#include "leader/test_agent_fixture.h"
 #include "model/run.h"
 #include "store/local/local_store.h"
 #include "store/run_writer.h"

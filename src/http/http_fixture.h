@@ -10,7 +10,9 @@
 #include "api/schema_fixture.h"
 #include "http/leader_router.h"
 #include "leader/leader_fixture.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
+#include "net/request_target.h"
 #include "net/server_fixture.h"
 
 namespace assay {

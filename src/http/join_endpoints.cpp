@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "access/secrets.h"
 #include "access/token_book.h"
 #include "api/offer_types.h"
 #include "api/run_types.h"

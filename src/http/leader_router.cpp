@@ -9,6 +9,7 @@
 #include "http/ownership.h"
 #include "leader/leader.h"
 #include "model/run.h"
+#include "net/router.h"
 #include "protocol/paths.h"
 #include "store/run_store.h"
 

@@ -6,9 +6,10 @@
 #include "dashboard/embedded_files.h"
 #include "http/api_routes.h"
 #include "http/api_table.h"
-#include "net/router.h"
 
 namespace assay {
+
+class Router;
 
 /// The API alone. Leader and book must outlive it.
 ApiTable make_leader_api(Leader& leader, TokenBook& book, const LeaderProgram& program);

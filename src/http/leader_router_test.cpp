@@ -4,8 +4,10 @@
 
 #include <latch>
 
+#include "http/http_fixture.h"
 #include "http/people_fixture.h"
 #include "leader/node.h"
+#include "leader/test_agent_fixture.h"
 #include "telemetry/reading.h"
 
 namespace assay {

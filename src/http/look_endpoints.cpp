@@ -16,6 +16,7 @@
 #include "report/render.h"
 #include "spec/spec.h"
 #include "store/journal/journal.h"
+#include "store/journal_state.h"
 #include "store/run_store.h"
 
 namespace assay {

@@ -14,6 +14,7 @@
 #include "leader/node.h"
 #include "leader/node_registry.h"
 #include "store/cluster_store.h"
+#include "store/event_log.h"
 #include "store/series_store.h"
 
 namespace assay {

@@ -2,6 +2,7 @@
 
 #include "accounts/accounts.h"
 #include "http/http_fixture.h"
+#include "leader/test_agent_fixture.h"
 #include "model/run.h"
 
 namespace assay {

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "fleet/fleet_recording.h"
 #include "leader/leader_fixture.h"
+#include "leader/test_agent_fixture.h"
 #include "telemetry/replay/replay_source.h"
 
 namespace assay {

@@ -1,6 +1,7 @@
 // The queue over the API: who may look, who may change what, and what is said.
 
 #include "http/http_fixture.h"
+#include "leader/test_agent_fixture.h"
 
 namespace assay {
 namespace {

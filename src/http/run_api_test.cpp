@@ -1,6 +1,7 @@
 // The runs of a leader, asked for over its API: the same contract as for every other store.
 
 #include "access/token_book.h"
+#include "client/connection_options.h"
 #include "client/leader_runs.h"
 #include "http/api_routes.h"
 #include "http/http_fixture.h"

@@ -215,7 +215,7 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
              })});
 }
 
-void add_leases(ApiTable& table, RunStore& runs) {
+void add_recording(ApiTable& table, RunStore& runs) {
   table.add(
       {.method = "POST",
        .path = "/api/v1/runs/recorded",
@@ -232,6 +232,9 @@ void add_leases(ApiTable& table, RunStore& runs) {
          answer.run = std::move(wanted.run);
          return answer;
        })});
+}
+
+void add_leases(ApiTable& table, RunStore& runs) {
   add_for_nodes_too(table, runs,
                     {.path = "/api/v1/runs/{run}/lease",
                      .summary = "Whose the run is: the last lease, good or not; null where there is none",
@@ -282,6 +285,9 @@ void add_leases(ApiTable& table, RunStore& runs) {
                        }
                        return Done{};
                      })});
+}
+
+void add_owners_changes(ApiTable& table, RunStore& runs) {
   add_for_nodes_too(
       table, runs,
       {.method = "PUT",
@@ -408,7 +414,9 @@ void add_artifacts(ApiTable& table, RunStore& runs) {
 void add_run_endpoints(ApiTable& table, RunStore& runs, const Clock& clock) {
   add_lists(table, runs, clock);
   add_single_runs(table, runs);
+  add_recording(table, runs);
   add_leases(table, runs);
+  add_owners_changes(table, runs);
   add_journals(table, runs);
   add_artifacts(table, runs);
   add_study_endpoints(table, runs);

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "leader/live_hub.h"
+#include "store/bucket_answer.h"
 
 namespace assay {
 namespace {

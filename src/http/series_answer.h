@@ -11,6 +11,9 @@
 
 namespace assay {
 
+struct SeriesAnswer;
+struct SeriesBucket;
+
 /// {"from_ms", "to_ms", "width_ms", "tier", "series": [{"name", "labels", "unit", "buckets": [[start_ms, minimum,
 /// maximum, mean, count], …]}], "problems"}
 std::string answer_json(const SeriesAnswer& answer);

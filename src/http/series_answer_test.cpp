@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "leader/leader_fixture.h"
+#include "store/bucket_answer.h"
 
 namespace assay {
 namespace {

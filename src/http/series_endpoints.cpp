@@ -10,6 +10,7 @@
 #include "http/series_stream.h"
 #include "leader/leader.h"
 #include "leader/live_hub.h"
+#include "store/bucket_answer.h"
 #include "store/series_question.h"
 #include "store/series_store.h"
 

@@ -10,6 +10,7 @@
 
 #include "base/byte_stream.h"
 #include "http/series_answer.h"
+#include "store/bucket_answer.h"
 #include "store/series_rules.h"
 
 namespace assay {

@@ -8,11 +8,13 @@
 
 #include "base/byte_stream.h"
 #include "http/series_answer.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
-#include "net/peak_memory.h"
+#include "net/peak_memory_fixture.h"
 #include "net/server_fixture.h"
+#include "store/bucket_answer.h"
 #include "store/series/embedded_series_store.h"
-#include "store/series_expected.h"
+#include "store/series_expected_fixture.h"
 #include "store/series_store.h"
 
 namespace assay {

@@ -2,6 +2,7 @@
 
 #include "http/http_fixture.h"
 #include "leader/leader_options.h"
+#include "leader/test_agent_fixture.h"
 #include "protocol/slurm_report.h"
 
 namespace assay {

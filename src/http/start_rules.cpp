@@ -9,6 +9,7 @@
 #include "model/run.h"
 #include "spec/spec.h"
 #include "store/cluster_store.h"
+#include "store/job_table.h"
 #include "store/run_store.h"
 
 namespace assay {

@@ -9,6 +9,7 @@
 namespace assay {
 
 class Leader;
+struct QuotaRecord;
 
 /// Whether somebody may have these runs started: what the catalog offers, within their quota. Whoever manages the
 /// cluster may start anything. `denied` with what is offered or used. Reads what the caller's runs of the last days

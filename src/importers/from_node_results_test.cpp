@@ -1,5 +1,5 @@
 #include "importers/imported_study_fixture.h"
-#include "importers/text/import_fixtures.h"
+#include "importers/text/import_fixture.h"
 
 namespace assay {
 namespace {

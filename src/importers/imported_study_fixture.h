@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "importers/imported_study.h"
-#include "importers/text/import_fixtures.h"
+#include "importers/text/import_fixture.h"
 
 namespace assay {
 

@@ -1,7 +1,7 @@
 #include "importers/imported_study.h"
 
 #include "importers/imported_study_fixture.h"
-#include "importers/text/import_fixtures.h"
+#include "importers/text/import_fixture.h"
 
 namespace assay {
 namespace {

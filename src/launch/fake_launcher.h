@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "launch/job_script.h"
+#include "launch/job.h"
+#include "launch/job_script_fixture.h"
 #include "launch/launcher.h"
 
 namespace assay {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "launch/job_ending.h"
 #include "launch/launcher.h"
 
 namespace assay {

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/spawn.h"
+#include "launch/job.h"
 #include "launch/launcher_contract_fixture.h"
 #include "support/process_mark.h"
 

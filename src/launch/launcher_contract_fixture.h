@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "launch/finished_job_fixture.h"
-#include "launch/job_script.h"
+#include "launch/job.h"
+#include "launch/job_script_fixture.h"
 #include "launch/launcher.h"
 
 namespace assay {

@@ -7,6 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "launch/job.h"
+#include "launch/job_ending.h"
+
 namespace assay {
 namespace {
 

@@ -8,6 +8,8 @@
 #include <array>
 
 #include "base/spawn.h"
+#include "launch/job.h"
+#include "launch/job_ending.h"
 #include "launch/local/local_launcher.h"
 
 namespace assay {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/files.h"
+#include "launch/job.h"
 
 namespace assay {
 

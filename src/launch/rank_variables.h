@@ -4,11 +4,11 @@
 #include <map>
 #include <string>
 
-#include "launch/launcher.h"
-
 // How the processes of a job on several nodes find each other, for whoever starts them.
 
 namespace assay {
+
+struct JobRanks;
 
 /// Which of a job's nodes: 0 is the first.
 struct PartOfJob {

@@ -15,11 +15,12 @@
 #include "base/result.h"
 #include "leader/outlets.h"
 #include "model/alert.h"
-#include "store/cluster_store.h"
+#include "store/alert_table.h"
 #include "watch/watch.h"
 
 namespace assay {
 
+class ClusterStore;
 struct TelemetryEvent;
 
 /// Looks at the cluster by the rules, keeps the alerts that come of it, and tells the outside. Any thread.

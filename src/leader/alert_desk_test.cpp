@@ -2,7 +2,7 @@
 
 #include "leader/leader_fixture.h"
 #include "leader/outlet_fixture.h"
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
 
 namespace assay {
 namespace {

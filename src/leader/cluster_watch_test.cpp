@@ -5,6 +5,7 @@
 #include "leader/alert_desk.h"
 #include "leader/leader_fixture.h"
 #include "leader/node_registry.h"
+#include "leader/test_agent_fixture.h"
 #include "telemetry/reading.h"
 
 namespace assay {

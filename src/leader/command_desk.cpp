@@ -10,6 +10,7 @@
 #include "base/shortened.h"
 #include "base/text.h"
 #include "leader/node.h"
+#include "net/sse.h"
 
 namespace assay {
 namespace {

@@ -1,6 +1,9 @@
 #include "leader/command_desk.h"
 
 #include "leader/leader_fixture.h"
+#include "leader/test_agent_fixture.h"
+#include "net/response_stream.h"
+#include "net/sse.h"
 #include "protocol/hello.h"
 
 namespace assay {

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "store/bucket_answer.h"
 #include "store/series_store.h"
 
 namespace assay {

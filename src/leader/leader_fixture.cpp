@@ -4,6 +4,8 @@
 #include "leader/leader_options.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/test_agent_fixture.h"
+#include "net/response_stream.h"
 #include "net/sse.h"
 
 namespace assay {
@@ -34,6 +36,21 @@ void LeaderTest::open(LeaderOptions options) {
       Leader::open(std::move(options), {.cluster = cluster_, .series = *series_store_, .runs = *runs_}, clock_);
   ASSERT_TRUE(leader.ok()) << leader.error().text();
   leader_ = std::move(*leader);
+}
+
+void LeaderTest::hello(const TestAgent& agent) {
+  const auto said = leader_->hello(agent.node(), agent.hello());
+  ASSERT_TRUE(said.ok()) << said.error().text();
+}
+
+Result<Leader::Receipt> LeaderTest::take(const TestAgent& agent, const std::vector<Batch>& batches) {
+  return leader_->take_batches(agent.node(), body_of(batches), std::nullopt);
+}
+
+Leader::Receipt LeaderTest::taken(const TestAgent& agent, const std::vector<Batch>& batches) {
+  const auto receipt = take(agent, batches);
+  EXPECT_TRUE(receipt.ok()) << receipt.error().text();
+  return receipt ? *receipt : Leader::Receipt{};
 }
 
 std::map<std::string, std::vector<double>> LeaderTest::stored(const std::string& metric) {

@@ -13,6 +13,8 @@
 #include "leader/readable.h"
 #include "protocol/batch.h"
 #include "protocol/hello.h"
+#include "store/cluster_store.h"
+#include "store/event_log.h"
 #include "store/series_store.h"
 
 namespace assay {

@@ -6,6 +6,7 @@
 #include "leader/leader_options.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/test_agent_fixture.h"
 #include "store/series_store.h"
 
 namespace assay {

@@ -6,8 +6,13 @@
 #include "leader/live_hub.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/test_agent_fixture.h"
 #include "protocol/hello.h"
+#include "store/alert_table.h"
+#include "store/event_log.h"
+#include "store/node_table.h"
 #include "store/series_store.h"
+#include "store/stored.h"
 #include "telemetry/reading.h"
 
 namespace assay {

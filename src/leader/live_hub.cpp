@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "net/sse.h"
 #include "store/series_types.h"
 
 namespace assay {

@@ -53,7 +53,7 @@ class LiveHub {
   /// Sends what is new since the last one.
   void tick();
   std::size_t clients() const;
-  /// For how many of them what is new is written.
+  /// For how many of them what is new is written. Called by tests.
   std::size_t audiences() const;
   /// Ends every stream properly.
   void finish();

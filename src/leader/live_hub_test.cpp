@@ -8,6 +8,9 @@
 #include <thread>
 
 #include "leader/leader_fixture.h"
+#include "leader/test_agent_fixture.h"
+#include "net/response_stream.h"
+#include "net/sse.h"
 #include "store/series_types.h"
 #include "telemetry/reading.h"
 

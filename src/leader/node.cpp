@@ -12,6 +12,7 @@
 #include "protocol/batch.h"
 #include "protocol/hello.h"
 #include "store/cluster_store.h"
+#include "store/event_log.h"
 
 namespace assay {
 namespace {

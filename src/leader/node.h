@@ -17,13 +17,13 @@
 #include "leader/node_clock.h"
 #include "model/node_record.h"
 #include "model/node_state.h"
-#include "protocol/hello.h"
 #include "store/series_types.h"
 #include "telemetry/devices.h"
 #include "watch/rule_view.h"
 
 namespace assay {
 
+struct AgentHello;
 struct Batch;
 struct ClusterEvent;
 struct SeriesName;
@@ -155,7 +155,7 @@ class Node {
   void count_events(std::span<const ClusterEvent> events, Heartbeat now, std::size_t per_hour);
   /// Counts a fault that the driver reported.
   void count_xid(const std::string& gpu, int xid);
-  std::size_t series_count() const;
+  std::size_t series_count() const;  ///< Called by bench/live_hub.
   /// Its clock less ours; NaN: not known.
   double clock_skew_s() const;
   NodeClock::State clock_state() const;

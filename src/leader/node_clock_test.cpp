@@ -4,6 +4,7 @@
 
 #include "leader/leader_fixture.h"
 #include "leader/node.h"
+#include "leader/test_agent_fixture.h"
 #include "store/series_store.h"
 
 namespace assay {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "leader/node.h"
+#include "store/node_table.h"
 
 namespace assay {
 namespace {

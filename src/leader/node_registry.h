@@ -10,11 +10,12 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "model/node_state.h"
-#include "store/cluster_store.h"
+#include "store/stored.h"
 
 namespace assay {
 
 class Node;
+class NodeTable;
 
 /// Every node that the leader has ever heard of, until it is forgotten. Any thread.
 class NodeRegistry {

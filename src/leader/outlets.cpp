@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "store/notice_table.h"
 
 namespace assay {
 

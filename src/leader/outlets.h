@@ -14,9 +14,10 @@
 #include "base/supervised_thread.h"
 #include "model/alert.h"
 #include "outlets/outlet.h"
-#include "store/cluster_store.h"
 
 namespace assay {
+
+class NoticeTable;
 
 /// How long an outlet that does not take anything is tried again.
 struct OutletPatience {

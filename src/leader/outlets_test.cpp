@@ -2,7 +2,8 @@
 
 #include "leader/leader_fixture.h"
 #include "leader/outlet_fixture.h"
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
+#include "store/notice_table.h"
 
 namespace assay {
 namespace {

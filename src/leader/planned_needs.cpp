@@ -12,6 +12,7 @@
 #include "protocol/hello.h"
 #include "spec/gpu_traits.h"
 #include "spec/spec.h"
+#include "store/job_table.h"
 #include "telemetry/devices.h"
 
 namespace assay {

@@ -13,11 +13,12 @@
 #include "model/study.h"
 #include "scheduler/job_request.h"
 #include "scheduler/node_offer.h"
-#include "store/cluster_store.h"
 
 // What a specification is to the scheduler. Pure functions.
 
 namespace assay {
+
+struct JobRecord;
 
 /// The GPUs of the nodes that take runs, as far as they decide what runs need.
 struct ClusterGpus {

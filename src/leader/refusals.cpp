@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "store/refusal_table.h"
 
 namespace assay {
 namespace {
@@ -19,6 +20,14 @@ std::string_view name_of_refused(Refusals::Of what) {
 }
 
 }  // namespace
+
+struct Refusals::Refusal {
+  RefusalRecord record;
+  bool is_saved = false;
+};
+
+Refusals::Refusals(RefusalTable& table) : table_(table) {}
+Refusals::~Refusals() = default;
 
 Result<void> Refusals::load() {
   ASSAY_TRY(auto kept, table_.list());

@@ -11,9 +11,11 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "model/leader_status.h"
-#include "store/cluster_store.h"
 
 namespace assay {
+
+class RefusalTable;
+struct RefusalRecord;
 
 /// What nodes sent and nobody stored, by node and reason. Stays, even when it is long over and whoever was started anew
 /// meanwhile, until somebody has looked: a node that is online and has no history is a problem that shows nowhere else.
@@ -23,7 +25,8 @@ class Refusals {
   enum class Of { series, samples, events };
 
   /// The table must outlive this.
-  explicit Refusals(RefusalTable& table) : table_(table) {}
+  explicit Refusals(RefusalTable& table);
+  ~Refusals();
   /// What was known when the leader was stopped. Once, before all else.
   Result<void> load();
 
@@ -42,10 +45,7 @@ class Refusals {
   /// Reasons of one node; more than these are counted as the last.
   static constexpr std::size_t kMostReasons = 8;
   static constexpr std::size_t kMostNodes = 100;
-  struct Refusal {
-    RefusalRecord record;
-    bool is_saved = false;
-  };
+  struct Refusal;
   static std::string text(const RefusalRecord& refusal);
 
   RefusalTable& table_;

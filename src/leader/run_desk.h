@@ -23,10 +23,12 @@
 #include "protocol/job_list.h"
 #include "scheduler/estimates.h"
 #include "scheduler/scheduler.h"
-#include "store/cluster_store.h"
+#include "store/job_table.h"
 #include "store/run_store.h"
 
 namespace assay {
+
+class ClusterStore;
 
 /// What somebody wants to have run.
 struct RunRequest {

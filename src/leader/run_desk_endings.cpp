@@ -10,7 +10,9 @@
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
 #include "protocol/hello.h"
-#include "runs/study.h"
+#include "runs/study_run.h"
+#include "store/account_tables.h"
+#include "store/cluster_store.h"
 #include "store/run_query.h"
 
 namespace assay {

@@ -13,7 +13,10 @@
 #include "leader/node.h"
 #include "leader/node_registry.h"
 #include "leader/run_desk.h"
+#include "leader/test_agent_fixture.h"
 #include "model/study.h"
+#include "net/response_stream.h"
+#include "net/sse.h"
 #include "telemetry/reading.h"
 
 namespace assay {

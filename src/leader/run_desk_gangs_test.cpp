@@ -4,6 +4,7 @@
 #include "model/run.h"
 #include "protocol/part_report.h"
 #include "store/journal/journal_encoder.h"
+#include "store/journal_state.h"
 
 namespace assay {
 namespace {

@@ -9,6 +9,8 @@
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
 #include "protocol/paths.h"
+#include "store/account_tables.h"
+#include "store/cluster_store.h"
 #include "store/run_query.h"
 
 namespace assay {

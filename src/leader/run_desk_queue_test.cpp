@@ -4,6 +4,7 @@
 #include "leader/run_desk.h"
 #include "leader/run_desk_fixture.h"
 #include "model/run.h"
+#include "store/account_tables.h"
 #include "store/run_query.h"
 
 namespace assay {

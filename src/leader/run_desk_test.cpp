@@ -4,6 +4,7 @@
 #include "model/run.h"
 #include "model/study.h"
 #include "store/journal/journal_encoder.h"
+#include "store/journal_state.h"
 #include "store/run_query.h"
 #include "telemetry/reading.h"
 

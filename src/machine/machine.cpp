@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "machine/facts.h"
-#include "machine/job.h"
+#include "machine/job_place.h"
 #include "machine/nvidia.h"
 #include "redact/redact.h"
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <unordered_map>
 
@@ -13,24 +14,45 @@ using enum MetricInfo::Kind;
 
 constexpr std::array kMetrics = {
     // Reported by the workload.
-    MetricInfo{"loss", "", "Training loss", lower},
-    MetricInfo{"perplexity", "", "e to the training loss", lower},
+    MetricInfo{"loss", "", "Training loss", lower, gauge, {.curve = 1, .study = 1, .outcome = true}},
+    MetricInfo{"perplexity", "", "e to the training loss", lower, gauge, {.curve = 4, .study = 4, .outcome = true}},
     MetricInfo{"learning_rate", "", "Learning rate of the step", neither},
     MetricInfo{"grad_norm", "", "Norm of the gradient, before clipping", neither},
-    MetricInfo{"samples_per_second", "samples/s", "Training samples per second, all ranks together", higher},
-    MetricInfo{"tokens_per_second", "tok/s", "Tokens per second, all ranks together", higher},
-    MetricInfo{"step_seconds", "s", "Time of one optimiser step", lower},
-    MetricInfo{"val_loss", "", "Loss on the validation data", lower},
-    MetricInfo{"val_accuracy", "ratio", "Share of the validation data that was classified correctly", higher},
-    MetricInfo{"val_perplexity", "", "e to the validation loss", lower},
-    MetricInfo{"accuracy", "ratio", "Share of the training data that was classified correctly", higher},
-    MetricInfo{"test_loss", "", "Loss on the test data", lower},
-    MetricInfo{"test_accuracy", "ratio", "Share of the test data that was classified correctly", higher},
-    MetricInfo{"throughput", "1/s", "Work done per second, as the workload counts it", higher},
+    MetricInfo{"samples_per_second",
+               "samples/s",
+               "Training samples per second, all ranks together",
+               higher,
+               gauge,
+               {.study = 5}},
+    MetricInfo{"tokens_per_second", "tok/s", "Tokens per second, all ranks together", higher, gauge, {.study = 6}},
+    MetricInfo{"step_seconds", "s", "Time of one optimiser step", lower, gauge, {.curve = 5}},
+    MetricInfo{"val_loss", "", "Loss on the validation data", lower, gauge, {.curve = 2, .study = 2, .outcome = true}},
+    MetricInfo{"val_accuracy",
+               "ratio",
+               "Share of the validation data that was classified correctly",
+               higher,
+               gauge,
+               {.curve = 3, .study = 3, .outcome = true}},
+    MetricInfo{"val_perplexity", "", "e to the validation loss", lower, gauge, {.outcome = true}},
+    MetricInfo{"accuracy",
+               "ratio",
+               "Share of the training data that was classified correctly",
+               higher,
+               gauge,
+               {.outcome = true}},
+    MetricInfo{"test_loss", "", "Loss on the test data", lower, gauge, {.outcome = true}},
+    MetricInfo{"test_accuracy",
+               "ratio",
+               "Share of the test data that was classified correctly",
+               higher,
+               gauge,
+               {.outcome = true}},
+    MetricInfo{
+        "throughput", "1/s", "Work done per second, as the workload counts it", higher, gauge, {.outcome = true}},
     MetricInfo{"events_sent", "", "Events that the null workload sent", neither},
     MetricInfo{"events_recorded", "", "Events of the null workload that were recorded", neither},
     MetricInfo{"events_per_second", "1/s", "Events of the null workload per second", higher},
-    MetricInfo{"final_loss", "", "Mean training loss of the last 20 steps", lower},
+    MetricInfo{"final_loss", "", "Mean training loss of the last 20 steps", lower, gauge, {.outcome = true}},
     MetricInfo{"loss_floor", "", "Lowest loss that any model can reach on generated data", neither},
     MetricInfo{"data_seconds", "s", "Part of a step: waiting for its samples", lower},
     MetricInfo{"forward_seconds", "s", "Part of a step: the forward pass", lower},
@@ -157,15 +179,30 @@ constexpr std::array kMetrics = {
     MetricInfo{"duration_seconds", "s", "Time from the start of the workload to its end", lower},
     MetricInfo{"cpu_seconds", "s", "CPU time of the workload, all of its processes together", lower},
     MetricInfo{"host_rss_peak_bytes", "B", "The most resident memory that one of its processes had", lower},
-    MetricInfo{"workload.cpu_util", "cores", "CPU cores in use by the workload, all of its processes together",
-               neither},
-    MetricInfo{"workload.rss_bytes", "B", "Resident memory of the workload, all of its processes together", lower},
+    MetricInfo{"workload.cpu_util",
+               "cores",
+               "CPU cores in use by the workload, all of its processes together",
+               neither,
+               gauge,
+               {.resource = 7}},
+    MetricInfo{"workload.rss_bytes",
+               "B",
+               "Resident memory of the workload, all of its processes together",
+               lower,
+               gauge,
+               {.resource = 8}},
     MetricInfo{"workload.processes", "", "Processes of the workload", neither},
 
     // Of the machine.
-    MetricInfo{"host.cpu_util", "ratio", "Share of the machine's CPU time in use, by anyone", neither},
+    MetricInfo{
+        "host.cpu_util", "ratio", "Share of the machine's CPU time in use, by anyone", neither, gauge, {.resource = 6}},
     MetricInfo{"host.load1", "", "Processes that run or wait, averaged over one minute", neither},
-    MetricInfo{"host.memory_used_bytes", "B", "Memory in use: the total less what is available", neither},
+    MetricInfo{"host.memory_used_bytes",
+               "B",
+               "Memory in use: the total less what is available",
+               neither,
+               gauge,
+               {.resource = 9}},
     MetricInfo{"host.memory_available_bytes", "B", "Memory that programs can still get without swapping", neither},
     MetricInfo{"host.swap_used_bytes", "B", "Swap space in use", lower},
     MetricInfo{"host.disk_read_bytes_per_second", "B/s", "Read from local disks", neither},
@@ -204,7 +241,8 @@ constexpr std::array kMetrics = {
                counter},
 
     // Of one GPU; the label `gpu` holds its UUID.
-    MetricInfo{"gpu.util", "ratio", "Share of time in which at least one kernel was running", neither},
+    MetricInfo{
+        "gpu.util", "ratio", "Share of time in which at least one kernel was running", neither, gauge, {.resource = 1}},
     MetricInfo{"gpu.memory_util", "ratio", "Share of time in which GPU memory was read or written", neither},
     MetricInfo{"gpu.sm_active", "ratio", "Share of time and multiprocessors with a warp on them", neither},
     MetricInfo{"gpu.sm_occupancy", "ratio", "Share of the warps that the multiprocessors have room for", neither},
@@ -216,17 +254,17 @@ constexpr std::array kMetrics = {
     MetricInfo{"gpu.fp64_active", "ratio", "Share of cycles with 64-bit arithmetic outside of the tensor cores",
                neither},
     MetricInfo{"gpu.dram_active", "ratio", "Share of cycles in which GPU memory was moving data", neither},
-    MetricInfo{"gpu.memory_used_bytes", "B", "GPU memory in use, by anyone", neither},
+    MetricInfo{"gpu.memory_used_bytes", "B", "GPU memory in use, by anyone", neither, gauge, {.resource = 2}},
     MetricInfo{"gpu.memory_total_bytes", "B", "GPU memory that there is", neither},
     MetricInfo{"gpu.memory_reserved_bytes", "B", "GPU memory that the driver keeps for itself", neither},
-    MetricInfo{"gpu.temperature_c", "°C", "Temperature of the GPU", lower},
+    MetricInfo{"gpu.temperature_c", "°C", "Temperature of the GPU", lower, gauge, {.resource = 3}},
     MetricInfo{"gpu.memory_temperature_c", "°C", "Temperature of the GPU's memory", lower},
     MetricInfo{"gpu.fan", "ratio", "Speed of the fan, of its highest", neither},
-    MetricInfo{"gpu.power_w", "W", "Power drawn by the board", neither},
+    MetricInfo{"gpu.power_w", "W", "Power drawn by the board", neither, gauge, {.resource = 4}},
     MetricInfo{"gpu.power_limit_w", "W", "Power that the board may draw", neither},
     MetricInfo{"gpu.energy_j", "J", "Energy drawn by the board since the run began", lower},
     MetricInfo{"gpu.energy_total_j", "J", "Energy drawn by the board since the driver was loaded", neither, counter},
-    MetricInfo{"gpu.sm_clock_mhz", "MHz", "Clock of the multiprocessors", neither},
+    MetricInfo{"gpu.sm_clock_mhz", "MHz", "Clock of the multiprocessors", neither, gauge, {.resource = 5}},
     MetricInfo{"gpu.sm_clock_max_mhz", "MHz", "Highest clock of the multiprocessors", neither},
     MetricInfo{"gpu.memory_clock_mhz", "MHz", "Clock of GPU memory", neither},
     MetricInfo{"gpu.memory_clock_max_mhz", "MHz", "Highest clock of GPU memory", neither},
@@ -299,6 +337,18 @@ std::string_view name_of(MetricInfo::Better better) {
 }  // namespace
 
 std::span<const MetricInfo> known_metrics() { return kMetrics; }
+
+std::vector<std::string_view> metrics_shown(int MetricInfo::Places::* where) {
+  std::vector<const MetricInfo*> shown;
+  for (const auto& metric : kMetrics) {
+    if (metric.places.*where > 0) shown.push_back(&metric);
+  }
+  std::stable_sort(shown.begin(), shown.end(),
+                   [where](const MetricInfo* a, const MetricInfo* b) { return a->places.*where < b->places.*where; });
+  std::vector<std::string_view> names;
+  for (const auto* metric : shown) names.push_back(metric->name);
+  return names;
+}
 
 const MetricInfo* find_metric(std::string_view name) {
   // What `epoch` and `sample` events report is recorded under these prefixes.

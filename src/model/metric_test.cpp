@@ -95,6 +95,27 @@ TEST(MetricReference, ListsEveryMetricOnce) {
   EXPECT_THAT(page, HasSubstr("| `tokens_per_second` | tok/s | higher |"));
 }
 
+TEST(Metric, WhatIsShownHasAPlaceOfItsOwn) {
+  for (const auto where : {&MetricInfo::Places::curve, &MetricInfo::Places::resource, &MetricInfo::Places::study}) {
+    int last = 0;
+    for (const auto name : metrics_shown(where)) {
+      const int place = find_metric(name)->places.*where;
+      EXPECT_GT(place, last) << name;
+      last = place;
+    }
+    EXPECT_GT(last, 3);
+  }
+  EXPECT_EQ(metrics_shown(&MetricInfo::Places::study).front(), "loss");
+}
+
+TEST(DifferentLines, AreThoseThatWereLostAndThoseThatAreNew) {
+  EXPECT_EQ(test::different_lines({"a", "b", "c", "d"}, {"a", "B", "c", "d"}), "-2: b\n+2: B\n");
+  EXPECT_EQ(test::different_lines({"a", "c"}, {"a", "b", "c", "d"}), "+2: b\n+4: d\n");
+  EXPECT_EQ(test::different_lines({"a", "b", "c"}, {"c"}), "-1: a\n-2: b\n");
+  EXPECT_EQ(test::different_lines({"a", "b"}, {"x", "y"}, 3), "-1: a\n-2: b\n+1: x\n… and 1 more\n");
+  EXPECT_EQ(test::different_lines({"a"}, {"a"}), "");
+}
+
 TEST(GeneratedPage, OfMetrics) { test::expect_generated_page("docs/reference/metrics.md", metric_reference()); }
 
 }  // namespace

@@ -113,15 +113,6 @@ Flag flag_from_json(const json::value& value, JsonFields& outer) {
   return flag;
 }
 
-bool invalidates(const Flag& flag) {
-  static constexpr std::array<std::string_view, 19> kKinds = {
-      "non_finite", "recording_incomplete", "oversubscribed", "newer_protocol", "lost_events", "lost_samples",
-      // Of loads (kind: serve).
-      "client_late", "client_starved", "client_saturated", "client_lost", "load_not_delivered", "target_fault",
-      "no_requests", "too_short", "too_few", "limit_missed", "limit_not_shown", "no_peak", "client_limited"};
-  return std::find(kKinds.begin(), kKinds.end(), flag.kind) != kKinds.end();
-}
-
 json::object to_json(const Flag& flag) {
   return {{"kind", flag.kind}, {"about", flag.about}, {"message", flag.message}};
 }

@@ -7,10 +7,12 @@
 
 #include "base/result.h"
 #include "net/client_connect.h"
-#include "net/http_client.h"
+#include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/input_buffer.h"
 #include "net/response_parser.h"
 #include "net/stream.h"
+#include "net/url.h"
 
 namespace assay {
 

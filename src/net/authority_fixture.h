@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "net/openssl.h"
-#include "net/tls.h"
+#include "net/tls_files.h"
 
 namespace assay {
 

@@ -14,7 +14,9 @@
 
 #include "base/byte_stream.h"
 #include "net/http_client.h"
+#include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/tls.h"
 
 namespace assay {
 

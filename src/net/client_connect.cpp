@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "base/units.h"
+#include "net/client_options.h"
 #include "net/socket_stream.h"
+#include "net/url.h"
 
 namespace assay {
 namespace {

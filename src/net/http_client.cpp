@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "net/async_http_client.h"
+#include "net/sse.h"
 
 namespace assay {
 namespace {

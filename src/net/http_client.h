@@ -1,55 +1,19 @@
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "base/byte_stream.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "net/http_message.h"
-#include "net/sse.h"
-#include "net/tls.h"
-#include "net/url.h"
+#include "net/client_options.h"
 
 namespace assay {
 
-struct ClientOptions {
-  std::string server = "the server";  ///< what messages call it: "the leader"
-  TlsTrust trust;                     ///< for https
-  TlsIdentity identity = {};          ///< for https, where the server asks for a client's certificate
-  Nanos connect_time = std::chrono::seconds(5);
-  /// From start to end, connecting included. Where a body is streamed: without a byte of it moving.
-  Nanos request_time = std::chrono::seconds(30);
-  std::size_t header_bytes = std::size_t{64} << 10;
-  std::size_t response_bytes = std::size_t{64} << 20;
-  std::size_t idle_connections = 8;  ///< kept for the next request
-  SseLimits events;
-};
-
-struct ClientRequest {
-  std::string method = "GET";
-  std::string target = "/";  ///< below the path of the client's URL; encoded, with the query
-  Headers headers;           ///< Host, User-Agent, Content-Length and Connection are set by the client
-  std::string body;
-  /// Instead of `body`: its bytes are sent as they come, on the thread that sends. A failure of it is that of the
-  /// request.
-  std::shared_ptr<ByteSource> body_source;
-  std::optional<Nanos> time;  ///< instead of `request_time`
-};
-
-struct ClientResponse {
-  int status = 0;
-  Headers headers;
-  std::string body;
-};
-
-/// The error that a status from 400 on means, with the server's words; nothing for other statuses. 401 and 403 are
-/// `denied`, 404 and 410 `not_found`, 408 and 504 `timeout`, 409, 429 and 503 `busy`, other 4xx `usage`, 5xx `crash`.
-std::optional<Error> failure_of(const ClientResponse& response, std::string_view server);
-
 class HttpClient;
+struct ClientRequest;
+struct ClientResponse;
+struct ServerEvent;
+struct Url;
 
 /// A stream of server-sent events that is being read. Must not outlive its client. One caller at a time.
 class EventSource {

@@ -7,9 +7,11 @@
 #include <latch>
 #include <thread>
 
+#include "net/client_messages.h"
 #include "net/listener.h"
 #include "net/response_stream.h"
 #include "net/server_fixture.h"
+#include "net/sse.h"
 
 namespace assay {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/memory_stream.h"
+#include "net/memory_stream_fixture.h"
 #include "net/response_stream.h"
 #include "net/server_connection.h"
 

@@ -7,11 +7,12 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "net/router.h"
-#include "net/tls.h"
+#include "net/tls_files.h"
 #include "net/url.h"
 
 namespace assay {
+
+class Router;
 
 /// What a client may cost. A client beyond a limit gets the status in brackets where it can still be told.
 struct HttpLimits {

@@ -4,7 +4,8 @@
 #include <string>
 
 #include "net/body_fixture.h"
-#include "net/peak_memory.h"
+#include "net/client_messages.h"
+#include "net/peak_memory_fixture.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
 
 namespace assay {
 namespace {

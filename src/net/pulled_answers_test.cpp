@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "net/body_fixture.h"
+#include "net/client_messages.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "net/sse.h"
+
 namespace assay {
 namespace {
 
@@ -113,5 +115,7 @@ std::function<void()> ResponseStream::end_locked(State state) {
 EventStream::EventStream(std::size_t queue_bytes, Nanos heartbeat_period)
     : stream_(std::make_shared<ResponseStream>(ResponseStream::Options{
           .queue_bytes = queue_bytes, .heartbeat = ":\n\n", .heartbeat_period = heartbeat_period})) {}
+
+bool EventStream::send(const ServerEvent& event) { return stream_->write(format_event(event)); }
 
 }  // namespace assay

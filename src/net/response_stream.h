@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "net/sse.h"
 
 namespace assay {
+
+struct ServerEvent;
 
 /// A bounded pipe from whoever has news (any thread) to one client. A handler makes one, hands a copy of the pointer
 /// to its feeder, and returns `HttpResponse::streaming(stream, type)`. Feeding never blocks: a client whose queue is
@@ -81,7 +82,7 @@ class EventStream {
   explicit EventStream(std::size_t queue_bytes = std::size_t{1} << 20,
                        Nanos heartbeat_period = std::chrono::seconds(15));
 
-  bool send(const ServerEvent& event) { return stream_->write(format_event(event)); }
+  bool send(const ServerEvent& event);
   /// One that `format_event` has made, for several clients at once.
   bool send(ResponseStream::Piece event) { return stream_->write(std::move(event)); }
   bool open() const { return stream_->open(); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "net/server_fixture.h"
+#include "net/sse.h"
 
 namespace assay {
 namespace {

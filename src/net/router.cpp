@@ -7,6 +7,8 @@
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "net/request_target.h"
+#include "net/url.h"
 
 namespace assay {
 

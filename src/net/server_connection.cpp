@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/request_target.h"
 #include "net/response_head.h"
 
 namespace assay {

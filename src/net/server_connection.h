@@ -17,6 +17,7 @@
 #include "net/request_parser.h"
 #include "net/response_head.h"
 #include "net/response_stream.h"
+#include "net/router.h"
 #include "net/stream.h"
 #include "net/worker_pool.h"
 

@@ -6,7 +6,8 @@
 #include <string>
 
 #include "net/http_server.h"
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
+#include "net/router.h"
 
 namespace assay {
 

@@ -1,12 +1,12 @@
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "net/sse_limits.h"
 
 namespace assay {
 
@@ -21,11 +21,6 @@ struct ServerEvent {
 
 /// The bytes of one event, blank line included. Names and ids lose line breaks and zero bytes: a field is one line.
 std::string format_event(const ServerEvent& event);
-
-struct SseLimits {
-  std::size_t line_bytes = std::size_t{1} << 20;
-  std::size_t event_bytes = std::size_t{4} << 20;
-};
 
 /// Reads an event stream piece by piece, wherever the pieces are cut. Understands LF, CRLF and CR line ends, and a
 /// byte order mark at the start. Not thread-safe.

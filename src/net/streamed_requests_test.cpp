@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "net/body_fixture.h"
+#include "net/client_messages.h"
+#include "net/sse.h"
 
 namespace assay {
 namespace {

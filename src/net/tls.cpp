@@ -21,6 +21,7 @@
 #include "base/ids.h"
 #include "base/text.h"
 #include "net/openssl.h"
+#include "net/tls_files.h"
 
 namespace assay {
 namespace {

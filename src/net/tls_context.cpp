@@ -5,7 +5,10 @@
 
 #include "base/log.h"
 #include "net/openssl.h"
+#include "net/tls.h"
+#include "net/tls_files.h"
 #include "net/tls_stream.h"
+#include "net/tls_trust.h"
 
 namespace assay {
 namespace {

@@ -9,7 +9,9 @@
 
 #include "base/files.h"
 #include "net/authority_fixture.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
+#include "net/url.h"
 
 namespace assay {
 namespace {

@@ -7,9 +7,11 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "net/stream.h"
-#include "net/tls.h"
+#include "net/tls_trust.h"
 
 namespace assay {
+
+struct TlsFiles;
 
 /// Settings shared by many connections: TLS 1.2 or newer.
 struct TlsContext {

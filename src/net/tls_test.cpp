@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "net/authority_fixture.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
 #include "net/own_names.h"
 #include "net/server_fixture.h"

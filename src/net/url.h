@@ -3,10 +3,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/result.h"
-#include "net/http_message.h"
 
 namespace assay {
 
@@ -50,19 +48,6 @@ bool is_loopback_host(std::string_view host);
 Result<std::string> percent_decode(std::string_view text, bool plus_is_blank = false);
 /// Escapes everything but unreserved characters, so that the result fits into one path segment or query value.
 std::string percent_encode(std::string_view text);
-
-/// `a=1&b=&c` without the '?'.
-Result<NamedValues> parse_query(std::string_view query);
-
-/// A request target split as a server needs it.
-struct RequestTarget {
-  std::vector<std::string> segments;  ///< decoded: "/a/b%2Fc" is {"a", "b/c"}; "/" is {""}
-  std::string path;                   ///< decoded
-  NamedValues query;
-};
-/// Takes "/path?query" and "http://host/path?query"; "*" gives the path "*" and no segment. Dot segments ("..") are
-/// refused, since no honest client sends them and file handlers must not meet them.
-Result<RequestTarget> parse_request_target(std::string_view target);
 
 /// Whether a decoded path is `base` or within it: "/api/v1/nodes" is below "/api/v1", "/api/v10" is not. Everything is
 /// below "/".

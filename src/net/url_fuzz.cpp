@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "net/request_target.h"
 #include "net/url.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

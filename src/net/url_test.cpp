@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "net/request_target.h"
+
 namespace assay {
 namespace {
 

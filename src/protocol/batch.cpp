@@ -8,6 +8,7 @@
 #include "bytes/scaled.h"
 #include "bytes/varint.h"
 #include "telemetry/codec/reading_codec.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

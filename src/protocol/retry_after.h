@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "net/http_message.h"
+#include "net/headers.h"
 
 namespace assay {
 

@@ -11,7 +11,15 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "launch/launcher.h"
+#include "machine/job_place.h"
+#include "runs/follow.h"
+#include "runs/judge.h"
+#include "runs/recorder.h"
 #include "runs/run_marks.h"
+#include "runs/workload.h"
+#include "store/run_store.h"
+#include "telemetry/metric_source.h"
 
 namespace assay {
 namespace {

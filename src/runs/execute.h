@@ -1,21 +1,26 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
-#include "launch/launcher.h"
-#include "machine/job.h"
-#include "model/run.h"
-#include "runs/follow.h"
-#include "runs/workload.h"
-#include "store/run_store.h"
-#include "store/run_writer.h"
+#include "base/result.h"
 
 namespace assay {
+
+class Launcher;
+class MetricSource;
+class RunObserver;
+class RunStore;
+struct Ending;
+struct JobPlace;
+struct Run;
+struct Workload;
 
 /// What it takes to do a run: handed in by the program, so that tests can hand in others.
 struct RunServices {

@@ -9,8 +9,14 @@
 #include "base/spawn.h"
 #include "launch/fake_launcher.h"
 #include "launch/local/local_launcher.h"
+#include "machine/job_place.h"
+#include "model/run.h"
+#include "runs/follow.h"
+#include "runs/workload.h"
 #include "store/local/local_store.h"
 #include "store/run_query.h"
+#include "store/run_writer.h"
+#include "telemetry/metric_source.h"
 
 namespace assay {
 namespace {

@@ -5,6 +5,11 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "launch/job_stream.h"
+#include "launch/launcher.h"
+#include "runs/judge.h"
+#include "runs/recorder.h"
+#include "telemetry/metric_source.h"
 #include "telemetry/reading.h"
 
 namespace assay {

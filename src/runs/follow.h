@@ -1,15 +1,21 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
-#include "launch/launcher.h"
-#include "runs/judge.h"
-#include "runs/recorder.h"
-#include "telemetry/metric_source.h"
 
 namespace assay {
+
+class MetricSource;
+class RunRecorder;
+class RunningJob;
+enum class OutputStream : std::uint8_t;
+struct Ending;
+struct Run;
+struct RunFacts;
 
 /// Sees a run while it happens, to show it. Called on the thread that follows the run; must not block.
 class RunObserver {

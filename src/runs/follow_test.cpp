@@ -6,7 +6,10 @@
 
 #include "base/spawn.h"
 #include "launch/fake_launcher.h"
+#include "runs/judge.h"
+#include "runs/recorder.h"
 #include "support/collecting_writer.h"
+#include "telemetry/metric_source.h"
 #include "telemetry/reading.h"
 
 namespace assay {

@@ -9,7 +9,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "model/flag_kinds.h"
 #include "model/metric.h"
+#include "runs/recorder.h"
 #include "spec/gpu_traits.h"
 #include "spec/spec.h"
 
@@ -21,7 +23,8 @@ constexpr double kExpectTolerance = 0.05;
 
 /// Flags that tell something about the recording without touching the figures: they leave a verdict `valid`.
 bool is_remark(const Flag& flag) {
-  return flag.kind == "output_truncated" || flag.kind == "recording_gap" || flag.kind == "telemetry_missing";
+  const FlagKind* kind = find_flag_kind(flag.kind);
+  return kind && kind->effect == FlagKind::Effect::stays_valid;
 }
 
 bool mentions_out_of_memory(std::string_view text) {

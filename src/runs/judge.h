@@ -3,11 +3,12 @@
 #include <optional>
 #include <string>
 
-#include "launch/launcher.h"
-#include "model/run.h"
-#include "runs/recorder.h"
+#include "launch/job_ending.h"
+#include "runs/run_facts.h"
 
 namespace assay {
+
+struct Run;
 
 /// Who ended a workload.
 enum class EndedBy { itself, time_limit, user, lost_peer };

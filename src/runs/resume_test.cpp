@@ -7,12 +7,17 @@
 #include "base/units.h"
 #include "bytes/frame.h"
 #include "launch/fake_launcher.h"
+#include "model/run.h"
 #include "runs/execute.h"
+#include "runs/follow.h"
+#include "runs/workload.h"
 #include "store/journal/journal_frames.h"
-#include "store/journal/journal_recording.h"
+#include "store/journal/journal_recording_fixture.h"
 #include "store/local/local_store.h"
 #include "store/run_query.h"
+#include "store/run_writer.h"
 #include "telemetry/lines/reading_lines.h"
+#include "telemetry/metric_source.h"
 
 namespace assay {
 namespace {

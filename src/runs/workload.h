@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "launch/launcher.h"
+#include "launch/job.h"
 #include "runs/text_metrics.h"
 
 namespace assay {

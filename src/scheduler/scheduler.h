@@ -80,7 +80,7 @@ class Scheduler {
 
   /// Which jobs start, and where. Costs are in proportion to what starts and to what has changed, not to what waits.
   SchedulerDecision decide(WallTime now);
-  /// When to ask again if nothing happens before; none: no need to.
+  /// When to ask again if nothing happens before; none: no need to. Called by tests: leaders ask twice a second.
   std::optional<WallTime> next_look() const;
 
   // What people ask.

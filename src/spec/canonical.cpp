@@ -1,8 +1,8 @@
 #include "spec/canonical.h"
 
 #include "base/assert.h"
-#include "spec/setting.h"
 #include "spec/spec.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

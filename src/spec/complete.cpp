@@ -7,8 +7,8 @@
 #include "base/assert.h"
 #include "spec/canonical.h"
 #include "spec/mlperf_limits.h"
-#include "spec/setting.h"
 #include "spec/spec_reader.h"
+#include "spec/spec_setting.h"
 #include "spec/spec_value.h"
 
 namespace assay {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "spec/canonical.h"
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

@@ -8,8 +8,8 @@
 #include "spec/complete.h"
 #include "spec/configurations.h"
 #include "spec/placeholders.h"
-#include "spec/setting.h"
 #include "spec/spec.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "config/value.h"
 #include "config/variables.h"
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "model/study.h"
-#include "spec/setting.h"
 #include "spec/spec.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "config/reference.h"
 #include "spec/configurations.h"
-#include "spec/setting.h"
 #include "spec/spec.h"
+#include "spec/spec_setting.h"
 #include "spec/spec_value.h"
 
 namespace assay {

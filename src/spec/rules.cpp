@@ -10,7 +10,7 @@
 #include "config/value.h"
 #include "spec/mlperf_limits.h"
 #include "spec/placeholders.h"
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

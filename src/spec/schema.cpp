@@ -3,8 +3,8 @@
 
 #include "config/schema.h"
 #include "spec/mlperf_limits.h"
-#include "spec/setting.h"
 #include "spec/spec.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 namespace {

@@ -8,8 +8,8 @@
 #include "base/files.h"
 #include "config/numbers.h"
 #include "model/study.h"
-#include "spec/setting.h"
 #include "spec/spec.h"
+#include "spec/spec_setting.h"
 #include "support/generated_page.h"
 #include "support/source_tree.h"
 

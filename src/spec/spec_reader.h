@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "config/settings_reader.h"
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "config/value.h"
-#include "spec/setting.h"
+#include "spec/spec_setting.h"
 
 namespace assay {
 

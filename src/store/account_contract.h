@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "model/price_book.h"
+#include "store/account_tables.h"
 #include "store/cluster_contract.h"
 
 namespace assay {

@@ -8,9 +8,11 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "model/price_book.h"
 
 namespace assay {
+
+struct GpuPrice;
+struct PowerPrice;
 
 /// Somebody who may sign in.
 struct UserRecord {

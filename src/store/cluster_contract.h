@@ -16,7 +16,13 @@
 #include <thread>
 #include <vector>
 
+#include "store/alert_table.h"
 #include "store/cluster_store.h"
+#include "store/event_log.h"
+#include "store/job_table.h"
+#include "store/node_table.h"
+#include "store/notice_table.h"
+#include "store/refusal_table.h"
 
 namespace assay {
 

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "model/run.h"
 #include "model/study.h"
-#include "store/journal/journal_recording.h"
+#include "store/journal/journal_recording_fixture.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
 #include "store/run_writer.h"

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "store/journal/journal_encoder.h"
+#include "store/journal/journal_owner.h"
+#include "store/journal_state.h"
 #include "store/run_contract_fixture.h"
 
 namespace assay {

@@ -4,8 +4,10 @@
 
 #include "base/byte_stream.h"
 #include "model/run.h"
+#include "store/journal/forwarding_visitor.h"
 #include "store/journal/journal_reader.h"
 #include "store/journal/salvage.h"
+#include "store/journal_state.h"
 #include "store/run_query.h"
 
 namespace assay {
@@ -27,26 +29,19 @@ class StoredJournal final : public JournalBytes {
 };
 
 /// Adds to every series which rank it came from.
-class RankVisitor final : public JournalVisitor {
+class RankVisitor final : public ForwardingVisitor {
  public:
-  RankVisitor(JournalVisitor& inner, std::string_view name) : inner_(inner) {
+  RankVisitor(JournalVisitor& inner, std::string_view name) : ForwardingVisitor(inner) {
     if (name.starts_with(kRankPrefix)) name.remove_prefix(kRankPrefix.size());
     rank_ = name;
   }
-  void on_event(WallTime time, std::string_view event) override { inner_.on_event(time, event); }
   void on_points(const SeriesKey& key, std::string_view unit, std::span<const SeriesPoint> points) override {
     auto labelled = key;
     labelled.labels["rank"] = rank_;
-    inner_.on_points(labelled, unit, points);
+    ForwardingVisitor::on_points(labelled, unit, points);
   }
-  void on_output(OutputStream stream, WallTime time, std::string_view bytes) override {
-    inner_.on_output(stream, time, bytes);
-  }
-  void on_mark(std::string_view mark) override { inner_.on_mark(mark); }
-  void on_damage(std::string_view what) override { inner_.on_damage(what); }
 
  private:
-  JournalVisitor& inner_;
   std::string rank_;
 };
 

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "store/journal/journal_owner.h"
 
 namespace assay {
 
@@ -20,6 +19,7 @@ namespace assay {
 class ByteSource;
 class JournalVisitor;
 struct CurveQuestion;
+struct JournalState;
 struct Run;
 struct RunCurve;
 struct RunPage;
@@ -46,12 +46,6 @@ struct LeaseTerms {
 
 /// The name of the journal of a run's owner. Further processes of the same job have others: "rank-3".
 inline constexpr std::string_view kOwnersJournal = "journal";
-
-struct JournalState {
-  std::string name;
-  std::uint64_t size = 0;
-  JournalOwner owner = JournalOwner::finished;
-};
 
 /// How far a reader has come; opaque to its user. Default-made: the beginning.
 struct JournalPosition {

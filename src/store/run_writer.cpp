@@ -4,7 +4,9 @@
 
 #include "base/log.h"
 #include "model/run.h"
+#include "store/journal/forwarding_visitor.h"
 #include "store/journal/journal_encoder.h"
+#include "store/journal_state.h"
 #include "store/run_store.h"
 
 namespace assay {
@@ -158,22 +160,15 @@ class RanksWriter final : public LeasedWriter {
 };
 
 /// Counts the points that it shows to somebody else.
-class CountingVisitor final : public JournalVisitor {
+class CountingVisitor final : public ForwardingVisitor {
  public:
-  CountingVisitor(JournalVisitor& inner, JournalEncoder& encoder) : inner_(inner), encoder_(encoder) {}
-  void on_event(WallTime time, std::string_view event) override { inner_.on_event(time, event); }
+  CountingVisitor(JournalVisitor& inner, JournalEncoder& encoder) : ForwardingVisitor(inner), encoder_(encoder) {}
   void on_points(const SeriesKey& key, std::string_view unit, std::span<const SeriesPoint> points) override {
     encoder_.count_points(key, unit, points);
-    inner_.on_points(key, unit, points);
+    ForwardingVisitor::on_points(key, unit, points);
   }
-  void on_output(OutputStream stream, WallTime time, std::string_view bytes) override {
-    inner_.on_output(stream, time, bytes);
-  }
-  void on_mark(std::string_view mark) override { inner_.on_mark(mark); }
-  void on_damage(std::string_view what) override { inner_.on_damage(what); }
 
  private:
-  JournalVisitor& inner_;
   JournalEncoder& encoder_;
 };
 

@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "store/series_expected.h"
+#include "store/series_asker_fixture.h"
+#include "store/series_expected_fixture.h"
 #include "store/series_store.h"
 
 namespace assay {
@@ -28,56 +29,13 @@ struct SeriesStoreFactory {
 };
 inline std::ostream& operator<<(std::ostream& out, const SeriesStoreFactory& factory) { return out << factory.name; }
 
-class SeriesContract : public testing::TestWithParam<SeriesStoreFactory> {
+class SeriesContract : public testing::TestWithParam<SeriesStoreFactory>, protected SeriesAsker {
  protected:
   SeriesContract() { open(); }
   /// Another store, with the limits of now.
   void open() { store_ = GetParam().make(clock_, limits_); }
 
-  SeriesId intern(const std::string& name, std::map<std::string, std::string> labels = {}) {
-    const auto id = store_->intern({name, std::move(labels)}, "W");
-    EXPECT_TRUE(id.ok()) << id.error().text();
-    return *id;
-  }
-  AppendOutcome append(const std::vector<SeriesSample>& samples) {
-    const auto outcome = store_->append(samples);
-    EXPECT_TRUE(outcome.ok()) << outcome.error().text();
-    return outcome.ok() ? *outcome : AppendOutcome{};
-  }
-  /// `count` points a second apart; their values are multiples of 1/8.
-  void append_seconds(SeriesId id, std::int64_t from_ns, int count, ExpectedSeries* expected = nullptr) {
-    std::vector<SeriesSample> samples;
-    for (int i = 0; i < count; ++i) {
-      const double value = static_cast<double>(random_() % 4096) / 8;
-      samples.push_back({id, from_ns + i * kSecondNs, value});
-      if (expected) expected->put(samples.back().time_ns, value);
-    }
-    EXPECT_EQ(append(samples).accepted, static_cast<std::size_t>(count));
-  }
-  void maintain() {
-    for (bool more = true; more;) {
-      const auto outcome = store_->maintain(clock_.wall());
-      ASSERT_TRUE(outcome.ok()) << outcome.error().text();
-      more = outcome->more;
-    }
-  }
-  std::vector<TimedValue> points(SeriesId id, TimeRange range = {}) {
-    const auto answer = store_->points(id, range, 1'000'000);
-    EXPECT_TRUE(answer.ok()) << answer.error().text();
-    if (!answer.ok()) return {};
-    EXPECT_FALSE(answer->more);
-    return answer->points;
-  }
-  SeriesAnswer query(const SeriesQuery& query) {
-    auto answer = store_->query(query);
-    EXPECT_TRUE(answer.ok()) << answer.error().text();
-    return answer.ok() ? std::move(answer).value() : SeriesAnswer{};
-  }
-
-  ManualClock clock_{WallTime(Nanos(kStart + 24 * kHourNs))};
   SeriesLimits limits_;
-  std::unique_ptr<SeriesStore> store_;
-  std::mt19937_64 random_{11};
 };
 
 TEST_P(SeriesContract, GivesBackWhatWasAppended) {

@@ -11,6 +11,8 @@
 
 namespace assay {
 
+struct SeriesAnswer;
+
 /// The telemetry of a cluster.
 ///
 /// **What is kept**: for each series one value per time stamp; of several, the last one appended. Points may come in

@@ -12,7 +12,6 @@
 
 #include "base/clock.h"
 #include "model/series.h"
-#include "store/series_bucket.h"
 #include "store/timed_value.h"
 
 namespace assay {
@@ -89,19 +88,6 @@ struct SeriesPage {
   std::vector<SeriesInfo> series;
   /// Go on after this one. There may be fewer series than the limit, even none, and still a place: so far was looked.
   std::optional<SeriesId> next;
-};
-
-/// `problems`: what could not be read, in words; the rest of the answer is right.
-struct SeriesAnswer {
-  struct Row {
-    SeriesInfo series;
-    std::vector<SeriesBucket> buckets;  ///< in order of time; empty ones are left out
-  };
-  TimeRange range;            ///< what the buckets really cover
-  std::int64_t width_ns = 0;  ///< their real width
-  SeriesTier tier = SeriesTier::raw;
-  std::vector<Row> rows;
-  std::vector<std::string> problems;
 };
 
 struct SeriesPoints {

@@ -8,6 +8,7 @@
 #include "base/byte_stream.h"
 #include "model/run.h"
 #include "model/study.h"
+#include "store/journal_state.h"
 #include "store/run_curves.h"
 #include "store/run_query.h"
 #include "store/run_store.h"

@@ -4,20 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "model/series.h"
 #include "telemetry/devices.h"
+#include "telemetry/sample.h"
 #include "telemetry/telemetry_event.h"
 
 namespace assay {
 
 // What sources of telemetry hand over. Values alone: whoever stores, sends or judges readings needs no source.
-
-/// One value that a source read.
-struct Sample {
-  SeriesKey key;  ///< "host.cpu_util"; labels tell several devices apart: {"device": "nvme0n1"}
-  std::string unit;
-  double value = 0;
-};
 
 struct Reading {
   std::vector<Sample> samples;

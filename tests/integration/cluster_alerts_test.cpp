@@ -3,7 +3,9 @@
 #include <mutex>
 
 #include "cluster_fixture.h"
+#include "net/http_message.h"
 #include "net/http_server.h"
+#include "net/router.h"
 
 namespace assay {
 namespace {

@@ -12,6 +12,8 @@
 #include "access/secrets.h"
 #include "base/spawn.h"
 #include "base/text.h"
+#include "net/http_client.h"
+#include "net/url.h"
 
 namespace assay {
 namespace {

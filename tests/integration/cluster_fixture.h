@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "net/http_client.h"
+#include "net/client_messages.h"
 #include "support/assay_cli.h"
 
 namespace assay {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "cluster_fixture.h"
+#include "launch/job.h"
 #include "slurm_fixture.h"
 
 // A leader beside a real Slurm: agents whose runs are done in its queue, and what others do there.

@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "launch/hosted/job_folder.h"
+#include "launch/job.h"
+#include "launch/job_ending.h"
 #include "slurm_fixture.h"
 
 // What becomes of jobs when people, limits or kill -9 get in their way. With a real Slurm.

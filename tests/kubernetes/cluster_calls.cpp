@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "net/client_messages.h"
+#include "net/url.h"
+
 namespace assay {
 
 ClusterCalls::ClusterCalls(const Url& server, const fs::path& authority, std::string token)

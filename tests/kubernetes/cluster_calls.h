@@ -10,6 +10,8 @@
 
 namespace assay {
 
+struct Url;
+
 /// Asks an API server as its administrator, for fixtures that set things up or play a part of the cluster. Any thread.
 class ClusterCalls {
  public:

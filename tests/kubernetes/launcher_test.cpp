@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "launch/finished_job_fixture.h"
+#include "launch/job.h"
 #include "launch/kubernetes/kube_api.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/kubernetes_launcher.h"

@@ -10,6 +10,7 @@
 #include "cluster_calls.h"
 #include "launch/kubernetes/pod_process_fixture.h"
 #include "net/http_server.h"
+#include "net/router.h"
 
 namespace assay {
 

@@ -3,12 +3,54 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "support/source_tree.h"
 
 namespace assay::test {
+
+/// The lines in which two texts differ, each with its number, those of one place together: what was lost, what is new.
+/// A place ends where the next line of both that is the same stands. At most so many lines.
+inline std::string different_lines(const std::vector<std::string>& there, const std::vector<std::string>& wanted,
+                                   std::size_t most = 24) {
+  std::string text;
+  std::size_t shown = 0;
+  const auto show = [&](char mark, const std::vector<std::string>& lines, std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      if (shown++ < most) text += mark + std::to_string(i + 1) + ": " + lines[i] + "\n";
+    }
+  };
+  std::size_t a = 0;
+  std::size_t b = 0;
+  while (a < there.size() || b < wanted.size()) {
+    if (a < there.size() && b < wanted.size() && there[a] == wanted[b]) {
+      ++a, ++b;
+      continue;
+    }
+    // The nearest place from which on both go on alike.
+    std::size_t skip_a = there.size() - a;
+    std::size_t skip_b = wanted.size() - b;
+    for (std::size_t distance = 1; distance < skip_a + skip_b; ++distance) {
+      for (std::size_t i = 0; i <= distance; ++i) {
+        const std::size_t j = distance - i;
+        if (a + i < there.size() && b + j < wanted.size() && there[a + i] == wanted[b + j]) {
+          skip_a = i, skip_b = j;
+          distance = skip_a + skip_b;
+          break;
+        }
+      }
+    }
+    show('-', there, a, a + skip_a);
+    show('+', wanted, b, b + skip_b);
+    a += skip_a;
+    b += skip_b;
+  }
+  if (shown > most) text += "… and " + std::to_string(shown - most) + " more\n";
+  return text;
+}
 
 /// A page of docs/ that is made from a table in the code is what that table makes of it. `scripts/renew_docs.sh` sets
 /// ASSAY_UPDATE_DOCS, which writes it anew. Says which lines differ, not the whole page.
@@ -22,14 +64,9 @@ inline void expect_generated_page(const char* page, const std::string& generated
   if (*text == generated) return;
   const auto there = split(*text, '\n');
   const auto wanted = split(generated, '\n');
-  std::size_t first = 0;
-  while (first < there.size() && first < wanted.size() && there[first] == wanted[first]) ++first;
-  const auto line = [first](const auto& lines) {
-    return first < lines.size() ? std::string(lines[first]) : "(its end)";
-  };
-  ADD_FAILURE() << page << " is not what its table makes of it; the first difference is in line " << first + 1
-                << "\n  there   " << line(there) << "\n  wanted  " << line(wanted)
-                << "\nRun scripts/renew_docs.sh and commit the page.";
+  ADD_FAILURE() << page << " is not what its table makes of it (-: the page, +: the table):\n"
+                << different_lines({there.begin(), there.end()}, {wanted.begin(), wanted.end()})
+                << "Run scripts/renew_docs.sh and commit the page.";
 }
 
 }  // namespace assay::test

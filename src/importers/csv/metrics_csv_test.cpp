@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "importers/csv/csv_reader.h"
-#include "importers/text/import_fixtures.h"
+#include "importers/text/import_fixture.h"
 #include "support/source_tree.h"
 
 namespace assay {

@@ -1,7 +1,7 @@
 #include "importers/loadgen/loadgen_log.h"
 
 #include "base/text.h"
-#include "importers/text/import_fixtures.h"
+#include "importers/text/import_fixture.h"
 #include "support/source_tree.h"
 
 namespace assay {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "importers/text/import_fixtures.h"
+#include "importers/text/import_fixture.h"
 #include "support/source_tree.h"
 
 namespace assay {

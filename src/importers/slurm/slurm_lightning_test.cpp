@@ -1,4 +1,4 @@
-#include "importers/slurm/slurm_fixture.h"
+#include "importers/slurm/slurm_log_fixture.h"
 
 // Logs of PyTorch Lightning, and lines of several ranks.
 

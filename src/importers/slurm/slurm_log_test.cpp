@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "importers/slurm/slurm_fixture.h"
+#include "importers/slurm/slurm_log_fixture.h"
 #include "support/source_tree.h"
 
 namespace assay {

@@ -6,6 +6,7 @@
 
 #include "launch/hosted/folder_part.h"
 #include "launch/hosted/parted_job.h"
+#include "launch/job.h"
 
 namespace assay {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "launch/hosted/folder_job.h"
 #include "launch/hosted/job_host.h"
+#include "launch/job.h"
 #include "launch/launcher.h"
 #include "launch/local/local_launcher.h"
 

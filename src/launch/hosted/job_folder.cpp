@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/ids.h"
+#include "launch/job.h"
 
 namespace assay {
 namespace {

@@ -9,9 +9,11 @@
 #include "base/json.h"
 #include "launch/hosted/job_order.h"
 #include "launch/hosted/part_ending.h"
-#include "launch/launcher.h"
+#include "launch/job_stream.h"
 
 namespace assay {
+
+struct Job;
 
 // A job's folder at the place where it runs: what its owner and its hosts say to each other. Written so that a reader
 // on another machine of a network file system sees old or new, never half: streams are only appended to, records are

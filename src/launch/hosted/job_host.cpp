@@ -16,6 +16,8 @@
 #include "base/process_tree.h"
 #include "base/text.h"
 #include "launch/hosted/rank_output.h"
+#include "launch/job.h"
+#include "launch/job_ending.h"
 
 namespace assay {
 namespace {

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/spawn.h"
 #include "base/text.h"
+#include "launch/job.h"
 
 namespace assay {
 namespace {

@@ -3,10 +3,12 @@
 #include <string>
 #include <string_view>
 
-#include "launch/launcher.h"
+#include "base/result.h"
 #include "launch/rank_variables.h"
 
 namespace assay {
+
+struct Job;
 
 // A job as another machine is asked for it: versioned JSON. Paths of the place stay as names ({scratch}, …): whoever
 // hosts it knows what they stand for.

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "launch/hosted/job_folder.h"
+#include "launch/job.h"
 
 // Any text as the order, or as a record of a host: no crash, and an order that can be done is written so that it reads
 // the same.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "launch/job.h"
+
 namespace assay {
 namespace {
 

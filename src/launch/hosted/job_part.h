@@ -5,7 +5,7 @@
 #include <span>
 
 #include "launch/hosted/job_folder.h"
-#include "launch/launcher.h"
+#include "launch/job_stream.h"
 
 namespace assay {
 

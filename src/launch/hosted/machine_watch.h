@@ -11,6 +11,8 @@
 
 namespace assay {
 
+struct Job;
+
 /// Measures the machine that a part of a job runs on, for the stream `readings`. What its lines say is between whoever
 /// made it and whoever reads the stream. One thread calls it.
 class MachineWatch {

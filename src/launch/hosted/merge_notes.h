@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "launch/launcher.h"
+#include "launch/job_stream.h"
 
 namespace assay {
 

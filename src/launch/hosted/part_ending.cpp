@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "launch/job_ending.h"
+
 namespace assay {
 namespace {
 

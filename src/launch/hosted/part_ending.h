@@ -1,7 +1,8 @@
 #pragma once
 
 #include "base/json.h"
-#include "launch/launcher.h"
+#include "base/result.h"
+#include "launch/job_ending.h"
 
 namespace assay {
 

@@ -6,6 +6,7 @@
 #include "launch/hosted/file_relay.h"
 #include "launch/hosted/folder_part.h"
 #include "launch/hosted/relay_line.h"
+#include "launch/job.h"
 
 namespace assay {
 

@@ -6,6 +6,8 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "launch/job_ending.h"
+#include "launch/launcher.h"
 
 namespace assay {
 namespace {

@@ -9,6 +9,8 @@
 
 namespace assay {
 
+class RunningJob;
+
 struct PartedJobOptions {
   std::string handle;
   Nanos grace = std::chrono::seconds(5);  ///< Job::grace

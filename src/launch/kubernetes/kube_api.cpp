@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "launch/kubernetes/answer_lines.h"
 #include "launch/kubernetes/kube_object.h"
+#include "net/client_messages.h"
+#include "net/headers.h"
 
 namespace assay {
 namespace {

@@ -17,6 +17,9 @@
 
 namespace assay {
 
+struct ClientRequest;
+struct ClientResponse;
+
 /// A kind of object that the launcher has to do with. Everything is within a namespace.
 enum class KubeResource { jobs, pods, pod_logs, secrets, services, events };
 /// What is done to one, in the words of RBAC.
@@ -36,7 +39,7 @@ struct KubeRight {
   KubeVerb verb;
   std::string_view what_for;
 };
-std::span<const KubeRight> kube_rights();
+std::span<const KubeRight> kube_rights();  ///< Called by tests.
 
 /// One change that a watch tells of.
 struct KubeChange {

@@ -6,6 +6,7 @@
 #include "launch/kubernetes/kube_cluster_fixture.h"
 #include "launch/kubernetes/kube_object.h"
 #include "net/authority_fixture.h"
+#include "net/client_messages.h"
 #include "net/server_fixture.h"
 
 namespace assay {

@@ -15,6 +15,7 @@
 #include "launch/kubernetes/pod_process_fixture.h"
 #include "net/http_server.h"
 #include "net/response_stream.h"
+#include "net/router.h"
 
 namespace assay {
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "net/tls.h"
+#include "net/tls_trust.h"
 #include "net/url.h"
 
 namespace assay {

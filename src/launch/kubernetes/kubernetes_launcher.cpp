@@ -5,6 +5,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "launch/hosted/parted_job.h"
+#include "launch/job.h"
 #include "launch/kubernetes/job_follower.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/manifests.h"

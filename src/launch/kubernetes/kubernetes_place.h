@@ -45,6 +45,6 @@ Result<KubernetesPlace> read_kubernetes_place(const std::map<std::string, std::s
 struct KubernetesOption {
   std::string_view name, value, help;
 };
-std::span<const KubernetesOption> kubernetes_options();
+std::span<const KubernetesOption> kubernetes_options();  ///< Called by tests.
 
 }  // namespace assay

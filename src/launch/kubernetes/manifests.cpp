@@ -8,6 +8,7 @@
 #include "base/ids.h"
 #include "base/units.h"
 #include "bytes/base64.h"
+#include "launch/job.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/pod_host.h"
 

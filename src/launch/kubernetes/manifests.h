@@ -6,9 +6,10 @@
 
 #include "base/json.h"
 #include "launch/kubernetes/kubernetes_place.h"
-#include "launch/launcher.h"
 
 namespace assay {
+
+struct Job;
 
 // The objects that a job is in a cluster: pure functions of what was asked for.
 

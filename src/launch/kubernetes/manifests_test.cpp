@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "launch/job.h"
 #include "launch/kubernetes/kube_cluster_fixture.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/pod_order.h"

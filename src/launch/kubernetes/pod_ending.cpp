@@ -4,6 +4,8 @@
 
 #include <csignal>
 
+#include "launch/job_ending.h"
+
 namespace assay {
 namespace {
 

@@ -7,6 +7,7 @@
 #include "bytes/base64.h"
 #include "launch/hosted/job_folder.h"
 #include "launch/hosted/job_order.h"
+#include "launch/job.h"
 #include "launch/kubernetes/manifests.h"
 
 namespace assay {

@@ -4,9 +4,10 @@
 #include <string_view>
 
 #include "base/files.h"
-#include "launch/launcher.h"
 
 namespace assay {
+
+struct Job;
 
 // What a pod is handed: the order of a job (launch/hosted/job_order.h) and the files of its scratch folder, as one JSON
 // document that fits into a Secret.

@@ -37,7 +37,6 @@ Result<void> PodFeed::take(RelayFrame frame) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return nobody_listens();
-    heard_anything_ = true;
   }
   switch (frame.kind) {
     case RelayKind::out:
@@ -141,11 +140,6 @@ void PodFeed::take_file_bytes(const RelayFrame& frame) {
 std::optional<PartEnding> PodFeed::heard_ending() const {
   const std::lock_guard lock(mutex_);
   return heard_;
-}
-
-bool PodFeed::heard_anything() const {
-  const std::lock_guard lock(mutex_);
-  return heard_anything_;
 }
 
 void PodFeed::end(PartEnding ending) {

@@ -36,7 +36,6 @@ class PodFeed {
   Result<void> take(RelayFrame frame);
   /// How the part ended, as its host says; nothing as long as that was not in the log.
   std::optional<PartEnding> heard_ending() const;
-  bool heard_anything() const;
   /// The owner's answer. Only the first counts.
   void end(PartEnding ending);
   bool ended() const;
@@ -74,7 +73,6 @@ class PodFeed {
   std::optional<PartEnding> heard_, ending_;
   int turn_ = 0;  ///< of the ending
   bool ending_taken_ = false;
-  bool heard_anything_ = false;
   bool closed_ = false;
   // Of the file that is being sent; touched by the thread of the log alone.
   fs::path file_;

@@ -11,6 +11,7 @@
 #include "base/spawn.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/manifests.h"
+#include "net/response_stream.h"
 
 namespace assay {
 namespace {

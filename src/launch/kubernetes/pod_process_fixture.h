@@ -13,9 +13,10 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "net/response_stream.h"
 
 namespace assay {
+
+class ResponseStream;
 
 /// For tests: the program of a pod as a process of this machine, in the place of a container. It is killed with this
 /// object. One thread.

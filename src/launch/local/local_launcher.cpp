@@ -11,6 +11,8 @@
 
 #include "base/guard.h"
 #include "base/ids.h"
+#include "launch/job.h"
+#include "launch/job_ending.h"
 #include "launch/living_jobs.h"
 
 namespace assay {

@@ -14,6 +14,7 @@
 #include "launch/hosted/folder_job.h"
 #include "launch/hosted/job_folder.h"
 #include "launch/hosted/job_programs.h"
+#include "launch/job.h"
 #include "launch/slurm/slurm_commands.h"
 #include "launch/slurm/slurm_rest.h"
 #include "launch/slurm/slurm_running_job.h"

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "launch/job.h"
 
 namespace assay {
 namespace {

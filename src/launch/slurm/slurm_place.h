@@ -9,10 +9,11 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "launch/launcher.h"
 #include "launch/place_text.h"
 
 namespace assay {
+
+struct Job;
 
 /// How jobs are asked of Slurm: what people write behind `--on slurm:`. What is empty is left to Slurm.
 struct SlurmPlace {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "launch/job.h"
+
 namespace assay {
 namespace {
 

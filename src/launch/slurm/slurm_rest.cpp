@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
 #include "net/url.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/file_lock.h"
 #include "base/text.h"
+#include "launch/job_ending.h"
 
 namespace assay {
 namespace {

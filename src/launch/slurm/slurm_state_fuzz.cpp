@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "launch/job.h"
 #include "launch/slurm/slurm_place.h"
 #include "launch/slurm/slurm_state.h"
 

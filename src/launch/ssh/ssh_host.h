@@ -11,6 +11,8 @@
 
 namespace assay {
 
+struct Job;
+
 /// The program to bring to a host: this one.
 struct ProgramCopy {
   fs::path path;

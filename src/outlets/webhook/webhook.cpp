@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "base/supervised_thread.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
+#include "net/http_message.h"
 #include "net/url.h"
 
 namespace assay {

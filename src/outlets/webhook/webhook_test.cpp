@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
 #include "net/server_fixture.h"
 
 namespace assay {

@@ -39,7 +39,8 @@ std::optional<ChartBlock> curve_chart(std::span<const Arm> arms, const std::stri
 
 std::optional<Section> curves_over(std::span<const Arm> arms) {
   Section section{.in_terminal = false};
-  std::vector<std::string> metrics = {"loss", "val_loss", "val_accuracy", "perplexity", "step_seconds"};
+  const auto drawn = metrics_shown(&MetricInfo::Places::curve);
+  std::vector<std::string> metrics(drawn.begin(), drawn.end());
   // Whatever else a program reported of its validation data, by its own name.
   constexpr std::size_t kMostCharts = 10;
   for (const auto& arm : arms) {

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/metric.h"
 #include "report/build/baseline.h"
 #include "report/build/goals.h"
 #include "store/journal/journal.h"
@@ -18,17 +19,19 @@
 namespace assay {
 namespace {
 
-/// The series that reports draw, beside those of validation data. Telemetry is in them by its summary.
-constexpr std::array<std::string_view, 11> kDrawn = {
-    "loss",       "val_loss",       "val_accuracy",       "perplexity",         "step_seconds",     "learning_rate",
-    "epoch.loss", "epoch.val_loss", "epoch.val_accuracy", "samples_per_second", "tokens_per_second"};
+/// Series that are read beside those that reports draw and those of validation data: who compares two runs asks for
+/// them. Telemetry is in reports by its summary.
+constexpr std::array<std::string_view, 3> kReadAsWell = {"learning_rate", "samples_per_second", "tokens_per_second"};
 
 constexpr std::size_t kDrawnPoints = 400;
 
 bool drawn(const std::string& name, std::string_view asked) {
   if (!asked.empty()) return name == asked;
-  const auto* known = std::find(kDrawn.begin(), kDrawn.end(), name);
-  return known != kDrawn.end() || is_validation(name);
+  constexpr std::string_view kEpoch = "epoch.";  // imported logs have a value per epoch
+  const std::string_view metric = name.starts_with(kEpoch) ? std::string_view(name).substr(kEpoch.size()) : name;
+  const auto* known = find_metric(metric);
+  return (known != nullptr && known->places.curve > 0) || is_validation(name) ||
+         std::find(kReadAsWell.begin(), kReadAsWell.end(), name) != kReadAsWell.end();
 }
 
 /// Keeps some hundred points of a series of unknown length: every n-th, n doubling as it grows.

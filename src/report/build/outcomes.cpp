@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -48,10 +47,8 @@ bool is_implied(const std::string& metric, const std::set<std::string>& present)
 
 /// Known figures that say what came out; of the rest of the known ones, none does.
 bool is_result(const std::string& metric) {
-  constexpr std::array<std::string_view, 10> kResults = {"loss",       "perplexity",     "val_loss",  "val_accuracy",
-                                                         "accuracy",   "val_perplexity", "test_loss", "test_accuracy",
-                                                         "final_loss", "throughput"};
-  return find_metric(metric) == nullptr || std::find(kResults.begin(), kResults.end(), metric) != kResults.end();
+  const auto* known = find_metric(metric);
+  return known == nullptr || known->places.outcome;
 }
 
 std::optional<double> figure_of(const Run& run, const std::string& metric, const std::optional<Direction>& better) {

@@ -32,20 +32,17 @@ std::vector<Figure> resources_row(const Run& run, const std::string& title, cons
 
 std::optional<Section> resources_section(const Answers& answers) {
   const auto& runs = answers.input.runs;
-  constexpr const char* kShown[] = {"gpu.util",          "gpu.memory_used_bytes", "gpu.temperature_c",
-                                    "gpu.power_w",       "gpu.sm_clock_mhz",      "host.cpu_util",
-                                    "workload.cpu_util", "workload.rss_bytes",    "host.memory_used_bytes"};
   FigureTable table{.id = "resources",
                     .title = "",
                     .columns = {{"run", "Run", "", Align::left, false}, {"name", "Name", "", Align::left, true}},
                     .notes = {"Mean over the run; in brackets the highest value."}};
   std::vector<std::string> shown;
-  for (const auto* name : kShown) {
+  for (const auto name : metrics_shown(&MetricInfo::Places::resource)) {
     const bool any =
         std::any_of(runs.begin(), runs.end(), [&](const auto& one) { return summary_of(one.run, name) != nullptr; });
     if (!any) continue;
     shown.emplace_back(name);
-    table.columns.push_back({name, name, "", Align::right, false});
+    table.columns.push_back({shown.back(), shown.back(), "", Align::right, false});
   }
   if (shown.empty()) return std::nullopt;
   for (const auto& one : runs) {

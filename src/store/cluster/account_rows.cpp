@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "model/price_book.h"
 #include "store/cluster/rows.h"
 
 namespace assay {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "store/alert_table.h"
 #include "store/cluster/connections.h"
-#include "store/cluster_store.h"
 
 namespace assay {
 

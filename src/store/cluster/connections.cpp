@@ -1,6 +1,6 @@
 #include "store/cluster/connections.h"
 
-#include "store/cluster/schema.h"
+#include "store/cluster/cluster_schema.h"
 
 namespace assay {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "store/cluster/connections.h"
-#include "store/cluster_store.h"
+#include "store/node_table.h"
 
 namespace assay {
 

@@ -1,7 +1,8 @@
 #pragma once
 
 #include "store/cluster/connections.h"
-#include "store/cluster_store.h"
+#include "store/notice_table.h"
+#include "store/refusal_table.h"
 
 namespace assay {
 

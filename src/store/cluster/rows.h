@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "store/cluster_store.h"
 #include "store/sqlite/sqlite.h"
+#include "store/stored.h"
 
 // How the tables of the cluster write down what SQLite has no type for, and how they change a row.
 

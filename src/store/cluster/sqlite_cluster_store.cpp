@@ -9,6 +9,7 @@
 #include "store/cluster/job_rows.h"
 #include "store/cluster/node_rows.h"
 #include "store/cluster/notice_rows.h"
+#include "store/cluster_store.h"
 
 namespace assay {
 namespace {

@@ -2,10 +2,11 @@
 
 #include <memory>
 
-#include "store/cluster_store.h"
 #include "store/sqlite/repair.h"
 
 namespace assay {
+
+class ClusterStore;
 
 /// The embedded one: one SQLite file, brought up to date where an older version wrote it. `unsupported` if a newer one
 /// did.

@@ -7,7 +7,7 @@
 #include "store/journal/journal_encoder.h"
 #include "store/journal/journal_frames.h"
 #include "store/journal/journal_reader.h"
-#include "store/journal/journal_recording.h"
+#include "store/journal/journal_recording_fixture.h"
 
 namespace assay {
 namespace {

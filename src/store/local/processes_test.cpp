@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "store/journal/journal_recording.h"
+#include "store/journal/journal_recording_fixture.h"
 #include "store/local/local_store_fixture.h"
 #include "store/sqlite/sqlite.h"
 

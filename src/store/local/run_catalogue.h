@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "model/run.h"
+#include "store/journal_state.h"
 #include "store/local/index.h"
 #include "store/local/run_folder.h"
 

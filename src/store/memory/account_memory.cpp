@@ -6,6 +6,8 @@
 #include <mutex>
 #include <tuple>
 
+#include "model/price_book.h"
+
 namespace assay {
 namespace {
 

@@ -7,7 +7,14 @@
 #include <tuple>
 #include <utility>
 
+#include "store/account_tables.h"
+#include "store/alert_table.h"
+#include "store/event_log.h"
+#include "store/job_table.h"
 #include "store/memory/account_memory.h"
+#include "store/node_table.h"
+#include "store/notice_table.h"
+#include "store/refusal_table.h"
 
 namespace assay {
 namespace {

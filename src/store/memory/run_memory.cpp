@@ -11,6 +11,7 @@
 #include "model/study.h"
 #include "store/journal/journal_reader.h"
 #include "store/journal/salvage.h"
+#include "store/journal_state.h"
 #include "store/memory/row_filter.h"
 #include "store/run_points.h"
 #include "store/study_list.h"

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "store/bucket_answer.h"
+
 namespace assay {
 namespace {
 

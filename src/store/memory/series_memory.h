@@ -11,6 +11,8 @@
 
 namespace assay {
 
+struct SeriesAnswer;
+
 /// Series in memory: every point as long as its hour would be kept, and minutes and hours made when somebody asks.
 /// Called by tests alone. Keeps the contract of SeriesStore, except that there is nothing to back up.
 class SeriesMemory final : public SeriesStore {

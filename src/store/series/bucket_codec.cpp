@@ -13,7 +13,6 @@
 namespace assay {
 namespace {
 
-constexpr std::uint8_t kCompressed = 0x80;
 constexpr std::uint8_t kLayout = 1;
 /// Ten bytes for a time and for each count, twelve for each value.
 constexpr std::size_t kMaxBody = kRowBuckets * (3 * 10 + 3 * 12);
@@ -70,27 +69,20 @@ void encode_buckets(std::span<const SeriesBucket> buckets, std::string& out) {
   put_values(body, buckets, &SeriesBucket::max);
   put_values(body, buckets, &SeriesBucket::sum);
   std::array<char, kMaxBody> scratch;
-  const auto compressed = compress(body, scratch);
-  out.push_back(static_cast<char>(compressed.empty() ? kLayout : kLayout | kCompressed));
-  put_varint(out, buckets.size());
-  out.append(compressed.empty() ? std::string_view(body) : compressed);
+  put_packed(out, kLayout, buckets.size(), body, scratch);
 }
 
 Result<std::vector<SeriesBucket>> decode_buckets(std::string_view bytes) {
   ByteReader head(bytes);
   const auto flags = head.byte();
   const auto count = head.varint();
-  if (!head.ok() || (flags & ~kCompressed) != kLayout) return damaged("unknown form");
+  if (!head.ok() || (flags & ~kPackedCompressed) != kLayout) return damaged("unknown form");
   if (count == 0 || count > kRowBuckets) return damaged(fmt::format("{} buckets", count));
-  std::string_view body = head.rest();
   std::array<char, kMaxBody> scratch;
-  if (flags & kCompressed) {
-    const auto unpacked = decompress(body, scratch);
-    if (!unpacked.ok()) return damaged(unpacked.error().message);
-    body = *unpacked;
-  }
+  const auto body = packed_body(head.rest(), flags, scratch);
+  if (!body.ok()) return damaged(body.error().message);
   std::vector<SeriesBucket> buckets(count);
-  ByteReader reader(body);
+  ByteReader reader(*body);
   get_numbers(reader, buckets,
               [](SeriesBucket& bucket, std::uint64_t number) { bucket.start_ns = static_cast<std::int64_t>(number); });
   get_numbers(reader, buckets, [](SeriesBucket& bucket, std::uint64_t number) { bucket.count = number; });

@@ -17,6 +17,7 @@
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "store/bucket_answer.h"
 #include "store/series/catalogue.h"
 #include "store/series/embedded_series_store.h"
 #include "store/series/head_log.h"

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "net/tls_stream.h"
+#include "net/url.h"
 
 namespace assay {
 namespace {

@@ -11,12 +11,13 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "net/url.h"
 
 struct ssl_st;
 struct ssl_ctx_st;
 
 namespace assay {
+
+struct Url;
 
 /// Where an endpoint is, looked up once before the load starts.
 struct ServerAddress {

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json.h"
-#include "net/http_message.h"
+#include "net/headers.h"
 #include "net/url.h"
 
 namespace assay {

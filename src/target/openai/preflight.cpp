@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
 #include "target/openai/answer_scan.h"
 #include "target/openai/request_writer.h"

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <bit>
 
+#include "telemetry/devices.h"
+#include "telemetry/sample.h"
+#include "telemetry/telemetry_event.h"
+
 namespace assay {
 namespace {
 

@@ -7,9 +7,14 @@
 #include <vector>
 
 #include "bytes/varint.h"
-#include "telemetry/reading.h"
+#include "model/series.h"
 
 namespace assay {
+
+struct DeviceFacts;
+struct GpuProcess;
+struct Sample;
+struct TelemetryEvent;
 
 // The parts of a reading as bytes, for the sensor's pipe and for recordings. Numbers as in bytes/varint.h.
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "telemetry/devices.h"
+#include "telemetry/reading.h"
+
 namespace assay {
 namespace {
 

@@ -14,6 +14,8 @@
 
 namespace assay {
 
+struct DeviceFacts;
+
 struct LineSource {
   std::unique_ptr<MetricSource> source;
   std::map<std::string, std::string> labels = {};  ///< added to those of its samples

@@ -11,6 +11,7 @@
 #include "telemetry/nvml/fake_driver.h"
 #include "telemetry/nvml/nvml_source.h"
 #include "telemetry/procfs/procfs_source.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "telemetry/reading.h"
+#include "telemetry/sample.h"
 
 namespace assay {
 

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "telemetry/telemetry_event.h"
+
 namespace assay::nvml {
 namespace {
 

@@ -6,7 +6,10 @@
 
 #include "base/clock.h"
 #include "telemetry/nvml/gpu_reader.h"
-#include "telemetry/reading.h"
+
+namespace assay {
+struct TelemetryEvent;
+}  // namespace assay
 
 namespace assay::nvml {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/metric.h"
+#include "telemetry/reading.h"
 #include "telemetry/resolution.h"
 
 namespace assay::nvml {

@@ -12,7 +12,13 @@
 #include "telemetry/nvml/gpm_sampler.h"
 #include "telemetry/nvml/gpu_fields.h"
 #include "telemetry/nvml/nvml_api.h"
-#include "telemetry/reading.h"
+#include "telemetry/sample.h"
+
+namespace assay {
+struct DeviceFacts;
+struct GpuProcess;
+struct Reading;
+}  // namespace assay
 
 namespace assay::nvml {
 

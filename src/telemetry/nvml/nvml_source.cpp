@@ -13,6 +13,7 @@
 #include "telemetry/nvml/gpu_reader.h"
 #include "telemetry/nvml/gpu_scan.h"
 #include "telemetry/nvml/xid_events.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "telemetry/telemetry_event.h"
+
 namespace assay::nvml {
 namespace {
 

@@ -8,6 +8,7 @@
 #include "bytes/point_chunk.h"
 #include "telemetry/codec/reading_codec.h"
 #include "telemetry/replay/recording_frames.h"
+#include "telemetry/sample.h"
 
 namespace assay {
 namespace {

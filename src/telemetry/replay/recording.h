@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "telemetry/reading.h"
+#include "model/series.h"
+#include "telemetry/devices.h"
+#include "telemetry/telemetry_event.h"
 
 namespace assay {
 

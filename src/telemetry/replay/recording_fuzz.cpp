@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "bytes/frame.h"
+#include "telemetry/reading.h"
 #include "telemetry/replay/recording.h"
 #include "telemetry/replay/recording_frames.h"
 #include "telemetry/replay/replay_source.h"

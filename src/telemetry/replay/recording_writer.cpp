@@ -8,6 +8,7 @@
 #include "bytes/point_chunk.h"
 #include "bytes/varint.h"
 #include "telemetry/codec/reading_codec.h"
+#include "telemetry/reading.h"
 #include "telemetry/replay/recording.h"
 #include "telemetry/replay/recording_frames.h"
 

@@ -10,9 +10,11 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "model/series.h"
-#include "telemetry/reading.h"
 
 namespace assay {
+
+struct Reading;
+struct Sample;
 
 /// Writes readings into a new file, which grows only at its end: whatever dies, what was written stays readable.
 /// Points are kept until there are `kReadingsPerBlock` readings, events are written at once. One thread at a time.

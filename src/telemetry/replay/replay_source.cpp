@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "telemetry/reading.h"
 #include "telemetry/replay/perturbation.h"
 
 namespace assay {

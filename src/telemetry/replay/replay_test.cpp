@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "telemetry/reading.h"
 #include "telemetry/replay/perturbation.h"
 #include "telemetry/replay/recording.h"
 #include "telemetry/replay/recording_writer.h"

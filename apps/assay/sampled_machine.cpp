@@ -1,4 +1,4 @@
-#include "machine_watch.h"
+#include "sampled_machine.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "run_services.h"
 #include "telemetry/lines/line_sampler.h"
+#include "telemetry/metric_source.h"
 #include "telemetry/procfs/procfs_source.h"
 
 namespace assay {

@@ -1,4 +1,4 @@
-#include "launch/slurm/slurm_jobs.h"
+#include "launch/slurm/job_listing.h"
 
 #include <fmt/format.h>
 

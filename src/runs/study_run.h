@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "model/run.h"
 #include "model/study.h"
 #include "runs/execute.h"
 

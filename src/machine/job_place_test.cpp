@@ -1,4 +1,4 @@
-#include "machine/job.h"
+#include "machine/job_place.h"
 
 #include <gmock/gmock.h>
 

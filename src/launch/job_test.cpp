@@ -1,4 +1,4 @@
-#include "launch/launcher.h"
+#include "launch/job.h"
 
 #include <gmock/gmock.h>
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <vector>
 
+#include "store/series_bucket.h"
 #include "store/series_types.h"
 
 // For tests: what a store of series should hold and answer.

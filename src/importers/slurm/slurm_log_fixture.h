@@ -1,7 +1,7 @@
 #pragma once
 
 #include "importers/slurm/slurm_log.h"
-#include "importers/text/import_fixtures.h"
+#include "importers/text/import_fixture.h"
 
 namespace assay {
 

@@ -1,4 +1,4 @@
-#include "runs/study.h"
+#include "runs/study_run.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,12 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "redact/redact.h"
+#include "runs/follow.h"
+#include "runs/judge.h"
+#include "runs/workload.h"
 #include "spec/spec.h"
+#include "store/run_store.h"
+#include "store/run_writer.h"
 
 namespace assay {
 namespace {

@@ -1,4 +1,4 @@
-#include "store/cluster/schema.h"
+#include "store/cluster/cluster_schema.h"
 
 #include <array>
 

@@ -5,7 +5,8 @@
 #include <variant>
 #include <vector>
 
-#include "launch/launcher.h"
+#include "launch/job_ending.h"
+#include "launch/job_stream.h"
 
 namespace assay {
 

@@ -1,6 +1,5 @@
-#include "launch/launcher.h"
+#include "launch/job.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
@@ -25,16 +24,6 @@ Job with_paths_of_place(Job job, const PlacePaths& paths) {
   for (auto& argument : job.arguments) expand(argument);
   for (auto& [name, value] : job.environment) expand(value);
   return job;
-}
-
-void add_to(JobEnding& ending, const JobEnding& other) {
-  ending.left_behind.insert(ending.left_behind.end(), other.left_behind.begin(), other.left_behind.end());
-  ending.still_running.insert(ending.still_running.end(), other.still_running.begin(), other.still_running.end());
-  ending.out_of_memory = ending.out_of_memory || other.out_of_memory;
-  if (!ending.usage || !other.usage) return;
-  ending.usage->user_time += other.usage->user_time;
-  ending.usage->system_time += other.usage->system_time;
-  ending.usage->peak_rss_bytes = std::max(ending.usage->peak_rss_bytes, other.usage->peak_rss_bytes);
 }
 
 bool needs_engine(const Job& job) { return !job.arguments.empty() && job.arguments.front() == kEngineOfPlace; }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "launch/slurm/slurm_jobs.h"
+#include "launch/slurm/job_listing.h"
 
 namespace {
 
