@@ -17,7 +17,7 @@ constexpr auto flag_kind_table() {
   return std::to_array<FlagKind>({
       {"non_finite", invalid, run,
        "the last value of a metric, or its value in a `result`, is NaN, infinite or `null` (in an import: flagged)"},
-      {"recording_incomplete", invalid, run, 
+      {"recording_incomplete", invalid, run,
        "events, points or output could not be written (disk full), or the leader ended the run since it had recorded "
        "`bytes_per_run`"},
       {"oversubscribed", invalid, run, "more ranks than cores, counted over all nodes"},
@@ -28,7 +28,8 @@ constexpr auto flag_kind_table() {
       {"left_processes", flagged, run, "the workload left processes running; they were ended, or could not be"},
       {"metrics_left_out", flagged, run,
        "values of metrics beyond the first 2,000 names, or with a name over 200 characters, were not kept"},
-      {"artifact_lost", flagged, run, "files in `ASSAY_ARTIFACTS` could not be kept: a folder, a full disk, no room for it at the leader "
+      {"artifact_lost", flagged, run,
+       "files in `ASSAY_ARTIFACTS` could not be kept: a folder, a full disk, no room for it at the leader "
        "(`bytes_per_run`)"},
       {"doubtful_reading", flagged, run,
        "a metric in ordinary output could be read in two ways ([reading-output.md](../guides/reading-output.md))"},
@@ -66,7 +67,8 @@ constexpr auto flag_kind_table() {
       {"client_starved", invalid, load,
        "a client waited over 1 % of the time for a CPU, or lost over 1 % of it to its hypervisor"},
       {"client_saturated", invalid, load,
-       "in a load of a second or more, a thread of a client that reads answers was on its CPU over 90 % of the time, so "
+       "in a load of a second or more, a thread of a client that reads answers was on its CPU over 90 % of the time, "
+       "so "
        "that the client may be what limits the load; `target.threads` and `clients` give it room"},
       {"load_not_delivered", invalid, load, "a client sent less than 99 % of what was asked for"},
       {"client_lost", invalid, load,
@@ -82,7 +84,8 @@ constexpr auto flag_kind_table() {
       {"failed_requests", flagged, load,
        "requests failed, timed out or were lost; they count against success, throughput and limits"},
       {"answers_cut_short", flagged, load,
-       "streams ended in good order, but with neither a `finish_reason` nor `[DONE]`, so that the server may have broken "
+       "streams ended in good order, but with neither a `finish_reason` nor `[DONE]`, so that the server may have "
+       "broken "
        "them off; they count as answers"},
       {"clocks_apart", flagged, load,
        "the clock of one of several clients is known to no better than 1 % of the latency limit (or 100 µs), so that "

@@ -106,8 +106,8 @@ class ServerConnection : public std::enable_shared_from_this<ServerConnection> {
  private:
   /// What a request holds of what all have together.
   struct Shares {
-    Share turn;      ///< until the answer was sent
-    Share stream;    ///< until it was handled
+    Share turn;     ///< until the answer was sent
+    Share stream;   ///< until it was handled
     FairPart body;  ///< until it was handled
   };
   /// What came of a request.
