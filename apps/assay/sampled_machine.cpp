@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "launch/job.h"
 #include "run_services.h"
 #include "telemetry/lines/line_sampler.h"
 #include "telemetry/metric_source.h"
