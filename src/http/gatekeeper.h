@@ -15,7 +15,7 @@
 #include "base/rate_limit.h"
 #include "base/result.h"
 #include "net/http_message.h"
-#include "net/router.h"
+#include "net/route_options.h"
 
 namespace assay {
 
