@@ -18,6 +18,12 @@ constexpr LatencyColumn kLatencyColumns[] = {{"Mean", "mean_latency_seconds"}, {
                                              {"p99", "latency_p99_seconds"},   {"p99.9", "latency_p99_9_seconds"},
                                              {"Max", "latency_max_seconds"}};
 
+constexpr LatencyColumn kLatenessColumns[] = {{"Mean", "mean_lateness_seconds"},
+                                              {"p50", "lateness_p50_seconds"},
+                                              {"p90", "lateness_p90_seconds"},
+                                              {"p99", "lateness_p99_seconds"},
+                                              {"Max", "lateness_max_seconds"}};
+
 bool has_latency(const Run& run) {
   return metric_of(run, "latency_p50_seconds") || metric_of(run, "latency_p99_seconds");
 }
@@ -38,6 +44,23 @@ FigureTable latency_table(const std::vector<const Run*>& measured) {
     table.rows.push_back(std::move(cells));
   }
   drop_empty_columns(table);
+  return table;
+}
+
+/// The client's own part of the latency.
+FigureTable lateness_table(const std::vector<const Run*>& measured) {
+  FigureTable table{.id = "lateness",
+                    .title = "How late the client sent its requests",
+                    .columns = {{"run", "Run", "", Align::left, true}}};
+  for (const auto& column : kLatenessColumns) {
+    table.columns.push_back({column.metric, column.title, "", Align::right, false});
+  }
+  for (const Run* run : measured) {
+    if (!metric_of(*run, "lateness_p99_seconds")) continue;
+    std::vector<Figure> cells = {row_label(*run)};
+    for (const auto& column : kLatenessColumns) cells.push_back(value_figure(metric_of(*run, column.metric), "s"));
+    table.rows.push_back(std::move(cells));
+  }
   return table;
 }
 
@@ -116,6 +139,8 @@ std::optional<Section> latency_section(const Answers& answers) {
   auto chart = distribution_chart(answers.arms, &LoadProfile::latency, "latency_cdf", "Latency");
   if (!chart) chart = percentile_chart(measured);
   if (chart) section.blocks.emplace_back(std::move(*chart));
+  if (auto lateness = lateness_table(measured); !lateness.rows.empty())
+    section.blocks.emplace_back(std::move(lateness));
   return section;
 }
 

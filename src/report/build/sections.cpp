@@ -17,7 +17,8 @@ constexpr std::array kSections = {
         "whether the result would be valid by MLPerf's rules, all nodes together and each by itself, lost samples",
         serving_section},
     ReportSection{"latency", "Latency", "a run recorded percentiles of latencies",
-                  "mean and percentiles of latency, counted from when a request was due; its distribution as a chart",
+                  "mean and percentiles of latency, counted from when a request was due; its distribution as a chart; "
+                  "how late the client sent its requests",
                   latency_section},
     ReportSection{"token_times", "Token times", "a run recorded times to the first token, per token or between tokens",
                   "mean and percentiles of each, and their distributions as charts", token_times_section},

@@ -54,6 +54,8 @@ TEST(ServingSections, ALoadIsDrawnFromWhatItRecorded) {
                                {"mean_ttft_seconds", 0.002},
                                {"ttft_p50_seconds", 0.0015},
                                {"mean_itl_seconds", 0.0012},
+                               {"lateness_p50_seconds", 0.0001},
+                               {"lateness_p99_seconds", 0.0009},
                                {"rouge_l", 0.4321}});
   one.load = recorded_load();
   const LoadProfile load = *one.load;
@@ -67,6 +69,7 @@ TEST(ServingSections, ALoadIsDrawnFromWhatItRecorded) {
   EXPECT_DOUBLE_EQ(line.points.front().x, static_cast<double>(load.latency.quantiles_ns.front()) * 1e-9);
   EXPECT_DOUBLE_EQ(line.points.back().x, static_cast<double>(load.latency.quantiles_ns.back()) * 1e-9);
   EXPECT_EQ(line.points.back().y, 1);
+  EXPECT_THAT(column_of(document, "lateness", "lateness_p99_seconds"), ElementsAre("900 µs"));
   EXPECT_THAT(column_of(document, "token_times", "measure"), ElementsAre("TTFT", "ITL"));
   EXPECT_THAT(column_of(document, "token_times", "p50_seconds").front(), "1.50 ms");
   for (const char* id : {"ttft_cdf", "tpot_cdf", "itl_cdf"}) EXPECT_NE(find_chart(document, id), nullptr) << id;
