@@ -271,6 +271,7 @@ Result<void> RunDesk::place(const JobPlacement& placement) {
   auto& entry = entries_.at(placement.job);
   auto shares = placement.shares;
   std::vector<std::string> order;
+  order.reserve(shares.size());
   for (const auto& share : shares) order.push_back(share.node);
   put_in_order(order, entry.needs);
   std::sort(shares.begin(), shares.end(), [&](const NodeShare& a, const NodeShare& b) {
