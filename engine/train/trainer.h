@@ -59,7 +59,6 @@ class TrainingStep {
  private:
   void average_buffers();
 
-  const TrainSpec& spec_;
   Group& group_;
   std::unique_ptr<Model> model_;
   StepLedger ledger_;

@@ -53,8 +53,7 @@ TrainingStep::TrainingStep(const TrainSpec& spec, const DataShape& data, at::Dev
 
 TrainingStep::TrainingStep(const TrainSpec& spec, std::unique_ptr<Model> model, at::Device device, Group& group,
                            std::int64_t window)
-    : spec_(spec),
-      group_(group),
+    : group_(group),
       model_(std::move(model)),
       ledger_(window, spec.gradient_clipping, spec.scales_loss(), device),
       update_(make_update(spec, model_->parameters().arenas())) {

@@ -1,6 +1,8 @@
 #include "http/agent_routes.h"
 
 #include <charconv>
+#include <functional>
+#include <utility>
 
 #include "bytes/frame.h"
 #include "leader/command_desk.h"
@@ -45,7 +47,6 @@ HttpResponse answer_join(Gatekeeper& gatekeeper, const HttpRequest& request) {
 }
 
 HttpResponse answer_hello(Leader& leader, const Principal& node, const HttpRequest& request) {
-  if (const auto paid = leader.charge(node.name, request.body.size()); !paid) return error_response(503, paid.error());
   const auto hello = parse_hello(request.body);
   if (!hello) return error_response(hello.error());
   if (const auto said = leader.hello(node.name, *hello); !said) return error_response(503, said.error());
@@ -78,7 +79,6 @@ HttpResponse answer_take(Leader& leader, const Principal& node, const HttpReques
 }
 
 HttpResponse answer_part(Leader& leader, const Principal& node, const HttpRequest& request) {
-  if (const auto paid = leader.charge(node.name, request.body.size()); !paid) return error_response(503, paid.error());
   const auto report = parse_part_report(request.body);
   if (!report) return error_response(report.error());
   const auto answer = leader.run_desk().report_part(node.name, request.capture("run"), *report);
@@ -100,7 +100,6 @@ HttpResponse answer_part_frames(Leader& leader, const Principal& node, const Htt
 }
 
 HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequest& request) {
-  if (const auto paid = leader.charge(node.name, request.body.size()); !paid) return error_response(503, paid.error());
   const auto reported = leader.commands().report(node.name, request.capture("id"), request.body);
   if (!reported) return error_response(reported.error());
   return json_response(json::object{});
@@ -108,7 +107,6 @@ HttpResponse answer_report(Leader& leader, const Principal& node, const HttpRequ
 
 HttpResponse answer_slurm(Leader& leader, const Principal& node, const HttpRequest& request) {
   if (const auto may = leader.slurm().check_teller(node.name); !may) return error_response(may.error());
-  if (const auto paid = leader.charge(node.name, request.body.size()); !paid) return error_response(503, paid.error());
   auto report = parse_slurm_report(request.body);
   if (!report) return error_response(report.error());
   if (const auto taken = leader.slurm().take(node.name, std::move(*report)); !taken) {
@@ -117,11 +115,23 @@ HttpResponse answer_slurm(Leader& leader, const Principal& node, const HttpReque
   return json_response(json::object{});
 }
 
+using AgentAnswer = std::function<HttpResponse(Leader&, const Principal&, const HttpRequest&)>;
+
+/// What is read whole counts towards what the node may send, whatever it turns out to be.
+AgentAnswer charged(AgentAnswer answer) {
+  return [answer = std::move(answer)](Leader& leader, const Principal& node, const HttpRequest& request) {
+    if (const auto paid = leader.charge(node.name, request.body.size()); !paid) {
+      return error_response(503, paid.error());
+    }
+    return answer(leader, node, request);
+  };
+}
+
 }  // namespace
 
 void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
-  using Answer = std::function<HttpResponse(Leader&, const Principal&, const HttpRequest&)>;
-  const auto add = [&](std::string method, std::string_view path, const Answer& answer, RouteOptions options = {}) {
+  const auto add = [&](std::string method, std::string_view path, const AgentAnswer& answer,
+                       RouteOptions options = {}) {
     options.admit = [&gatekeeper](const HttpRequest& head) {
       return gatekeeper.look_at(head, Scope::node, answer_turned_away);
     };
@@ -135,19 +145,19 @@ void add_agent_routes(Router& router, Leader& leader, Gatekeeper& gatekeeper) {
         std::move(options));
   };
   router.post(kJoinPath, [&gatekeeper](const HttpRequest& request) { return answer_join(gatekeeper, request); });
-  add("POST", kHelloPath, answer_hello);
+  add("POST", kHelloPath, charged(answer_hello));
   add("POST", kBatchPath, answer_batch, {.body_bytes = kBatchBodyBytes});
   add("GET", kCommandsPath, [](Leader& asked, const Principal& node, const HttpRequest&) {
     return HttpResponse::streaming(asked.commands().listen(node.name, node.still_allowed).stream(),
                                    "text/event-stream");
   });
-  add("POST", kReportPath, answer_report, {.body_bytes = kReportBodyBytes});
+  add("POST", kReportPath, charged(answer_report), {.body_bytes = kReportBodyBytes});
   add("GET", kJobsPath, [](Leader& asked, const Principal& node, const HttpRequest&) {
     return HttpResponse::streaming(asked.run_desk().listen(node.name, node.still_allowed).stream(),
                                    "text/event-stream");
   });
   add("POST", kTakePath, answer_take);
-  add("POST", kSlurmPath, answer_slurm, {.body_bytes = kSlurmBodyBytes});
+  add("POST", kSlurmPath, charged(answer_slurm), {.body_bytes = kSlurmBodyBytes});
   add("POST", kPartPath, answer_part);
   add("POST", kPartFramesPath, answer_part_frames, {.body_bytes = kMaxPayload + (std::size_t{1} << 20)});
 }

@@ -25,6 +25,26 @@ constexpr Nanos kLongestPause = std::chrono::seconds(2);
 /// The driver's numbers have three digits.
 constexpr double kLargestXid = 1e6;
 
+/// Whoever has found a join token can make up more nodes than there are: those that are known for so long decide what
+/// time it is, where there are enough of them.
+constexpr Nanos kLongKnown = std::chrono::hours(24);
+constexpr std::size_t kEnoughToDecide = 3;
+
+/// How the clocks of some nodes stand to ours.
+struct ClockVotes {
+  std::size_t heard = 0;
+  std::size_t far_ahead = 0;
+  std::size_t ahead = 0;
+  std::size_t behind = 0;
+
+  void count(double skew_s, Nanos max_ahead) {
+    ++heard;
+    if (skew_s > seconds_of(max_ahead)) ++far_ahead;
+    if (skew_s > NodeClock::kWrong_s) ++ahead;
+    if (skew_s < -NodeClock::kWrong_s) ++behind;
+  }
+};
+
 /// Whoever sends a second request while the first is looked at would hold a second thread of those that all nodes
 /// share.
 Error one_at_a_time(std::string_view node) {
@@ -212,18 +232,15 @@ Result<void> Leader::check_clock(const AppendOutcome& appended) {
 void Leader::compare_clocks() {
   const Nanos max_ahead = series_.limits().max_ahead;
   const auto nodes = nodes_->all();
-  std::size_t heard = 0;
-  std::size_t far_ahead = 0;
-  std::size_t ahead = 0;
-  std::size_t behind = 0;
+  ClockVotes all;
+  ClockVotes long_known;
   for (const auto& node : nodes) {
     const double skew_s = node->clock_skew_s();
     if (std::isnan(skew_s) || node->state(clock_.now()) == NodeState::offline) continue;
-    ++heard;
-    if (skew_s > seconds_of(max_ahead)) ++far_ahead;
-    if (skew_s > NodeClock::kWrong_s) ++ahead;
-    if (skew_s < -NodeClock::kWrong_s) ++behind;
+    all.count(skew_s, max_ahead);
+    if (clock_.wall() - node->first_seen() >= kLongKnown) long_known.count(skew_s, max_ahead);
   }
+  const auto& [heard, far_ahead, ahead, behind] = long_known.heard >= kEnoughToDecide ? long_known : all;
   // Of one node and one leader nobody knows which is right.
   const bool ours_is_wrong = 2 * std::max(ahead, behind) > heard;
   for (const auto& node : nodes) node->doubt_our_clock(ours_is_wrong);

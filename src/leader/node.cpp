@@ -399,6 +399,11 @@ std::string Node::name() const {
   return record_.name;
 }
 
+WallTime Node::first_seen() const {
+  const std::lock_guard lock(mutex_);
+  return record_.first_seen;
+}
+
 NodeOutline Node::outline(SteadyTime now) const {
   const std::lock_guard lock(mutex_);
   return {.state = state_locked(now),

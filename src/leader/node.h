@@ -171,6 +171,7 @@ class Node {
   // --- for everybody else ---
 
   std::string name() const;
+  WallTime first_seen() const;
   NodeStatus status(SteadyTime now) const;
   NodeState state(SteadyTime now) const;
   NodeOutline outline(SteadyTime now) const;

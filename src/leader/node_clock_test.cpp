@@ -199,5 +199,24 @@ TEST_F(LeaderClock, WhenMostAreAheadOursIsWrongAndNothingIsPutRight) {
   EXPECT_EQ(status_of("gpu01").clock_note, "");
 }
 
+TEST_F(LeaderClock, NodesThatSomebodyMadeUpJustNowDoNotDecideWhatTimeItIs) {
+  clock_.advance(hours(25));
+  std::vector<TestAgent> made_up;
+  for (int i = 0; i < 10; ++i) made_up.emplace_back("made-up" + std::to_string(i), "stream-" + std::to_string(i));
+  for (const auto& agent : made_up) hello(agent);
+  for (int i = 0; i < 20; ++i) {
+    (void)tick(Nanos{}, i);
+    const WallTime shown = clock_.wall() + hours(2);
+    for (TestAgent& agent : made_up) {
+      (void)leader_->take_batches(agent.node(), body_of({agent.batch(shown, {sample_of("host.load", 1)})}),
+                                  shown.time_since_epoch().count());
+    }
+  }
+  leader_->look_at_states();
+  EXPECT_THAT(leader_->status().problems, IsEmpty()) << "it is their clock that is wrong, not the leader's";
+  EXPECT_EQ(status_of("made-up0").clock_note, "2 h 00 min ahead, times corrected");
+  EXPECT_EQ(status_of("gpu02").clock_note, "");
+}
+
 }  // namespace
 }  // namespace assay

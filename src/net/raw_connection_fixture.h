@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -29,6 +30,9 @@ class RawConnection {
     ::setsockopt(fd_.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (receive_buffer > 0) {
       ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer);
+      // The other end has room for so many segments, which on loopback are 64 KiB each.
+      const int segment = 536;
+      ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof segment);
     }
     sockaddr_in address{};
     address.sin_family = AF_INET;
