@@ -17,7 +17,7 @@ struct FlagKind {
   std::string_view when;
 };
 
-/// Every one, in the order of the page.
+/// Every one, in the order of the page. Called by tests.
 std::span<const FlagKind> known_flag_kinds();
 
 /// Null for a kind of the workload's own.
