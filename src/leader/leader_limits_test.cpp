@@ -7,6 +7,7 @@
 #include "leader/node.h"
 #include "leader/node_registry.h"
 #include "leader/test_agent_fixture.h"
+#include "store/node_table.h"
 #include "store/series_store.h"
 
 namespace assay {
