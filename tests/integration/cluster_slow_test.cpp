@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "cluster_fixture.h"
-#include "net/raw_connection.h"
+#include "net/raw_connection_fixture.h"
 
 namespace assay {
 namespace {
