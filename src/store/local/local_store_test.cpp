@@ -415,7 +415,8 @@ TEST_F(LocalStoreTest, AListOfStudiesReadsWhatChangedAlone) {
   const auto folder = data_ / "studies";
   const auto names_of_studies = [&] {
     std::vector<std::string> names;
-    for (const auto& row : store->list_studies({})->rows) names.push_back(row.name);
+    const auto listed = store->list_studies({});
+    for (const auto& row : listed->rows) names.push_back(row.name);
     return names;
   };
   Study first{.name = "first", .created = WallTime(std::chrono::seconds(1))};
