@@ -31,6 +31,8 @@ function(engine_module name)
       # What is tested is compiled as users get it; the tests themselves are compiled fast.
       target_compile_options(${target}_test PRIVATE -O0)
     else()
+      # The shared precompiled header is for any optimisation, but not for none.
+      target_compile_options(${target}_test PRIVATE -O1)
       engine_precompile(${target}_test)
     endif()
     set_target_properties(${target}_test PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
