@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "report/build/gather.h"
 #include "report/build/report.h"
+#include "report/document.h"
 #include "report/render.h"
 #include "store/local/local_store.h"
 #include "store/run_writer.h"

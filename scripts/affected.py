@@ -6,15 +6,24 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import includes
 from steps import ROOT, configure
 
-# A change of one of these may change anything.
-EVERYTHING = re.compile(r"^(CMakeLists\.txt|CMakePresets\.json|cmake/|scripts/|test\.sh|\.ci/|tests/support/)|CMakeLists\.txt$")
-# Read by people, and by a test only where a test names them.
-TEXTS = re.compile(r"\.(md|yaml|html|svg|png)$|^(docs|examples)/")
+# What decides how everything is compiled and tested: a change of one of these may change anything.
+SCRIPTS = "cached_compiler|newest_clang|steps|checks|affected|setup"
+EVERYTHING = re.compile(rf"^(CMakePresets\.json|cmake/|scripts/({SCRIPTS})\.|test\.sh|\.ci/)|CMakeLists\.txt$")
+# Read by people, by clang's tools or by hand, and by a test only where a test names them.
+TEXTS = re.compile(r"\.(md|yaml|html|svg|png)$|^(docs|examples|scripts)/|^\.(gitignore|clang-\w+)$|^demo\.sh$|^bench/.*\.(py|mjs)$")
 # What is packed together with the program, and how that is tried.
 PACKAGING = re.compile(r"^(packaging|tests/packages)/.*(?<!\.md)$")
+SEEDS = re.compile(r"^tests/fixtures/fuzz/(\w+)/")
 CODE = (".h", ".cpp", ".cu", ".cuh")
+OF_TESTS = re.compile(r"_(test|fuzz|fixture|contract)\.(cpp|h)$|^tests/")
+# Holds the whole tree against its rules, in seconds.
+WHOLE_TREE = "scripts_tests"
+DASHBOARD = "assay_dashboard_files"
+# Folders of tests that are no target's sources, and the target that they try.
+SCRIPTED = {"tests/packages": "assay", "web/tests": DASHBOARD}
 
 
 @dataclass
@@ -23,6 +32,10 @@ class Target:
     folder: str
     sources: set
     needs: set
+
+    def is_run(self):
+        """A program, or a test that is a script: CMake has those as targets that only name their files."""
+        return self.kind == "EXECUTABLE" or any(source.endswith("_test.py") for source in self.sources)
 
 
 def changed_since(ref):
@@ -45,20 +58,38 @@ def targets_in(reply):
             for answer in answers}
 
 
+def pattern(names, chosen):
+    """Matches the chosen ones of all names. Suites of which all are chosen stand for their tests: an argument has at most
+    128 KiB, and there are thousands."""
+    suites = {}
+    for name in names:
+        suites.setdefault(name.split(".")[0] + "." if "." in name else name, []).append(name)
+    parts = []
+    for suite, members in suites.items():
+        if "." in suite and chosen.issuperset(members):
+            parts.append(re.escape(suite) + ".*")
+        else:
+            parts += [re.escape(name) for name in members if name in chosen]
+    return "^(" + "|".join(parts) + ")$"
+
+
 def in_preset(preset, ref, options=()):
     """What changed since a commit, in a preset, which is configured for that."""
     outcome = configure(preset, options)
     if outcome.code:
         raise RuntimeError(f"configuring '{preset}' failed: see {outcome.log}")
-    return Affected(targets_in(ROOT / "build" / preset / ".cmake/api/v1/reply"), changed_since(ref))
+    return Affected(targets_in(ROOT / "build" / preset / ".cmake/api/v1/reply"), changed_since(ref),
+                    includes.reached(tops=(*includes.TOP, "engine")))
 
 
 class Affected:
     """The targets that depend on what has changed: `name in affected`."""
 
-    def __init__(self, targets, changed):
+    def __init__(self, targets, changed, users=None):
+        """`users`: by header, the .cpp files that include it."""
         self._targets = targets
-        touched = set()
+        self._users = users or {}
+        touched = {WHOLE_TREE} & set(targets) if changed else set()
         for path in changed:
             owners = self._owners_of(path)
             if owners is None:
@@ -71,35 +102,60 @@ class Affected:
         return name in self._names
 
     def programs_below(self, names):
-        """The programs among what these targets are made of that were touched."""
+        """What is run among what these targets are made of, where it was touched."""
         wanted = set()
         for name in names:
             wanted |= {name, *self._dependencies_of(name)}
-        return sorted(name for name in wanted & self._names if self._targets[name].kind == "EXECUTABLE")
+        return sorted(name for name in wanted & self._names if self._targets[name].is_run())
 
     def test_pattern(self, preset):
-        """A pattern for ctest: the tests of the programs that were touched."""
+        """A pattern for ctest: the tests of what was touched."""
         listed = subprocess.run(["ctest", "--test-dir", f"build/{preset}", "--show-only=json-v1"], cwd=ROOT, check=True,
                                 capture_output=True, text=True).stdout
-        tests = [test["name"] for test in json.loads(listed)["tests"]
-                 if any(Path(word).name in self._names for word in test.get("command", []))]
-        return "^(" + "|".join(re.escape(name) for name in tests) + ")$"
+        tests = json.loads(listed)["tests"]
+        return pattern([test["name"] for test in tests], {test["name"] for test in tests if self.touches(test)})
+
+    def touches(self, test):
+        """Whether a test, as ctest lists it, runs a program that was touched, is a touched script, or looks at the dashboard
+        where that was touched."""
+        if test["name"] in self._names or any(Path(word).name in self._names for word in test.get("command", [])):
+            return True
+        folder = next((entry["value"] for entry in test.get("properties", []) if entry["name"] == "WORKING_DIRECTORY"), "")
+        return DASHBOARD in self._names and Path(folder).name == "web"
 
     def _owners_of(self, path):
         """The targets that are made from a file; None: all of them may be."""
-        owners = {name for name, target in self._targets.items() if path in target.sources}
+        owners = self._made_from(path)
+        for user in self._users.get(path, ()):
+            owners |= self._made_from(user)
         if owners:
             return owners
+        if path.startswith("web/"):
+            return {DASHBOARD} & set(self._targets) | self._tests_naming(path)
         if PACKAGING.search(path):
             return {"assay"} & set(self._targets)
+        if seeds := SEEDS.search(path):
+            return {f"fuzz_{seeds[1]}"} & set(self._targets)
+        if TEXTS.search(path) and not EVERYTHING.search(path):
+            return self._tests_naming(path)
         if EVERYTHING.search(path):
             return None
         if path.endswith(CODE):
-            # A header that no target lists, or a file that is gone: whatever is made in its folder.
+            # A header that nothing includes, or a file that is gone: whatever is made in its folder.
             return {name for name, target in self._targets.items() if str(Path(path).parent) == target.folder} or None
-        named = {name for name, target in self._targets.items()
-                 if any(_mentions(source, Path(path).name) for source in target.sources)}
-        return named if named or TEXTS.search(path) else None
+        return self._naming(path) or None
+
+    def _made_from(self, path):
+        return {name for name, target in self._targets.items() if path in target.sources}
+
+    def _naming(self, path, sources=re.compile("")):
+        return {name for name, target in self._targets.items()
+                if any(_mentions(source, path) for source in target.sources if sources.search(source))}
+
+    def _tests_naming(self, path):
+        scripted = {target for folder, target in SCRIPTED.items()
+                    if any(_mentions(file, path) for file in (ROOT / folder).iterdir())}
+        return self._naming(path, OF_TESTS) | scripted & set(self._targets)
 
     def _dependencies_of(self, name):
         found, todo = set(), [name]
@@ -119,6 +175,8 @@ class Affected:
         return touched
 
 
-def _mentions(source, name):
-    file = ROOT / source
+def _mentions(source, path):
+    file, name = ROOT / source, Path(path).name
+    if name == "README.md":  # every folder has one
+        name = path
     return file.is_file() and name in file.read_text(errors="replace")

@@ -8,13 +8,13 @@ TOP = ("src", "apps", "bench", "tests")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
-def reached(root=ROOT):
+def reached(root=ROOT, tops=TOP):
     """By header (its path below `root`): the .cpp files that include it, directly or not."""
-    texts = {file.relative_to(root).as_posix(): file.read_text() for top in TOP for file in (root / top).rglob("*")
+    texts = {file.relative_to(root).as_posix(): file.read_text() for top in tops for file in (root / top).rglob("*")
              if file.suffix in (".h", ".cpp")}
 
     def found(name, beside):
-        places = (f"src/{name}", (Path(beside).parent / name).as_posix(), f"tests/{name}")
+        places = (f"src/{name}", (Path(beside).parent / name).as_posix(), f"tests/{name}", f"engine/{name}")
         return next((place for place in places if place in texts), None)
 
     included = {file: {found(name, file) for name in INCLUDE.findall(text)} - {None} for file, text in texts.items()}

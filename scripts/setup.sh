@@ -29,7 +29,8 @@ esac
 command -v node >/dev/null && command -v npm >/dev/null || build+=(nodejs npm)
 # The version that all three have: formatting differs a little from one to the next.
 clang=19
-test_only+=("clang-$clang" "clang-format-$clang" "clang-tidy-$clang" "libclang-rt-$clang-dev" "lld-$clang")
+# (Of llvm, what names the functions in a sanitizer's report: Debian's clang takes that of its own version alone.)
+test_only+=("clang-$clang" "clang-format-$clang" "clang-tidy-$clang" "libclang-rt-$clang-dev" "lld-$clang" "llvm-$clang")
 
 wanted=("${build[@]}")
 [ "${1:-}" = --build-only ] || wanted+=("${test_only[@]}")

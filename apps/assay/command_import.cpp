@@ -9,6 +9,7 @@
 #include "commands.h"
 #include "import_view.h"
 #include "importers/into_store/store_import.h"
+#include "report/document.h"
 #include "report/render.h"
 #include "store/run_store.h"
 

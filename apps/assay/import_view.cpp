@@ -6,7 +6,9 @@
 
 #include "base/text.h"
 #include "report/build/report.h"
+#include "report/document.h"
 #include "report/render.h"
+#include "report/text/style.h"
 
 namespace assay {
 namespace {

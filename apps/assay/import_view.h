@@ -2,9 +2,10 @@
 
 #include "context.h"
 #include "importers/imported_study.h"
-#include "report/document.h"
 
 namespace assay {
+
+struct Document;
 
 /// How an import ended, for its report.
 enum class ImportOutcome { stored, only_shown, already_there };

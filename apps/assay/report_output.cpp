@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "report/text/style.h"
 
 namespace assay {
 namespace {

@@ -5,10 +5,11 @@
 
 #include "commands.h"
 #include "report/build/recorded.h"
-#include "report/document.h"
 #include "report/render.h"
 
 namespace assay {
+
+struct Document;
 
 /// What `report` and `compare` share: how the answer looks, where it goes, and what it is priced with.
 struct ReportArguments {

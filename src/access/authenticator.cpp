@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "access/token_book.h"
+
 namespace assay {
 
 std::string Principal::owner() const {

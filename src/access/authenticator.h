@@ -5,10 +5,11 @@
 #include <string>
 
 #include "access/scopes.h"
-#include "access/token_book.h"
 #include "base/result.h"
 
 namespace assay {
+
+class TokenBook;
 
 /// What a request shows of who asks. Another way to show it is another field.
 struct Claims {

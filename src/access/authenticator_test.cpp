@@ -8,6 +8,7 @@
 
 #include "access/fake_authenticator.h"
 #include "access/secrets.h"
+#include "access/token_book.h"
 
 namespace assay {
 namespace {

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "analysis/nan.h"
+#include "analysis/summary.h"
 
 namespace assay {
 namespace {

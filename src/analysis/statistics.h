@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "analysis/summary.h"
-
 namespace assay {
+
+struct Summary;
 
 // Figures that describe one set of numbers. Pure functions of finite numbers, in any order; the same numbers in the
 // same order give the same bits. What is not defined (the mean of nothing, the variance of one number) is NaN, and so

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "analysis/nan.h"
+#include "analysis/summary.h"
 #include "base/random.h"
 
 namespace assay {

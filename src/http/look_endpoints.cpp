@@ -13,6 +13,7 @@
 #include "report/build/compare.h"
 #include "report/build/gather.h"
 #include "report/build/report.h"
+#include "report/document.h"
 #include "report/render.h"
 #include "spec/spec.h"
 #include "store/journal/journal.h"

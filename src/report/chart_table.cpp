@@ -8,6 +8,7 @@
 
 #include "report/chart/axis_scale.h"
 #include "report/chart/chart_data.h"
+#include "report/document.h"
 
 namespace assay {
 namespace {

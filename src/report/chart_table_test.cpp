@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "report/document.h"
+
 namespace assay {
 namespace {
 

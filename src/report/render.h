@@ -7,10 +7,11 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "report/document.h"
-#include "report/text/style.h"
 
 namespace assay {
+
+struct Document;
+struct TerminalStyle;
 
 // Renderers. Pure functions: the same document gives the same bytes.
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "exchange/csv_cell.h"
+#include "report/document.h"
 #include "report/render.h"
 #include "report/text/plain_text.h"
 

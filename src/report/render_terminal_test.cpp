@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "report/render.h"
 #include "report/sample_document_fixture.h"
+#include "report/text/style.h"
 
 namespace assay {
 namespace {

@@ -128,14 +128,14 @@ class StartWatcher final : public RunObserver {
 };
 
 TEST_F(ExecuteOnFake, ARunThatWaitsElsewhereHasNoStart) {
-  launcher_.script = {.steps = {JobScript::Wait{90s}}, .queued = 3h};
+  launcher_.script = {.steps = {JobScript::Wait{90s}}, .queued = 3min};
   const auto asked = clock_.wall();
   StartWatcher watcher(*store_);
   auto services = Execute::services(*store_, launcher_, clock_, watcher);
   services.place = "fake:1";
   ASSERT_TRUE(execute_run(a_run("patient"), {.job = {.arguments = {"train.py"}}}, services).ok());
   EXPECT_THAT(watcher.while_waiting, testing::AllOf(testing::SizeIs(testing::Gt(0U)), testing::Each(WallTime{})));
-  EXPECT_THAT(watcher.while_running, testing::AllOf(testing::SizeIs(testing::Gt(0U)), testing::Each(asked + 3h)));
+  EXPECT_THAT(watcher.while_running, testing::AllOf(testing::SizeIs(testing::Gt(0U)), testing::Each(asked + 3min)));
 }
 
 TEST_F(ExecuteOnFake, AJobThatIsLostIsAFailedRunWithItsData) {

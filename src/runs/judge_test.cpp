@@ -5,6 +5,10 @@
 #include <cmath>
 #include <csignal>
 
+#include "base/files.h"
+#include "base/text.h"
+#include "support/source_tree.h"
+
 namespace assay {
 namespace {
 
@@ -313,6 +317,21 @@ TEST(Judge, ExpectationsMissInTheBadDirectionOnly) {
   EXPECT_EQ(missed.flags.size(), 2U);
   facts.last = {{"samples_per_second", 96}};
   EXPECT_THAT(judged(facts, finished(), run).flags, Contains(Field(&Flag::message, HasSubstr("not measured"))));
+}
+
+TEST(ExitCodes, EveryKindOfErrorStandsOnTheirPage) {
+  const auto page = read_file(test::source_folder() / "docs/reference/errors.md");
+  ASSERT_TRUE(page.ok());
+  for (int i = 0; i <= static_cast<int>(ErrorKind::internal); ++i) {
+    const auto kind = static_cast<ErrorKind>(i);
+    const std::string row = "| " + std::to_string(exit_code_of(kind)) + " |";
+    bool found = false;
+    for (const auto line : split(*page, '\n')) {
+      found = found || (line.starts_with(row) && line.find("`" + std::string(name_of(kind)) + "`") != line.npos);
+    }
+    EXPECT_TRUE(found) << "docs/reference/errors.md does not have " << name_of(kind) << " at exit code "
+                       << exit_code_of(kind);
+  }
 }
 
 }  // namespace

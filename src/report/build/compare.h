@@ -6,9 +6,10 @@
 
 #include "base/result.h"
 #include "report/build/recorded.h"
-#include "report/document.h"
 
 namespace assay {
+
+struct Document;
 
 /// One side of a comparison: a run, or a group of runs that are repeats of each other (a tag, a variant of a study).
 struct CompareSide {

@@ -11,6 +11,7 @@
 #include "report/build/recorded_fixture.h"
 #include "report/build/sections.h"
 #include "report/render.h"
+#include "report/text/style.h"
 #include "support/generated_page.h"
 
 namespace assay {
