@@ -32,7 +32,7 @@ std::string path_of(const std::string& node, std::string_view rest = "") {
 }
 
 Result<std::map<std::string, std::size_t>> alerts_by_node(Connection& client) {
-  ASSAY_TRY(const auto list, ask<AlertList>(client, "/api/v1/alerts"));
+  ASSAY_TRY(const auto list, all_open_alerts(client));
   std::map<std::string, std::size_t> counts;
   for (const auto& record : list.alerts) {
     if (record.alert.severity != AlertSeverity::info) ++counts[record.alert.node];

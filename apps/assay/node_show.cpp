@@ -115,7 +115,7 @@ int show_node(const Context& context, Connection& client, const std::string& nam
   if (!node) return context.fail(node.error());
   NodeLine now = line_of(*node);
   now.drop_old_values();
-  const auto alerts = ask<AlertList>(client, "/api/v1/alerts?node=" + percent_encode(name));
+  const auto alerts = all_open_alerts(client, name);
   if (!alerts) return context.fail(alerts.error());
   const auto events = ask<EventList>(client, "/api/v1/events?limit=8&node=" + percent_encode(name));
   if (!events) return context.fail(events.error());

@@ -116,6 +116,7 @@ struct CommandRequest {
 
 struct AlertList {
   std::vector<AlertRecord> alerts;
+  std::string next;
 };
 struct AlertNote {
   std::string note;

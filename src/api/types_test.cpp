@@ -258,7 +258,7 @@ TEST(ApiTypes, WhatTravelsAboutTheCluster) {
   expect_described(EventList{.events = {{.id = 1, .time = some_time(), .values = {{"xid", 79}}}}, .next = "1.2"});
   expect_described(CommandView{.id = "c", .created = some_time(), .output = "o", .exit_code = 3});
   expect_described(CommandRequest{.kind = "doctor", .arguments = {{"a", 1}}});
-  expect_described(AlertList{.alerts = {full_alert()}});
+  expect_described(AlertList{.alerts = {full_alert()}, .next = "warning.5.a1"});
   expect_described(full_alert());
   expect_described(SilenceList{.silences = {{.id = "s", .until = some_time()}}});
   expect_described(

@@ -307,7 +307,7 @@ TEST_F(LeaderNodes, OldEventsAndAlertsAreForgotten) {
   ASSERT_TRUE(cluster_.alerts().put(alerts).ok());
   EXPECT_FALSE(leader_->forget_what_is_old());
   EXPECT_EQ(cluster_.events().list({})->events.size(), 2u) << "two years are kept";
-  EXPECT_TRUE(cluster_.alerts().resolved({})->empty());
+  EXPECT_TRUE(cluster_.alerts().resolved({})->alerts.empty());
 }
 
 TEST_F(LeaderNodes, ThreadsStartAndStop) {

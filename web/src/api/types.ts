@@ -7,6 +7,8 @@
 export interface AlertList {
   /** Open ones first */
   alerts: Array<AlertView>;
+  /** For `before`: there may be more; empty: that is all */
+  next: string;
 }
 
 /** That somebody takes care of an alert. */
@@ -1977,7 +1979,7 @@ export interface Routes {
     body: undefined;
     answer: LiveEvent;
   };
-  /** What needs attention: what, where, since when, the values and what to do */
+  /** What needs attention: what, where, since when, the values and what to do. Each answer looks at a bounded number of alerts: where there is a 'next', there may be more */
   "GET /api/v1/alerts": {
     path: Record<string, never>;
     query: { all?: boolean; node?: string; from?: string; to?: string; before?: string; limit?: number };
