@@ -173,6 +173,23 @@ void put_tokens(const LoadResult& result, json::object& metrics) {
   }
 }
 
+/// The percentiles that limits are about, where they are none of those that every load tells.
+void put_limited(const LoadResult& result, json::object& metrics) {
+  constexpr std::pair<std::string_view, std::int64_t LatencySummary::*> kFurther[] = {
+      {"p95", &LatencySummary::p95}, {"p97", &LatencySummary::p97}, {"p99.9", &LatencySummary::p999}};
+  for (const auto& check : result.limits) {
+    const bool first = check.limit.measure == LatencyMeasure::first_token;
+    const LatencySummary& summary = first ? result.first_token : result.per_output_token;
+    if (check.limit.measure == LatencyMeasure::end_to_end || summary.count == 0) continue;
+    std::string name = name_of(check.limit);
+    for (const auto& [percentile, value] : kFurther) {
+      if (!name.ends_with(fmt::format("_{}", percentile))) continue;
+      std::replace(name.begin(), name.end(), '.', '_');
+      metrics[name + "_seconds"] = static_cast<double>(summary.*value) * 1e-9;
+    }
+  }
+}
+
 ProbeVerdict verdict_of(const ServedLoad& load) {
   if (limited_by_client(load.result)) return ProbeVerdict::client_limited;
   if (load.hopeless) return ProbeVerdict::missed;
@@ -302,6 +319,7 @@ json::object metrics_of(const LoadResult& result) {
   put_latencies(metrics, "ttft", result.first_token);
   put_latencies(metrics, "tpot", result.per_output_token);
   put_latencies(metrics, "itl", result.inter_token);
+  put_limited(result, metrics);
   return metrics;
 }
 
@@ -318,6 +336,11 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   ASSAY_TRY(auto carried, carry_load(by, place.carrier, order, agree_start, watch, stopping));
   ServedLoad load{.plan = carried.plan};
   load.rules = {.asked_per_second = by.rate, .limits = by.limits};
+  // A set that is smaller than what MLPerf asks for is asked whole.
+  if (!carried.requests.endless) {
+    load.rules.official_offline_samples =
+        std::min<std::uint64_t>(load.rules.official_offline_samples, carried.requests.samples);
+  }
   load.target_facts = merge_with_others(by, place, order.number, carried);
   load.hopeless = voice.hopeless();
   load.failing = voice.failing();
