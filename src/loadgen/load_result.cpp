@@ -47,6 +47,7 @@ class Tally {
   const LoadRules& rules_;
   LoadResult& result_;
   std::vector<std::int64_t> end_to_end_;
+  std::vector<std::int64_t> per_sample_;
   std::vector<std::int64_t> first_token_;
   std::vector<std::int64_t> per_token_;
   std::vector<std::int64_t> lateness_;
@@ -98,6 +99,7 @@ void Tally::take(const QueryRecord& record) {
     good_tokens_ += record.output_tokens;
   }
   if (plan_.scenario == Scenario::multi_stream) {
+    if (record.ok()) per_sample_.push_back(record.latency_ns());
     take_query(record);
   } else {
     ++result_.queries;
@@ -173,6 +175,7 @@ void Tally::finish(const QueryRecorder& recorder) {
   rates();
   steady_rates(recorder);
   result_.end_to_end = summarise_latencies(end_to_end_);
+  result_.per_sample = summarise_latencies(per_sample_);
   result_.first_token = summarise_latencies(first_token_);
   result_.per_output_token = summarise_latencies(per_token_);
   result_.lateness = summarise_latencies(lateness_);

@@ -112,7 +112,8 @@ MlperfLogFacts log_facts(const ServeSettings& settings, const ServedLoad& load) 
   MlperfLogFacts facts{.sut_name = settings.target == "null" ? "assay null target" : settings.model,
                        .time = iso8601(SystemClock().wall()),
                        .accuracy = settings.accuracy,
-                       .samples = load.requests.samples};
+                       .samples = load.requests.samples,
+                       .equal_issue = settings.loadgen_equal_issue};
   if (!settings.loadgen_randomness) facts.seeds = {settings.seed, settings.seed, settings.seed};
   return facts;
 }
