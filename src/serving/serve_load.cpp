@@ -350,6 +350,10 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
       profile_of(load.plan, load.result, *carried.recorder, {carried.target->endpoints(), load.target_facts});
   if (by.accuracy) load.answer_metrics = answer_quality(by, carried.requests, *carried.recorder);
   for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
+  if (!carried.requests.endless && by.target != "null") {
+    auto repeats = flag_of_repeats(load.result.issued, carried.requests.samples, order.number > 0, load.target_facts);
+    if (repeats) load.result.flags.push_back(std::move(*repeats));
+  }
   load.requests = std::move(carried.requests);
   load.recorder = std::move(carried.recorder);
   return load;
