@@ -259,8 +259,10 @@ std::string data_of(const json::object& spec) {
 std::optional<Nanos> specified_length(const json::object& spec) {
   if (const auto length = setting_duration(spec, "duration")) return length;
   const auto least = setting_duration(spec, "min_duration");
-  if (!least) return std::nullopt;
-  return *least + setting_duration(spec, "warmup").value_or(Nanos(0));
+  // A trace takes as long as it was recorded.
+  if (!least || setting_text(spec, "scenario") == "trace") return std::nullopt;
+  const Nanos load = *least + setting_duration(spec, "warmup").value_or(Nanos(0));
+  return std::max(load, setting_duration(spec, "ramp.duration").value_or(Nanos(0)));
 }
 
 std::optional<Nanos> time_limit_of(const json::object& spec) { return setting_duration(spec, "time_limit"); }

@@ -203,6 +203,8 @@ TEST(Dispatcher, MultiStreamCountsQueriesByTheirSlowestSample) {
   EXPECT_EQ(load.ending.queries, 700u);
   EXPECT_EQ(result.end_to_end.count, 700u);
   EXPECT_EQ(result.end_to_end.min, 8'000'000);
+  EXPECT_EQ(result.per_sample.count, 5600u);
+  EXPECT_EQ(result.per_sample.min, 1'000'000);
   EXPECT_TRUE(result.early_stopping_met);
 }
 
