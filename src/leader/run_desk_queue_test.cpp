@@ -231,6 +231,42 @@ TEST_F(RunQueueTest, LengthsAreLearntFromRunsThatEnded) {
   EXPECT_EQ(queued(next).length.from_runs, 2U) << "learnt again from what is stored";
 }
 
+TEST_F(RunQueueTest, OfFreeGpusARunGetsThoseOnWhichItEndsSoonest) {
+  const auto of_model = [](const std::string& id, const char* model) {
+    return DeviceFacts{.id = id, .facts = {{"name", model}}};
+  };
+  join_with("a-old", {of_model("GPU-v", "Tesla V100")}, {});
+  join_with("new", {of_model("GPU-h", "NVIDIA H200")}, {});
+  const auto take = [&](const std::string& node, const std::string& model, int seconds) {
+    const auto run = asked({training(1)}, node);
+    const auto lease = taken(run, node);
+    const WallTime began = clock_.wall();
+    clock_.advance(std::chrono::seconds(seconds));
+    ASSERT_TRUE(runs_
+                    ->change_owned(lease,
+                                   [&](Run& ended) -> Result<void> {
+                                     ended.state = RunState::ended;
+                                     ended.verdict = Verdict::valid;
+                                     ended.provenance.gpus.emplace_back().name = model;
+                                     ended.started = began;
+                                     ended.ended = clock_.wall();
+                                     return {};
+                                   })
+                    .ok());
+    tick();
+  };
+  asked({planned({{"kind", "command"}, {"command", "true"}})}, "gpu01");  // GPUs of which nothing is known
+  take("a-old", "Tesla V100", 50);
+  const auto first = asked(anywhere(training(1)));
+  EXPECT_EQ(node_of(first), "a-old") << "nothing is known of the other";
+  end(taken(first, "a-old"));
+  tick();
+  take("new", "NVIDIA H200", 20);
+  EXPECT_EQ(desk().preview(anywhere(training(1)))->at(0).node, "new");
+  EXPECT_EQ(node_of(asked(anywhere(training(1)))), "new");
+  EXPECT_EQ(node_of(asked(anywhere(training(1)))), "a-old") << "rather than wait";
+}
+
 /// Users' runs of one GPU each: whoever is first gets the next one.
 class FairShareTest : public RunQueueTest {
  protected:

@@ -140,6 +140,16 @@ std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
     fit.all = fit.gpus == all_gpus(kind.gpus.size()) && !needs.linked;
     fits.push_back(fit);
   }
+  const auto slowness = [&](const KindFit& fit) {
+    int most = 0;
+    for (const auto& [model, tenths] : needs.slower) {
+      const auto& gpus = kinds_[fit.kind].gpus;
+      const bool has_some =
+          std::any_of(gpus.begin(), gpus.end(), [&](const GpuOffer& gpu) { return gpu.model == model; });
+      if (has_some) most = std::max(most, tenths);
+    }
+    return most;
+  };
   // GPUs are left to those who need them.
   const auto idle_gpus = [&](const KindFit& fit) { return needs.cpus ? kinds_[fit.kind].gpus.size() : 0; };
   const auto smallest = [&](const KindFit& fit) {
@@ -149,6 +159,7 @@ std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
   };
   std::stable_sort(fits.begin(), fits.end(), [&](const KindFit& a, const KindFit& b) {
     if (idle_gpus(a) != idle_gpus(b)) return idle_gpus(a) < idle_gpus(b);
+    if (slowness(a) != slowness(b)) return slowness(a) < slowness(b);
     const double left = kinds_[a.kind].speed;
     const double right = kinds_[b.kind].speed;
     return left != right ? left > right : smallest(a) < smallest(b);

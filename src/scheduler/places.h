@@ -74,7 +74,7 @@ class Places {
   std::uint64_t mask_on(NodeNumber number, const std::vector<std::string>& uuids) const;
 
   /// The kinds of nodes that have what is needed, best first: for a job that uses CPUs alone those with the fewest
-  /// GPUs, then the fastest, then the smallest GPUs that will do.
+  /// GPUs, then those where it is known to end soonest, then the fastest, then the smallest GPUs that will do.
   std::vector<KindFit> fits_of(const JobNeeds& needs) const;
   /// Whether the job would fit if nothing ran. Says why not in `reason`, if that is given.
   bool could_ever_fit(const JobNeeds& needs, std::span<const KindFit> fits, std::string* reason = nullptr) const;

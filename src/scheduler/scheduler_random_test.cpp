@@ -119,6 +119,7 @@ class SchedulerBooks {
       if (requests_.contains(other)) job.after = {other};
     }
     if (random_.below(4) == 0) job.retry.attempts = 2;
+    if (submitted_ % 7 == 0) job.needs.slower = {{"V100", submitted_ % 3}};
     ASSERT_TRUE(scheduler_.submit(job));
     requests_[job.id] = job;
   }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "scheduler/scheduler.h"
@@ -68,7 +70,12 @@ class QueueOutlook {
   };
   /// None where the job fits nowhere.
   std::optional<Found> place(const JobRequest& job, const std::vector<KindFit>& fits) {
-    std::vector<std::pair<Outlook, NodeOutlook*>> choice;
+    struct Choice {
+      Outlook outlook;
+      std::ptrdiff_t rank = 0;  ///< of its kind of node: 0 suits the job best
+      NodeOutlook* node = nullptr;
+    };
+    std::vector<Choice> choice;
     for (NodeOutlook& node : nodes_) {
       const Places::Node& place = places_.node(node.number);
       const auto fit =
@@ -77,18 +84,19 @@ class QueueOutlook {
       if (fit == fits.end()) continue;
       if (!on.empty() && std::find(on.begin(), on.end(), place.offer.name) == on.end()) continue;
       const std::uint64_t gpus = job.needs.these.empty() ? fit->gpus : places_.mask_on(node.number, job.needs.these);
-      choice.emplace_back(soonest(node, job.needs, gpus), &node);
+      choice.push_back({.outlook = soonest(node, job.needs, gpus), .rank = fit - fits.begin(), .node = &node});
     }
     const auto count = static_cast<std::size_t>(job.needs.nodes);
     if (choice.size() < count) return std::nullopt;
-    std::stable_sort(choice.begin(), choice.end(),
-                     [](const auto& a, const auto& b) { return a.first.start < b.first.start; });
-    Found found{.start = choice[count - 1].first.start, .nodes = {}};
+    std::stable_sort(choice.begin(), choice.end(), [](const Choice& a, const Choice& b) {
+      return std::pair(a.outlook.start, a.rank) < std::pair(b.outlook.start, b.rank);
+    });
+    Found found{.start = choice[count - 1].outlook.start, .nodes = {}};
     const WallTime end = found.start + (late_ ? job.estimate.at_most() : job.estimate.expected);
     for (std::size_t i = 0; i < count; ++i) {
-      NodeOutlook& node = *choice[i].second;
-      for (const std::size_t gpu : choice[i].first.gpus) node.free_at[gpu] = end;
-      if (choice[i].first.cpus) node.cpus_at = end;
+      NodeOutlook& node = *choice[i].node;
+      for (const std::size_t gpu : choice[i].outlook.gpus) node.free_at[gpu] = end;
+      if (choice[i].outlook.cpus) node.cpus_at = end;
       found.nodes.push_back(places_.node(node.number).offer.name);
     }
     return found;
