@@ -167,8 +167,10 @@ std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state, con
   for (const auto held : split(holds, ',')) {
     if (!held.empty()) offer.holds.emplace_back(held);
   }
+  if (record.maintenance) offer.maintenance = {record.maintenance->from, record.maintenance->until};
   if (state == NodeState::draining) {
-    offer.closed = "is draining" + (record.drain_reason.empty() ? "" : ": " + record.drain_reason);
+    offer.closed = record.maintenance ? "is in maintenance until " + iso8601(record.maintenance->until) : "is draining";
+    if (!record.drain_reason.empty()) offer.closed += ": " + record.drain_reason;
   } else if (state != NodeState::online) {
     offer.closed = "is not heard of";
   } else if (!place) {

@@ -3,6 +3,7 @@
 #include "accounts/accounts.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_fixture.h"
+#include "model/maintenance.h"
 #include "model/run.h"
 #include "store/account_tables.h"
 #include "store/run_query.h"
@@ -130,6 +131,29 @@ TEST_F(RunQueueTest, ANodeThatIsDrainedKeepsWhatItDoesAndGetsNothing) {
   ASSERT_TRUE(leader_->set_draining("gpu02", false, "", "ada").ok());
   tick();
   EXPECT_THAT(told("gpu02"), ElementsAre(next));
+}
+
+TEST_F(RunQueueTest, ARunThatMightNotEndBeforeAMaintenanceWaitsForItsEnd) {
+  const auto now = clock_.wall();
+  const Maintenance maintenance{.from = now + std::chrono::hours(1), .until = now + std::chrono::hours(3)};
+  ASSERT_TRUE(leader_->set_draining("gpu02", true, "new fans", "ada", maintenance).ok());
+  const auto longer = asked({lasting(7200)}, "gpu02");
+  EXPECT_EQ(queued(longer).reason, "maintenance");
+  EXPECT_THAT(queued(longer).why, HasSubstr("gpu02"));
+  EXPECT_EQ(queued(longer).expected_start, maintenance.until);
+  const auto shorter = asked({lasting(60)}, "gpu02");
+  EXPECT_THAT(told("gpu02"), ElementsAre(shorter));
+  const auto lease = taken(shorter, "gpu02");
+  end(lease);
+  pass(std::chrono::hours(1));
+  leader_->look_at_states();
+  tick();
+  EXPECT_EQ(queued(longer).reason, "no_such_node");
+  EXPECT_THAT(queued(longer).why, HasSubstr("'gpu02' is in maintenance until "));
+  pass(std::chrono::hours(2));
+  leader_->look_at_states();
+  tick();
+  EXPECT_THAT(told("gpu02"), ElementsAre(longer));
 }
 
 TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {

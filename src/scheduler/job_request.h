@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <optional>
 #include <string>
@@ -67,6 +68,9 @@ struct JobRequest {
   int attempt = 1;
   WallTime not_before{};  ///< a retry's time
   bool held = false;
+
+  /// What it will hardly run for longer than.
+  Nanos at_most() const { return time_limit ? std::min(estimate.at_most(), *time_limit) : estimate.at_most(); }
 };
 
 /// `bad_spec` where the needs make no sense.

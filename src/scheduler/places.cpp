@@ -23,6 +23,11 @@ std::uint64_t mask_of(const NodeOffer& offer, const std::vector<std::string>& uu
   return mask;
 }
 
+/// What takes so long on a node of speed 1.
+Nanos length_on(const Places::Node& node, Nanos at_most) {
+  return Nanos(static_cast<std::int64_t>(static_cast<double>(at_most.count()) / node.offer.speed));
+}
+
 std::vector<std::string> uuids_of(const NodeOffer& offer, std::uint64_t mask) {
   std::vector<std::string> uuids;
   for (std::size_t i = 0; i < offer.gpus.size(); ++i) {
@@ -219,12 +224,16 @@ std::uint64_t Places::mask_on(NodeNumber number, const std::vector<std::string>&
   return mask_of(nodes_[number].offer, uuids);
 }
 
-bool Places::open_for(const Node& node, const JobNeeds& needs, const PlaceWish& wish) const {
-  const auto length = static_cast<std::int64_t>(static_cast<double>(wish.at_most.count()) / node.offer.speed);
-  const WallTime end = wish.now + Nanos(length);
-  const auto reserved = reserved_from(node, needs);
-  if (reserved && end > *reserved) return false;
-  return !node.offer.maintenance || end <= node.offer.maintenance->first || wish.now >= node.offer.maintenance->second;
+bool Places::open_for(NodeNumber number, const JobNeeds& needs, const PlaceWish& wish) const {
+  const auto reserved = reserved_from(nodes_[number], needs);
+  if (reserved && wish.now + length_on(nodes_[number], wish.at_most) > *reserved) return false;
+  return ends_in_time(number, wish.now, wish.at_most);
+}
+
+bool Places::ends_in_time(NodeNumber number, WallTime start, Nanos at_most) const {
+  const auto& maintenance = nodes_[number].offer.maintenance;
+  if (!maintenance || start >= maintenance->second) return true;
+  return start + length_on(nodes_[number], at_most) <= maintenance->first;
 }
 
 bool Places::fits_on(NodeNumber number, const JobNeeds& needs, std::span<const KindFit> fits) const {

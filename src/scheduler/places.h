@@ -83,17 +83,22 @@ class Places {
   std::vector<NodeNumber> find(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
   /// How long a job may take, on a node of speed 1, to fill a gap on a node that others wait for; 0: there is none.
   Nanos longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const;
-  /// Whether the job fits on this one, were it not reserved.
+  /// Whether the job fits on this one, were it not reserved and no maintenance ahead.
   bool fits_on(NodeNumber number, const JobNeeds& needs, std::span<const KindFit> fits) const;
+  /// Whether a job that begins then will have ended before the node's maintenance, or begins behind it.
+  bool ends_in_time(NodeNumber number, WallTime start, Nanos at_most) const;
+  /// A node where a job of one node has room, and where it would run into a maintenance; nothing: there is none.
+  std::optional<NodeNumber> kept_by_maintenance(const JobNeeds& needs, std::span<const KindFit> fits,
+                                                const PlaceWish& wish) const;
 
   /// Nodes on which all of the job probably fits soonest, and when; empty where there are too few that are not
-  /// reserved, leaving `without` alone. A job that takes longer than was thought will probably take as long again as it
-  /// is late by now.
+  /// reserved and whose maintenance it would not run into, leaving `without` alone. A job that takes longer than was
+  /// thought will probably take as long again as it is late by now.
   struct DrainPlan {
     std::vector<NodeNumber> nodes;
     WallTime ready{};
   };
-  DrainPlan plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now,
+  DrainPlan plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish,
                        const std::set<NodeNumber>& without) const;
 
   /// Takes GPUs for a job, preferring linked ones; it must fit. Returns their share.
@@ -136,7 +141,7 @@ class Places {
   };
   bool would_have_room(const Node& node, const Room& room, const JobNeeds& needs, const KindFit& fit) const;
   void count_node(const Node& node, int by);
-  bool open_for(const Node& node, const JobNeeds& needs, const PlaceWish& wish) const;
+  bool open_for(NodeNumber number, const JobNeeds& needs, const PlaceWish& wish) const;
   /// Until when a job of that kind may run on it, as far as others wait for the node.
   static std::optional<WallTime> reserved_from(const Node& node, const JobNeeds& needs);
   std::uint64_t choose_gpus(const Node& node, const JobNeeds& needs, std::uint64_t among) const;

@@ -29,7 +29,7 @@ std::optional<NodeNumber> Places::find_one(const JobNeeds& needs, std::span<cons
     std::size_t looks = 0;
     for (const NodeNumber number : holders->second) {
       if (++looks > kLooks) break;
-      if (fits_on(number, needs, fits) && open_for(nodes_[number], needs, wish)) return number;
+      if (fits_on(number, needs, fits) && open_for(number, needs, wish)) return number;
     }
   }
   for (const KindFit& fit : fits) {
@@ -53,7 +53,7 @@ std::optional<NodeNumber> Places::find_one(const JobNeeds& needs, std::span<cons
     std::size_t looks = 0;
     for (const NodeNumber number : kinds_[fit.kind].restricted) {
       if (++looks > kGapLooks) break;
-      if (has_room(nodes_[number], needs, fit) && open_for(nodes_[number], needs, wish)) return number;
+      if (has_room(nodes_[number], needs, fit) && open_for(number, needs, wish)) return number;
     }
   }
   return std::nullopt;
@@ -76,6 +76,25 @@ Nanos Places::longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, 
   return longest;
 }
 
+std::optional<NodeNumber> Places::kept_by_maintenance(const JobNeeds& needs, std::span<const KindFit> fits,
+                                                      const PlaceWish& wish) const {
+  const auto keeps = [&](NodeNumber number) {
+    return fits_on(number, needs, fits) && !ends_in_time(number, wish.now, wish.at_most);
+  };
+  for (const std::string& name : needs.on) {
+    if (const auto number = number_of(name); number && keeps(*number)) return number;
+  }
+  if (!needs.on.empty() || needs.nodes > 1) return std::nullopt;
+  for (const KindFit& fit : fits) {
+    std::size_t looks = 0;
+    for (const NodeNumber number : kinds_[fit.kind].restricted) {
+      if (++looks > kGapLooks) break;
+      if (keeps(number)) return number;
+    }
+  }
+  return std::nullopt;
+}
+
 std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,
                                             const PlaceWish& wish) const {
   const auto count = static_cast<std::size_t>(needs.nodes);
@@ -83,7 +102,7 @@ std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<con
   for (const std::string& name : needs.on) {
     if (count == 1 && !found.empty()) break;
     const auto number = number_of(name);
-    if (number && fits_on(*number, needs, fits) && open_for(nodes_[*number], needs, wish)) found.push_back(*number);
+    if (number && fits_on(*number, needs, fits) && open_for(*number, needs, wish)) found.push_back(*number);
   }
   if (found.size() < count) return {};
   return count == 1 ? found : together(found, count);
@@ -99,7 +118,7 @@ std::vector<NodeNumber> Places::find_gang(const JobNeeds& needs, std::span<const
       for (const NodeNumber number : nodes) {
         if (candidates.size() >= count + kLooks * 4) return;
         if (!has_room(nodes_[number], needs, fit)) continue;
-        if (!restricted || open_for(nodes_[number], needs, wish)) candidates.push_back(number);
+        if (!restricted || open_for(number, needs, wish)) candidates.push_back(number);
       }
     };
     std::size_t listed = kind.restricted.size();
@@ -164,7 +183,7 @@ WallTime Places::ready_at(const Node& node, const JobNeeds& needs, const KindFit
   return ready;
 }
 
-Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now,
+Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish,
                                      const std::set<NodeNumber>& without) const {
   const auto count = static_cast<std::size_t>(needs.nodes);
   DrainPlan best;
@@ -172,7 +191,9 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
     std::vector<std::pair<WallTime, NodeNumber>> ready;
     for (const NodeNumber number : candidates) {
       const KindFit* fit = one_fit != nullptr ? one_fit : fit_for(number, fits);
-      if (fit != nullptr) ready.emplace_back(ready_at(nodes_[number], needs, *fit, now), number);
+      if (fit == nullptr) continue;
+      const WallTime start = ready_at(nodes_[number], needs, *fit, wish.now);
+      if (ends_in_time(number, start, wish.at_most)) ready.emplace_back(start, number);
     }
     if (ready.size() < count) return;
     std::sort(ready.begin(), ready.end());
@@ -182,7 +203,7 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
   };
   const auto is_open = [&](NodeNumber number) {
     const Node& node = nodes_[number];
-    return node.takes_jobs() && !node.reserved && !node.offer.maintenance && !without.contains(number);
+    return node.takes_jobs() && !node.reserved && !without.contains(number);
   };
   std::vector<NodeNumber> candidates;
   for (const std::string& name : needs.on) {
@@ -200,6 +221,11 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
         if (candidates.size() >= count + kLooks) break;
         if (!without.contains(number)) candidates.push_back(number);
       }
+    }
+    std::size_t looks = 0;
+    for (const NodeNumber number : kinds_[fit.kind].restricted) {
+      if (++looks > kGapLooks) break;
+      if (is_open(number)) candidates.push_back(number);
     }
     choose(candidates, &fit);
   }

@@ -133,6 +133,7 @@ void Scheduler::settle(JobNumber number) {
   job.phase = Phase::queued;
   job.entry.key = options_.order.key(job.request, spread_);
   lines_.add(job.request.needs, job.user, job.entry);
+  newcomers_.push_back(number);
   update_delay(job.user);
 }
 

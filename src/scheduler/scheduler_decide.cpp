@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "scheduler/scheduler.h"
@@ -26,10 +27,7 @@ bool has_no_choice(const JobNeeds& needs) { return needs.on.size() == static_cas
 }  // namespace
 
 PlaceWish Scheduler::wish_of(const Job& job, WallTime now) const {
-  const Nanos likely = job.request.estimate.at_most();
-  return {.data = job.request.data,
-          .at_most = job.request.time_limit ? std::min(likely, *job.request.time_limit) : likely,
-          .now = now};
+  return {.data = job.request.data, .at_most = job.request.at_most(), .now = now};
 }
 
 int Scheduler::gpus_of(const JobNeeds& needs) const { return needs.nodes * needs.gpus; }
@@ -139,11 +137,12 @@ void Scheduler::start_set_aside(WallTime now, SchedulerDecision& decision) {
     const SetAside aside = aside_[i];
     Job& job = jobs_[aside.job];
     const bool allowed = !over_quota(job);
+    const PlaceWish wish = wish_of(job, now);
     const bool ready = std::all_of(aside.nodes.begin(), aside.nodes.end(), [&](NodeNumber node) {
-      return places_.fits_on(node, job.request.needs, aside.fits);
+      return places_.fits_on(node, job.request.needs, aside.fits) && places_.ends_in_time(node, now, wish.at_most);
     });
     std::vector<NodeNumber> nodes = ready ? aside.nodes : std::vector<NodeNumber>{};
-    if (!ready && allowed) nodes = places_.find(job.request.needs, aside.fits, wish_of(job, now));
+    if (!ready && allowed) nodes = places_.find(job.request.needs, aside.fits, wish);
     if (allowed && nodes.empty()) {
       ++i;
       continue;
@@ -184,6 +183,24 @@ bool Scheduler::start_from(WaitingLines::Line& line, WallTime now, SchedulerDeci
   return false;
 }
 
+/// A line is blocked as a whole; who has just joined it may be short enough for nodes for which those before it were
+/// too long, since others wait for these nodes or their maintenance is ahead.
+void Scheduler::fill_gaps(WallTime now, SchedulerDecision& decision) {
+  const std::vector<JobNumber> newcomers = std::exchange(newcomers_, {});
+  if (aside_.empty() && maintenance_ends_.empty()) return;
+  for (const JobNumber number : newcomers) {
+    const Job& job = jobs_[number];
+    if (job.phase != Phase::queued || over_quota(job)) continue;
+    const WaitingLines::Line* line = lines_.find(job.request.needs);
+    if (line == nullptr || !line->blocked) continue;
+    const std::vector<KindFit> fits = line->fits;
+    const std::vector<NodeNumber> nodes = places_.find(job.request.needs, fits, wish_of(job, now));
+    if (nodes.empty()) continue;
+    leave_line(number);
+    start(number, nodes, fits, now, decision);
+  }
+}
+
 /// Kinds of which no further nodes may be emptied now. Those of a job that can go nowhere else are not counted: others
 /// need not wait for it.
 std::vector<bool> Scheduler::full_kinds() const {
@@ -219,11 +236,12 @@ void Scheduler::set_nodes_aside(WallTime now) {
     }
     if (!open.empty() && needs_setting_aside(line->needs) && line->planless != plan_round_) {
       ++plans;
-      const Places::DrainPlan plan = places_.plan_drain(line->needs, open, now, named);
+      const PlaceWish wish = wish_of(jobs_[line->heads.begin()->entry.job], now);
+      const Places::DrainPlan plan = places_.plan_drain(line->needs, open, wish, named);
       if (!plan.nodes.empty()) {
         set_aside(*line, plan);  // which may be the end of the line
-      } else if (named.empty()) {
-        line->planless = plan_round_;
+      } else if (named.empty() && maintenance_ends_.empty()) {
+        line->planless = plan_round_;  // before a maintenance there may be room for another job of the line
       }
     }
     for (const std::string& name : on) {
@@ -246,19 +264,33 @@ void Scheduler::reserve(const SetAside& aside) {
   for (const NodeNumber node : aside.nodes) places_.reserve(node, aside.start, needs.cpus || needs.alone());
 }
 
-/// Where jobs take longer than was thought, others may use the time, or other nodes are free sooner.
+/// Where jobs take longer than was thought, others may use the time, or other nodes are free sooner. A job that would
+/// run into a maintenance by now wherever it waits keeps no node from others.
 void Scheduler::plan_anew(WallTime now) {
-  for (SetAside& aside : aside_) {
-    if (aside.start > now) continue;
+  for (std::size_t i = 0; i < aside_.size();) {
+    SetAside& aside = aside_[i];
+    if (aside.start > now) {
+      ++i;
+      continue;
+    }
+    const Job& job = jobs_[aside.job];
     const std::vector<NodeNumber> before = aside.nodes;
     for (const NodeNumber node : before) places_.open_again(node);
-    Places::DrainPlan plan = places_.plan_drain(jobs_[aside.job].request.needs, aside.fits, now, {});
-    if (!plan.nodes.empty()) aside.nodes = std::move(plan.nodes);
+    Places::DrainPlan plan = places_.plan_drain(job.request.needs, aside.fits, wish_of(job, now), {});
+    if (plan.nodes.empty()) {
+      const SetAside given_up = aside;
+      aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(i));
+      settle(given_up.job);
+      give_back(given_up);
+      continue;
+    }
+    aside.nodes = std::move(plan.nodes);
     aside.start = std::max(plan.ready, now + kShortestDelay);
     reserve(aside);
     ++plan_round_;
     for (const NodeNumber node : before) room_on(node);
     for (const NodeNumber node : aside.nodes) room_on(node);
+    ++i;
   }
 }
 
@@ -282,6 +314,7 @@ SchedulerDecision Scheduler::decide(WallTime now) {
       lines_.block(*line);
     }
   }
+  fill_gaps(now, decision);
   set_nodes_aside(now);
   room_came_about_ = false;
   report_overdue(now, decision);

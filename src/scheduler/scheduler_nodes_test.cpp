@@ -133,5 +133,91 @@ TEST(SchedulerOfNodes, APreviewSaysWhereAndWhenAndChangesNothing) {
   EXPECT_EQ(all.at("b").expected_start, scheduler.explain("b", at_second(2))->expected_start);
 }
 
+/// Nodes with two GPUs of which the last has a maintenance from 1000 to 2000.
+class SchedulerMaintenance : public testing::Test {
+ protected:
+  void up(int nodes) {
+    for (int i = 0; i < nodes; ++i) {
+      NodeOffer offer = node_with(fmt::format("n{}", i), 2);
+      if (i + 1 == nodes) offer.maintenance = {at_second(1000), at_second(2000)};
+      ASSERT_TRUE(scheduler_.node_up(offer));
+    }
+  }
+  void submit(const JobRequest& job) { ASSERT_TRUE(scheduler_.submit(job)); }
+  std::vector<std::string> decide(double now) { return ids_of(scheduler_.decide(at_second(now))); }
+
+  Scheduler scheduler_;
+};
+
+TEST_F(SchedulerMaintenance, SaysThatAJobMightRunIntoItAndWhenItStarts) {
+  up(1);
+  submit(job_of("long", 0, 1500));
+  EXPECT_THAT(decide(0), testing::IsEmpty());
+  const auto report = *scheduler_.explain("long", at_second(0));
+  EXPECT_EQ(report.reason, WaitReason::maintenance);
+  EXPECT_THAT(report.sentence, testing::HasSubstr("the maintenance of n0, from 1970-01-01T00:16:40"));
+  EXPECT_EQ(report.expected_start, at_second(2000));
+  EXPECT_EQ(scheduler_.preview(job_of("other", 0, 900), at_second(0))->forecast->expected_start, at_second(0));
+  JobRequest limited = job_of("limited", 0, 1500);
+  limited.time_limit = std::chrono::seconds(900);
+  submit(limited);
+  EXPECT_THAT(decide(1), testing::ElementsAre("limited")) << "it is ended in time, whatever it does";
+  ASSERT_TRUE(scheduler_.ended("limited", JobOutcome::succeeded, at_second(901)));
+  EXPECT_THAT(decide(2000), testing::ElementsAre("long"));
+}
+
+/// Small jobs would keep it waiting until then otherwise: where the whole cluster has a maintenance next week, too.
+TEST_F(SchedulerMaintenance, NodesAreEmptiedForAGangThatEndsBeforeIt) {
+  up(1);
+  submit(job_of("one", 0, 50));
+  submit(job_of("two", 0, 60));
+  EXPECT_THAT(decide(0), testing::SizeIs(2));
+  submit(job_of("gang", 1, 30, 2));
+  for (int i = 0; i < 20; ++i) submit(job_of(fmt::format("s{}", i), 2, 70));
+  EXPECT_THAT(decide(2), testing::IsEmpty());
+  ASSERT_TRUE(scheduler_.ended("one", JobOutcome::succeeded, at_second(50)));
+  EXPECT_THAT(decide(50), testing::IsEmpty()) << "its node is being emptied";
+  EXPECT_EQ(scheduler_.explain("gang", at_second(50))->reason, WaitReason::set_aside);
+  ASSERT_TRUE(scheduler_.ended("two", JobOutcome::succeeded, at_second(60)));
+  EXPECT_THAT(decide(60), testing::ElementsAre("gang"));
+}
+
+TEST_F(SchedulerMaintenance, AGangThatHasBecomeTooLateForItKeepsNobodyWaiting) {
+  up(1);
+  submit(job_of("late", 0, 500));
+  EXPECT_THAT(decide(0), testing::SizeIs(1));
+  submit(job_of("gang", 1, 400, 2));
+  EXPECT_THAT(decide(1), testing::IsEmpty());
+  EXPECT_EQ(scheduler_.explain("gang", at_second(1))->reason, WaitReason::set_aside);
+  // The other job takes longer than was thought, and now the gang would not have ended in time.
+  submit(job_of("short", 2, 200));
+  EXPECT_THAT(decide(700), testing::ElementsAre("short"));
+  for (const char* id : {"short", "late"}) ASSERT_TRUE(scheduler_.ended(id, JobOutcome::succeeded, at_second(900)));
+  EXPECT_THAT(decide(900), testing::IsEmpty());
+  EXPECT_EQ(scheduler_.explain("gang", at_second(900))->reason, WaitReason::maintenance);
+  EXPECT_THAT(decide(2000), testing::ElementsAre("gang"));
+}
+
+TEST_F(SchedulerMaintenance, WhoComesBehindALongJobFillsTheTimeBeforeIt) {
+  up(1);
+  submit(job_of("long", 0, 1500));
+  EXPECT_THAT(decide(0), testing::IsEmpty());
+  submit(job_of("longer", 1, 2500));
+  submit(job_of("short", 1, 100));
+  EXPECT_THAT(decide(1), testing::ElementsAre("short"));
+  EXPECT_THAT(decide(2000), testing::ElementsAre("long"));
+}
+
+TEST_F(SchedulerMaintenance, WhoHasTheChoiceGoesElsewhere) {
+  up(2);
+  submit(job_of("long", 0, 1500, 2));
+  EXPECT_EQ(scheduler_.decide(at_second(0)).start.at(0).shares[0].node, "n0");
+  NodeOffer called_off = node_with("n1", 2);
+  submit(job_of("next", 0, 1500, 2));
+  EXPECT_THAT(decide(1), testing::IsEmpty());
+  ASSERT_TRUE(scheduler_.node_up(called_off));
+  EXPECT_THAT(decide(2), testing::ElementsAre("next")) << "the maintenance was called off";
+}
+
 }  // namespace
 }  // namespace assay

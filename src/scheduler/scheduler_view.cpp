@@ -84,7 +84,11 @@ class QueueOutlook {
       if (fit == fits.end()) continue;
       if (!on.empty() && std::find(on.begin(), on.end(), place.offer.name) == on.end()) continue;
       const std::uint64_t gpus = job.needs.these.empty() ? fit->gpus : places_.mask_on(node.number, job.needs.these);
-      choice.push_back({.outlook = soonest(node, job.needs, gpus), .rank = fit - fits.begin(), .node = &node});
+      Outlook outlook = soonest(node, job.needs, gpus);
+      if (!places_.ends_in_time(node.number, outlook.start, job.at_most())) {
+        outlook.start = place.offer.maintenance->second;
+      }
+      choice.push_back({.outlook = std::move(outlook), .rank = fit - fits.begin(), .node = &node});
     }
     const auto count = static_cast<std::size_t>(job.needs.nodes);
     if (choice.size() < count) return std::nullopt;
@@ -108,6 +112,12 @@ class QueueOutlook {
   std::vector<NodeOutlook> nodes_;
 };
 
+/// So that its start can be foretold.
+bool waits_for_room(const WaitReport& report) {
+  return report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy ||
+         report.reason == WaitReason::maintenance;
+}
+
 }  // namespace
 
 std::string_view name_of(WaitReason reason) {
@@ -119,6 +129,7 @@ std::string_view name_of(WaitReason reason) {
     case WaitReason::quota: return "quota";
     case WaitReason::no_such_node: return "no_such_node";
     case WaitReason::set_aside: return "set_aside";
+    case WaitReason::maintenance: return "maintenance";
     case WaitReason::gpus_busy: return "gpus_busy";
   }
   return "";
@@ -231,6 +242,7 @@ std::string Scheduler::quota_sentence(const Job& job) const {
 /// Why a job waits, but for when it will start.
 WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahead) const {
   const Job& job = jobs_[number];
+  const std::vector<KindFit> fits = places_.fits_of(job.request.needs);
   WaitReport report;
   std::string missing;
   const auto say = [&](WaitReason reason, std::string sentence) {
@@ -248,7 +260,7 @@ WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahea
         fmt::format("waits {} for attempt {} of {}", format_duration(job.request.not_before - now), job.request.attempt,
                     job.request.retry.attempts));
     report.expected_start = job.request.not_before;
-  } else if (!places_.could_ever_fit(job.request.needs, places_.fits_of(job.request.needs), &missing)) {
+  } else if (!places_.could_ever_fit(job.request.needs, fits, &missing)) {
     say(WaitReason::no_such_node, "fits nowhere: " + missing);
   } else if (over_quota(job)) {
     say(WaitReason::quota, quota_sentence(job));
@@ -259,6 +271,11 @@ WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahea
     for (const NodeNumber node : place->nodes) names.push_back(places_.node(node).offer.name);
     say(WaitReason::set_aside,
         fmt::format("is next: {} {} being emptied for it", join(names, ", "), names.size() == 1 ? "is" : "are"));
+  } else if (const auto node = places_.kept_by_maintenance(job.request.needs, fits, wish_of(job, now))) {
+    const NodeOffer& offer = places_.node(*node).offer;
+    report.ahead = ahead;
+    say(WaitReason::maintenance, fmt::format("might not end before the maintenance of {}, from {} to {}", offer.name,
+                                             iso8601(offer.maintenance->first), iso8601(offer.maintenance->second)));
   } else {
     report.ahead = ahead;
     say(WaitReason::gpus_busy,
@@ -274,7 +291,7 @@ Result<WaitReport> Scheduler::explain(const std::string& id, WallTime now) const
     return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no job '{}' that waits", id)};
   }
   WaitReport report = report_of(*number, now, jobs_ahead(jobs_[*number]));
-  if (report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy) {
+  if (waits_for_room(report)) {
     for (const JobForecast& forecast_of : forecast(now)) {
       if (forecast_of.job == id) report.expect(forecast_of);
     }
@@ -314,7 +331,7 @@ std::map<std::string, WaitReport> Scheduler::explain_all(WallTime now, std::size
   }
   for (const JobForecast& forecast_of : outlook(queue, now)) {
     WaitReport& report = reports[forecast_of.job];
-    if (report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy) report.expect(forecast_of);
+    if (waits_for_room(report)) report.expect(forecast_of);
   }
   return reports;
 }

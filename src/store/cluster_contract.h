@@ -90,6 +90,7 @@ TEST_P(ClusterContract, ANodeComesBackAsItWasPut) {
       .simulated = true,
       .draining = true,
       .drain_reason = "new fans \"soon\"",
+      .maintenance = {{.from = at(3), .until = at(4) + Nanos(1)}},
       .version = "0.4.0",
       .facts = {{"kernel", "6.1.0"}, {"host", "ü\n"}},
       .devices = {{.id = "GPU-a", .facts = {{"name", "NVIDIA H200"}}}, {.id = "GPU-b", .facts = {}}},
