@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/assert.h"
@@ -39,7 +40,8 @@ bool Scheduler::over_quota(const Job& job) const {
   return rule.most_gpus && user.gpus + gpus_of(job.request.needs) > *rule.most_gpus;
 }
 
-void Scheduler::update_delay(std::size_t user) { lines_.set_delay(user, fair_share_.delay(user)); }
+/// In whole seconds: on a large cluster each start and each end would move all of a user's jobs by milliseconds.
+void Scheduler::update_delay(std::size_t user) { lines_.set_delay(user, std::floor(fair_share_.delay(user))); }
 
 /// The job runs from `now` on; its nodes and GPUs are known.
 void Scheduler::count_in(Job& job, WallTime now) {
