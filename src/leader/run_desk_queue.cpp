@@ -184,6 +184,7 @@ Result<JobRequest> RunDesk::request_of(Entry& entry, const PlannedRun& planned) 
   request.estimate = estimate_of(entry.needs, planned.spec, entry.name, entry.length);
   request.submitted = job.created;
   request.priority = job.priority;
+  request.deadline = job.deadline;
   if (const auto limit = time_limit_of(planned.spec)) request.time_limit = *limit + kBeyondLimit;
   request.after = job.after;
   request.data = data_of(planned.spec);

@@ -176,6 +176,22 @@ TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   EXPECT_EQ(desk().set_priority(usual, 2'000'000).error().kind, ErrorKind::usage);
 }
 
+TEST_F(RunQueueTest, ARunThatIsToHaveEndedSoonComesInTime) {
+  const auto busy = asked({lasting(60)}, "gpu02");
+  const auto lease = taken(busy, "gpu02");
+  const auto shorter = asked({lasting(60)}, "gpu02");
+  RunRequest request{.plan = {lasting(600)}, .node = "gpu02"};
+  request.deadline = clock_.wall() + std::chrono::minutes(20);
+  const auto due = asked(request);
+  EXPECT_EQ(queued(due).deadline, request.deadline);
+  open();
+  EXPECT_EQ(queued(due).deadline, request.deadline) << "also for the next leader";
+  end(lease);
+  tick();
+  EXPECT_THAT(told("gpu02"), ElementsAre(due)) << "though it is longer";
+  EXPECT_EQ(queued(shorter).reason, "gpus_busy");
+}
+
 TEST_F(RunQueueTest, ATimeLimitCountsFromTheStart) {
   const auto run = asked({planned({{"kind", "null"}, {"device", "cpu"}, {"time_limit", 1800}})}, "gpu02");
   const auto lease = taken(run, "gpu02");

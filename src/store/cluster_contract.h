@@ -389,6 +389,7 @@ TEST_P(ClusterContract, JobsAreKeptInTheOrderInWhichTheyWereAskedFor) {
   second.row.attempts = 4;
   second.row.attempt = 2;
   second.row.not_before = at(9);
+  second.row.deadline = at(10) + Nanos(1);
   second.revision = must(jobs.put(second));
   const Stored<JobRecord> first{.row = {.run = "c", .node = "gpu02", .created = at(1)}};
   must(jobs.put(first));
