@@ -28,6 +28,12 @@ Nanos length_on(const Places::Node& node, Nanos at_most) {
   return Nanos(static_cast<std::int64_t>(static_cast<double>(at_most.count()) / node.offer.speed));
 }
 
+/// Of a node that is reserved or has a maintenance.
+WallTime begin_of_restriction(const Places::Node& node) {
+  const WallTime maintenance = node.offer.maintenance ? node.offer.maintenance->first : WallTime::max();
+  return std::min(node.reserved.value_or(WallTime::max()), maintenance);
+}
+
 std::vector<std::string> uuids_of(const NodeOffer& offer, std::uint64_t mask) {
   std::vector<std::string> uuids;
   for (std::size_t i = 0; i < offer.gpus.size(); ++i) {
@@ -112,7 +118,8 @@ void Places::list(NodeNumber number) {
   if (!node.takes_jobs()) return;
   Kind& kind = kinds_[node.kind];
   if (node.reserved || node.offer.maintenance) {
-    kind.restricted.insert(number);
+    kind.restricted.emplace(begin_of_restriction(node), number);
+    if (!node.reserved) kind.maintained.insert(number);
     return;
   }
   kind.by_free[static_cast<std::size_t>(std::popcount(node.free))].insert(number);
@@ -124,7 +131,8 @@ void Places::unlist(NodeNumber number) {
   const Node& node = nodes_[number];
   if (!node.up) return;
   Kind& kind = kinds_[node.kind];
-  kind.restricted.erase(number);
+  if (node.reserved || node.offer.maintenance) kind.restricted.erase({begin_of_restriction(node), number});
+  kind.maintained.erase(number);
   kind.by_free[static_cast<std::size_t>(std::popcount(node.free))].erase(number);
   kind.idle.erase(number);
   kind.cpus_free.erase(number);
@@ -201,7 +209,7 @@ std::uint64_t Places::choose_gpus(const Node& node, const JobNeeds& needs, std::
 }
 
 bool Places::has_room(const Node& node, const JobNeeds& needs, const KindFit& fit) const {
-  const Room now{.free = node.free, .idle = node.tenants.empty(), .cpus_free = node.cpus_free()};
+  const Room now{.free = node.free, .idle = node.tenants.empty(), .cpus_free = needs.cpus && node.cpus_free()};
   return node.takes_jobs() && would_have_room(node, now, needs, fit);
 }
 

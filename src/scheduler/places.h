@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "scheduler/job_request.h"
@@ -125,7 +126,9 @@ class Places {
     std::vector<std::set<NodeNumber>> by_free;  ///< nodes with so many free GPUs and no restriction
     std::set<NodeNumber> idle;                  ///< those on which nothing runs
     std::set<NodeNumber> cpus_free;             ///< those whose CPUs no job has
-    std::set<NodeNumber> restricted;            ///< reserved, or with a maintenance ahead
+    /// Reserved, or with a maintenance ahead: by when that begins, so that gaps which are too short cost nothing.
+    std::set<std::pair<WallTime, NodeNumber>> restricted;
+    std::set<NodeNumber> maintained;  ///< of those the ones that are not reserved
   };
 
   std::uint32_t kind_of(const NodeOffer& offer);
@@ -145,6 +148,9 @@ class Places {
   /// Until when a job of that kind may run on it, as far as others wait for the node.
   static std::optional<WallTime> reserved_from(const Node& node, const JobNeeds& needs);
   std::uint64_t choose_gpus(const Node& node, const JobNeeds& needs, std::uint64_t among) const;
+  /// The first of the restricted nodes of a kind on which the job may end in time.
+  std::set<std::pair<WallTime, NodeNumber>>::const_iterator first_gap(std::uint32_t kind, const JobNeeds& needs,
+                                                                      const PlaceWish& wish) const;
   std::optional<NodeNumber> find_one(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
   std::vector<NodeNumber> find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,
                                       const PlaceWish& wish) const;

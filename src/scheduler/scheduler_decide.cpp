@@ -224,20 +224,35 @@ std::vector<bool> Scheduler::full_kinds() const {
 void Scheduler::set_nodes_aside(WallTime now) {
   const std::vector<bool> full = full_kinds();
   std::vector<bool> waited_for(places_.kinds(), false);
+  std::vector<const WaitingLines::Line*> passed;  ///< that name nodes: which is looked up if a plan has to know it
   std::set<NodeNumber> named;
+  const auto note_names = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (const auto number = places_.number_of(name)) named.insert(*number);
+    }
+  };
   std::size_t plans = 0;
   for (WaitingLines::Line* line : lines_.blocked(kPlanLooks)) {
     if (plans == kPlans || std::find(waited_for.begin(), waited_for.end(), false) == waited_for.end()) return;
-    const std::vector<std::string> on = line->needs.on;
     // Who waits for CPUs keeps no GPU from anybody.
-    if (line->needs.cpus || !places_.could_ever_fit(line->needs, line->fits)) continue;
+    if (line->needs.cpus) continue;
+    const std::vector<std::string> on = line->needs.on;
+    const bool looks_for_nodes = needs_setting_aside(line->needs) && line->planless != plan_round_;
+    if (!on.empty() && !looks_for_nodes) {
+      passed.push_back(line);
+      continue;
+    }
+    if (!places_.could_ever_fit(line->needs, line->fits)) continue;
     std::vector<KindFit> open;
     for (const KindFit& fit : line->fits) {
       if (!waited_for[fit.kind] && (has_no_choice(line->needs) || !full[fit.kind])) open.push_back(fit);
       if (on.empty()) waited_for[fit.kind] = true;
     }
-    if (!open.empty() && needs_setting_aside(line->needs) && line->planless != plan_round_) {
+    if (!open.empty() && looks_for_nodes) {
       ++plans;
+      for (const auto* const earlier : std::exchange(passed, {})) {
+        if (places_.could_ever_fit(earlier->needs, earlier->fits)) note_names(earlier->needs.on);
+      }
       const PlaceWish wish = wish_of(jobs_[line->heads.begin()->entry.job], now);
       const Places::DrainPlan plan = places_.plan_drain(line->needs, open, wish, named);
       if (!plan.nodes.empty()) {
@@ -246,9 +261,7 @@ void Scheduler::set_nodes_aside(WallTime now) {
         line->planless = plan_round_;  // before a maintenance there may be room for another job of the line
       }
     }
-    for (const std::string& name : on) {
-      if (const auto number = places_.number_of(name)) named.insert(*number);
-    }
+    note_names(on);
   }
 }
 
