@@ -27,7 +27,7 @@ Result<void> Scheduler::node_up(const NodeOffer& offer) {
   if (offer.maintenance) maintenance_ends_.emplace(offer.maintenance->second, number);
   fair_share_.set_gpus(static_cast<double>(places_.gpus_up()));
   ++plan_round_;
-  room_came_about_ = true;
+  nodes_have_changed_ = true;
   if (!offer.closed.empty()) plan_without(number);
   lines_.look_again();
   return {};

@@ -78,7 +78,7 @@ void Scheduler::vacate(JobNumber number, WallTime when) {
 }
 
 void Scheduler::room_on(NodeNumber node) {
-  room_came_about_ = true;
+  roomier_.push_back(node);
   lines_.room_on(node, [&](const WaitingLines::Line& line) {
     return line.needs.nodes > 1 || places_.fits_on(node, line.needs, line.fits);
   });
@@ -134,11 +134,19 @@ void Scheduler::give_back(const SetAside& aside) {
 }
 
 void Scheduler::start_set_aside(WallTime now, SchedulerDecision& decision) {
-  if (!room_came_about_) return;
+  const std::vector<NodeNumber> roomier = std::exchange(roomier_, {});
+  const bool look_everywhere = std::exchange(nodes_have_changed_, false);
+  if (roomier.empty() && !look_everywhere) return;
   for (std::size_t i = 0; i < aside_.size();) {
+    const JobNeeds& needs = jobs_[aside_[i].job].request.needs;
+    const bool allowed = !over_quota(jobs_[aside_[i].job]);
+    const auto helps = [&](NodeNumber node) { return places_.fits_on(node, needs, aside_[i].fits); };
+    if (allowed && !look_everywhere && std::none_of(roomier.begin(), roomier.end(), helps)) {
+      ++i;
+      continue;
+    }
     const SetAside aside = aside_[i];
     Job& job = jobs_[aside.job];
-    const bool allowed = !over_quota(job);
     const PlaceWish wish = wish_of(job, now);
     const bool ready = std::all_of(aside.nodes.begin(), aside.nodes.end(), [&](NodeNumber node) {
       return places_.fits_on(node, job.request.needs, aside.fits) && places_.ends_in_time(node, now, wish.at_most);
@@ -331,7 +339,6 @@ SchedulerDecision Scheduler::decide(WallTime now) {
   }
   fill_gaps(now, decision);
   set_nodes_aside(now);
-  room_came_about_ = false;
   report_overdue(now, decision);
   return decision;
 }
