@@ -91,6 +91,7 @@ TEST_P(ClusterContract, ANodeComesBackAsItWasPut) {
       .simulated = true,
       .draining = true,
       .drain_reason = "new fans \"soon\"",
+      .maintenance = {{.from = at(3), .until = at(4) + Nanos(1)}},
       .version = "0.4.0",
       .facts = {{"kernel", "6.1.0"}, {"host", "ü\n"}},
       .devices = {{.id = "GPU-a", .facts = {{"name", "NVIDIA H200"}}}, {.id = "GPU-b", .facts = {}}},
@@ -418,6 +419,7 @@ TEST_P(ClusterContract, JobsAreKeptInTheOrderInWhichTheyWereAskedFor) {
   second.row.attempts = 4;
   second.row.attempt = 2;
   second.row.not_before = at(9);
+  second.row.deadline = at(10) + Nanos(1);
   second.revision = must(jobs.put(second));
   const Stored<JobRecord> first{.row = {.run = "c", .node = "gpu02", .created = at(1)}};
   must(jobs.put(first));
