@@ -65,8 +65,8 @@ export interface HeatFigure {
   cells: (number | null)[][];
 }
 
-/** "Latency (s)"; bytes are named along the axis. */
+/** "Throughput (samples/s)"; bytes and times are named along the axis, as GiB or ms. */
 export function axisTitle({ label, unit }: FigureAxis, unitText: (unit: string) => string): string {
-  const named = unitText(unit);
+  const named = unit === "s" ? "" : unitText(unit);
   return named ? `${label} (${named})` : label;
 }
