@@ -83,10 +83,17 @@ Result<UserRecord> People::check_directory(const std::string& name, std::string_
     log_warning("{} has a good password of the directory, but no group that may sign in here.", name);
     return wrong();
   }
-  UserRecord user =
-      users_.find(name).value_or(UserRecord{.name = name, .from_directory = true, .created = clock_.wall()});
-  user.role = name_of(*role);
-  if (entry->name.size() <= kLongestName) user.full_name = entry->name;
+  const auto take_over = [&](UserRecord& user) -> Result<void> {
+    // Somebody may have made an account of that name while the directory was asked, or have disabled this one.
+    if (!user.from_directory) return wrong();
+    user.role = name_of(*role);
+    if (entry->name.size() <= kLongestName) user.full_name = entry->name;
+    return {};
+  };
+  auto known = users_.change(name, take_over);
+  if (known || known.error().kind != ErrorKind::not_found) return known;
+  UserRecord user{.name = name, .from_directory = true, .created = clock_.wall()};
+  ASSAY_CHECK(take_over(user));
   ASSAY_CHECK(users_.put(user));
   return user;
 }

@@ -4,7 +4,10 @@
 
 #include "accounts/accounts.h"
 #include "api/run_types.h"
+#include "http/start_rules.h"
 #include "leader/leader.h"
+#include "model/run.h"
+#include "model/study.h"
 #include "store/run_store.h"
 
 namespace assay {
@@ -49,6 +52,28 @@ Result<void> check_may_change(Accounts& accounts, RunStore& runs, const HttpRequ
   return check_owner(caller, owner_of_study(accounts, runs, study), "study", study);
 }
 
+/// What is in a study is taken for its author's.
+Result<void> check_study_is_own(Accounts& accounts, RunStore& runs, const HttpRequest& request,
+                                const Principal& caller) {
+  if (caller.kind == Principal::Kind::node || caller.scopes.has(Scope::manage)) return {};
+  ASSAY_TRY(auto body, body_object(request));
+  ASSAY_TRY(const auto wanted, as_usage(read_api<NewRun>(json::value(std::move(body)))));
+  if (wanted.run.study.empty()) return {};
+  const auto owner = owner_of_study(accounts, runs, wanted.run.study);
+  // One that nobody knows here is only a word.
+  if (!owner && owner.error().kind == ErrorKind::not_found) return {};
+  return check_owner(caller, owner, "study", wanted.run.study);
+}
+
+Result<void> check_may_remove(Leader& leader, const HttpRequest& request, const Principal& caller) {
+  if (const auto id = request.capture("run"); !id.empty()) {
+    const auto run = leader.runs().find_run(id);
+    return run ? check_may_forget(leader, caller, *run) : Result<void>();
+  }
+  const auto study = leader.runs().find_study(request.capture("study"));
+  return study ? check_may_forget(leader, caller, *study) : Result<void>();
+}
+
 /// What an answer says that was made.
 Result<std::vector<Owned>> made_by(std::string_view path, const HttpResponse& response) {
   ASSAY_TRY(const auto value, parse_json(response.body));
@@ -67,11 +92,13 @@ Result<std::vector<Owned>> made_by(std::string_view path, const HttpResponse& re
   return made;
 }
 
-void check_before(ApiEndpoint& endpoint, Accounts& accounts, RunStore& runs) {
-  endpoint.handle.call = [&accounts, &runs, removes = endpoint.method == "DELETE", frames = endpoint.path == kFrames,
-                          call = std::move(endpoint.handle.call)](const HttpRequest& request,
-                                                                  const Principal& caller) -> Result<HttpResponse> {
+void check_before(ApiEndpoint& endpoint, Leader& leader) {
+  endpoint.handle.call = [&leader, &accounts = leader.accounts(), &runs = leader.runs(),
+                          removes = endpoint.method == "DELETE", frames = endpoint.path == kFrames,
+                          call = std::move(endpoint.handle.call)](
+                             const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
     if (!frames || !shows_number(request)) ASSAY_CHECK(check_may_change(accounts, runs, request, caller));
+    if (removes) ASSAY_CHECK(check_may_remove(leader, request, caller));
     ASSAY_TRY(auto response, call(request, caller));
     if (removes) {
       const bool run = !request.capture("run").empty();
@@ -85,6 +112,9 @@ void check_before(ApiEndpoint& endpoint, Accounts& accounts, RunStore& runs) {
 void note_what_is_made(ApiEndpoint& endpoint, Leader& leader) {
   endpoint.handle.call = [&leader, path = endpoint.path, call = std::move(endpoint.handle.call)](
                              const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+    if (path == kRecordedRuns) {
+      ASSAY_CHECK(check_study_is_own(leader.accounts(), leader.runs(), request, caller));
+    }
     ASSAY_TRY(auto response, call(request, caller));
     ASSAY_TRY(const auto made, made_by(path, response));
     for (const auto& owned : made) {
@@ -114,7 +144,7 @@ void hold_to_owners(ApiTable& table, Leader& leader) {
     const bool names =
         endpoint.path.find("{run}") != std::string::npos || endpoint.path.find("{study}") != std::string::npos;
     if (names && !has_lease(endpoint.path)) {
-      check_before(endpoint, leader.accounts(), leader.runs());
+      check_before(endpoint, leader);
     } else if (endpoint.path == kRecordedRuns || endpoint.path == kOrderedRuns || endpoint.path == kNewStudies) {
       note_what_is_made(endpoint, leader);
     }

@@ -2056,7 +2056,7 @@ export interface Routes {
     body: undefined;
     answer: Run;
   };
-  /** Change a run's name, tags and other words about it; its state and verdict stay */
+  /** Change a run's name and tags; administrators: and what else is said of it. Its state and verdict stay */
   "PUT /api/v1/runs/{run}": {
     path: { run: string };
     query: Record<string, never>;
