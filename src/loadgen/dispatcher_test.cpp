@@ -1,5 +1,6 @@
 #include "loadgen/dispatcher.h"
 
+#include <gmock/gmock.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ SimulatedServer::Serve always(Nanos takes) {
 struct Simulated {
   explicit Simulated(SimulatedServer::Serve serve) : server(std::move(serve)) {}
 
-  LoadResult run(const LoadPlan& plan, ArrivalProcess* arrivals = nullptr, LoadRules rules = {}) {
+  LoadResult run(const LoadPlan& plan, ArrivalProcess* arrivals = nullptr, const LoadRules& rules = {}) {
     SamplesInOrder order(100);
     auto ended = run_load(plan, {arrivals, order, server, recorder, server}, {});
     EXPECT_TRUE(ended.ok());

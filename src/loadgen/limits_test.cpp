@@ -1,5 +1,7 @@
 #include "loadgen/limits.h"
 
+#include <gmock/gmock.h>
+
 #include "loadgen/load_result.h"
 
 namespace assay {

@@ -9,8 +9,6 @@
 namespace assay {
 namespace {
 
-std::int64_t rounded_ns(double mean) { return static_cast<std::int64_t>(mean + 0.5); }
-
 /// The keys are LoadGen's, in its order; what it can be asked for and we cannot has the value that stands for "no".
 class DetailText {
  public:
@@ -225,7 +223,7 @@ class DetailText {
     if (summary.count == 0) return;
     entry(fmt::format("result_{}", extremes[0]), summary.min);
     entry(fmt::format("result_{}", extremes[1]), summary.max);
-    entry(fmt::format("result_{}", extremes[2]), rounded_ns(summary.mean));
+    entry(fmt::format("result_{}", extremes[2]), whole_ns(summary.mean));
     for (const auto& [percentile, value] : kMlperfPercentiles) {
       entry("result_" + fmt::format(fmt::runtime(percentile_key), percentile), summary.*value);
     }

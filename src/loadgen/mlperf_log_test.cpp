@@ -1,6 +1,7 @@
 #include "loadgen/mlperf_log.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 
 #include "importers/loadgen/loadgen_log.h"
 #include "loadgen/simulated_server_fixture.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace assay {
 
@@ -14,6 +15,8 @@ std::string_view mlperf_name(Scenario scenario) {
     default: return "Server";
   }
 }
+
+std::int64_t whole_ns(double mean) { return std::llround(mean); }
 
 MlperfLogView::MlperfLogView(const LoadPlan& load_plan, const LoadRules& load_rules, const LoadResult& load_result,
                              const MlperfLogFacts& log_facts)

@@ -24,6 +24,7 @@ inline constexpr std::array<std::pair<const char*, std::int64_t LatencySummary::
      {"99.90", &LatencySummary::p999}}};
 
 std::string_view mlperf_name(Scenario scenario);  ///< "SingleStream"
+std::int64_t whole_ns(double mean);
 
 struct MlperfLogView {
   MlperfLogView(const LoadPlan& load_plan, const LoadRules& load_rules, const LoadResult& load_result,

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::string_view kRule = "================================================\n";
 
-std::int64_t rounded(double mean) { return static_cast<std::int64_t>(mean + 0.5); }
-
 class SummaryText {
  public:
   explicit SummaryText(const MlperfLogView& view) : view_(view) {}
@@ -84,7 +82,7 @@ class SummaryText {
     if (summary.count == 0) return;
     line("Min {} (ns)                : {}", title_case, summary.min);
     line("Max {} (ns)                : {}", title_case, summary.max);
-    line("Mean {} (ns)               : {}", title_case, rounded(summary.mean));
+    line("Mean {} (ns)               : {}", title_case, whole_ns(summary.mean));
     for (const auto& [percentile, value] : kMlperfPercentiles) {
       line("{} percentile {} (ns)   : {}", percentile, lower_case, summary.*value);
     }

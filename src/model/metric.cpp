@@ -352,6 +352,7 @@ std::vector<std::string_view> metrics_shown(int MetricInfo::Places::* where) {
   std::stable_sort(shown.begin(), shown.end(),
                    [where](const MetricInfo* a, const MetricInfo* b) { return a->places.*where < b->places.*where; });
   std::vector<std::string_view> names;
+  names.reserve(shown.size());
   for (const auto* metric : shown) names.push_back(metric->name);
   return names;
 }

@@ -99,6 +99,7 @@ json::object merge_with_others(const ServeSettings& settings, const ServePlace& 
   parts.front().host = place.carrier.host;
   for (auto& part : place.others->collect(load.ending.interrupted)) parts.push_back(std::move(part));
   std::vector<std::uint64_t> sent;
+  sent.reserve(parts.size());
   for (const auto& part : parts) sent.push_back(part.sent);
   MergedLoad merged = merge_parts(load.plan, std::move(parts), [&](const LoadShare& share) {
     return lost_requests(settings, load, number, share, sent[share.index]);

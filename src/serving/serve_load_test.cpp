@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -180,6 +181,23 @@ TEST_F(ServeTest, AnOfflineLoadOfAWholeSmallSetIsAsLargeAsMlperfAsks) {
       serve_load(settings_of("target: 'null'\nscenario: offline\nmin_duration: 0s\n"), place(), {}, {});
   ASSERT_TRUE(generated.ok()) << generated.error().text();
   EXPECT_EQ(generated->rules.official_offline_samples, 24'576u);
+}
+
+TEST_F(ServeTest, PromptsThatAreAskedForAgainAreNamed) {
+  ASSERT_TRUE(write_file_atomically(folder / "prompts.jsonl", "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n").ok());
+  const auto repeats = [&](std::string_view samples, std::uint32_t number) {
+    auto settings = settings_of(fmt::format(
+        "target: 'null'\nscenario: single_stream\nmin_duration: 0s\nsamples: {}\nrequests: {{dataset: 'file:{}'}}\n",
+        samples, (folder / "prompts.jsonl").string()));
+    settings.target = "a server";
+    const auto load = serve_load(settings, place(), {.number = number}, {});
+    EXPECT_TRUE(load.ok());
+    return load && std::any_of(load->result.flags.begin(), load->result.flags.end(),
+                               [](const Flag& flag) { return flag.kind == "prompts_repeated"; });
+  };
+  EXPECT_FALSE(repeats("2", 0));
+  EXPECT_TRUE(repeats("3", 0));
+  EXPECT_TRUE(repeats("2", 1)) << "the load before asked for the same";
 }
 
 TEST_F(ServeTest, ATraceIsReplayed) {
