@@ -6,7 +6,7 @@
 // and everybody else waits: jobs of one, two, four and eight GPUs, of whole nodes, on named nodes and on CPUs, of a
 // hundred users. Then one job after the other ends, and the scheduler is asked what starts instead.
 //
-// What its order gives: with estimates that are off, a mean completion time that is no longer than that of a central
+// What its order gives: with estimates that are off, a mean completion time within a hundredth of that of a central
 // queue with the shortest job first in each case of the published grid, and a 99th percentile that is never worse than
 // round robin's (docs/adr/015). The seeds are others than those that its constants were chosen with.
 

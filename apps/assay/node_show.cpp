@@ -22,6 +22,10 @@ std::string machine_text(const NodeAnswer& node, const NodeLine& now) {
   const NodeRecord& record = node.record;
   std::string text =
       line("last seen", local_time(record.last_seen)) + line("known since", local_time(record.first_seen));
+  if (const auto& maintenance = record.maintenance) {
+    text += line("maintenance",
+                 fmt::format("from {} to {}", local_time(maintenance->from), local_time(maintenance->until)));
+  }
   for (const auto& [name, fact] : record.facts) {
     const bool is_memory = name == "memory_bytes";
     text += line(is_memory ? "memory" : printable(name),

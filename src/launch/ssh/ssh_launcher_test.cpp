@@ -126,8 +126,8 @@ TEST_F(SshLauncherTest, UsersOfAHostDoNotComeIntoEachOthersWay) {
   std::vector<std::unique_ptr<RunningJob>> jobs;
   for (const std::size_t i : {0U, 1U}) {
     const auto others = hosts().home_of(users[1 - i]) / ".cache";
-    Job job = shell(fmt::format("until [ -e '{}' ]; do sleep 0.05; done; id -un; cd '{}' && ls -R; echo end",
-                                go.string(), others.string()));
+    Job job = shell(fmt::format("until [ -e '{}' ]; do sleep 0.05; done; id -un; ls -R '{}'; echo end", go.string(),
+                                others.string()));
     job.token = "same";
     auto started = launcher_of(users[i])->start(job);
     ASSERT_TRUE(started.ok()) << started.error().text();
@@ -137,7 +137,7 @@ TEST_F(SshLauncherTest, UsersOfAHostDoNotComeIntoEachOthersWay) {
   for (const std::size_t i : {0U, 1U}) {
     const auto finished = finish_job(*jobs[i]);
     EXPECT_EQ(finished.text[JobStream::out], users[i] + "\nend\n");
-    EXPECT_THAT(finished.text[JobStream::err], testing::HasSubstr("ermission denied"));
+    EXPECT_THAT(finished.text[JobStream::error], testing::HasSubstr("ermission denied"));
     EXPECT_TRUE(fs::exists(hosts().home_of(users[i]) / ".cache" / "assay")) << "it was done there";
   }
 }

@@ -45,9 +45,8 @@ struct GridRow {
   GridRatio two_tier_to_central;
 };
 
-/// Whether the row keeps what is promised of the two-tier scheduler with estimates that are off: a 99th percentile at
-/// least as good as round robin's everywhere, and a mean at least as good as a central SJF's where that is a goal. What
-/// an interval leaves open counts as kept, but no mean that is a hundredth worse.
+/// Whether the row keeps what is promised of the two-tier scheduler with estimates that are off: a 99th percentile no
+/// worse than round robin's, and, where that is a goal, a mean within a hundredth of a central SJF's.
 bool keeps_promise(const GridRow& row);
 
 /// `go_on` is asked between simulations; false stops. May be empty.

@@ -203,6 +203,10 @@ export type Done = Record<string, never>;
 export interface DrainRequest {
   /** For those who wonder */
   reason?: string;
+  /** When it begins, from now: 8h. Runs that would not have ended by then are not begun there */
+  in?: string;
+  /** How long it lasts: 2h; then the node gets work again by itself */
+  for?: string;
 }
 
 /** What was erased. */
@@ -782,6 +786,10 @@ export interface NodeView {
   draining: boolean;
   /** Why; may be empty */
   drain_reason: string;
+  /** When its next maintenance begins, or that of now began */
+  maintenance_from?: string;
+  /** When it is over, and the node gets work again */
+  maintenance_until?: string;
   /** Of its agent */
   version: string;
   /** host, os, kernel, cpu, … */
@@ -1123,11 +1131,13 @@ export interface QueuedRun {
   created: string;
   /** When its node began */
   started?: string;
+  /** When it is to have ended; its turn comes as early as that takes */
+  deadline?: string;
   /** How long it will probably take */
   length: ExpectedLength;
   /** Of one that has begun: when it will probably end */
   expected_end?: string;
-  /** Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy */
+  /** Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, maintenance, gpus_busy */
   reason?: string;
   /** The same for people; of one that has begun: that its node is lost */
   why?: string;
@@ -1363,6 +1373,8 @@ export interface RunOrder {
   each_node?: boolean;
   /** A step counts as an hour of waiting; above 0 for administrators */
   priority?: number;
+  /** It is to have ended so soon: 6h; for administrators */
+  within?: string;
   /** It waits until somebody releases it */
   hold?: boolean;
   /** Further attempts where a node is lost */
