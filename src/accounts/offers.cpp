@@ -73,6 +73,7 @@ Result<void> check_offer(const std::vector<CatalogRecord>& catalog, const Wanted
   if (catalog.empty() && run.kind != "command") return {};
   if (std::any_of(catalog.begin(), catalog.end(), [&](const auto& entry) { return fits(entry, run); })) return {};
   std::vector<std::string> names;
+  names.reserve(catalog.size());
   for (const auto& entry : catalog) names.push_back(entry.name);
   return Error{.kind = ErrorKind::denied,
                .message = fmt::format("the catalog does not offer this run ({})", shown(run)),

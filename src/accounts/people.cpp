@@ -66,7 +66,7 @@ Result<People::SignedIn> People::sign_in(std::string_view user, std::string_view
   if (!checked) return std::move(checked).error();
   if (checked->disabled) return wrong();
   throttle_.succeeded(name, from);
-  return begin_session(std::move(*checked), from);
+  return begin_session(*checked, from);
 }
 
 Result<UserRecord> People::check_local(const UserRecord& user, std::string_view password) {
@@ -112,7 +112,7 @@ Result<People::SignedIn> People::sign_in_once(std::string_view secret, std::stri
   return begin_session(*user, from);
 }
 
-Result<People::SignedIn> People::begin_session(UserRecord user, std::string_view from) {
+Result<People::SignedIn> People::begin_session(const UserRecord& user, std::string_view from) {
   auto mine = sessions_of(user.name);
   if (mine.size() >= kMostSessionsOfUser) {
     ASSAY_CHECK(sessions_.take(mine.front().id));

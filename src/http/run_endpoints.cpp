@@ -192,7 +192,8 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
       {.method = "PUT",
        .path = "/api/v1/runs/{run}",
        .scope = Scope::run,
-       .summary = "Change a run's name and tags; administrators: and what else is said of it. Its state and verdict stay",
+       .summary =
+           "Change a run's name and tags; administrators: and what else is said of it. Its state and verdict stay",
        .parameters = {kRun},
        .handle = taking<RunRewrite>([&runs](RunRewrite wanted, const HttpRequest& request, const Principal& caller) {
          const bool words_alone = !caller.scopes.has(Scope::manage);

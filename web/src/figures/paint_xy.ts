@@ -48,7 +48,7 @@ function paintAxes(pen: Pen, colour: Colour, { frame, xMarks, yMarks }: Scene, t
     pen.fillStyle = colour("--grid");
     pen.fillRect(frame.left, Math.round(at), right - frame.left, 1);
     pen.fillStyle = colour("--muted");
-    pen.fillText(label, frame.left - 6, at + 4);
+    pen.fillText(label, frame.left - 9, at + 4);
   }
   pen.fillStyle = colour("--border");
   pen.fillRect(frame.left, Math.round(bottom), right - frame.left, 1);

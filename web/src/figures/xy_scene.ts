@@ -154,7 +154,7 @@ export function sceneOf(figure: XyFigure, width: number, height: number): Scene 
   const levels = ys.length === 0 ? [] : figure.references.flatMap(({ label, y }, i) => (hasPlace(figure.y, y) ? [{ label, value: y, dash: kDashes[i % kDashes.length] ?? [] }] : []));
   const frame: Frame = { width, height, left: 0, right: 14, top: 26, bottom: 44 };
   const yMarks = marksAlong(figure.y, up, 6, (share) => shareY(frame, share));
-  frame.left = Math.max(24, ...yMarks.map(({ label }) => label.length * kLetter + 12));
+  frame.left = Math.max(24, ...yMarks.map(({ label }) => label.length * kLetter + 15));
   frame.right = Math.max(frame.right, ...levels.map(({ label }) => Math.min(label.length, 16) * kLetter + 12));
   const xOf = (value: number) => shareX(frame, shareOf(across, value));
   const yOf = (value: number) => shareY(frame, shareOf(up, value));

@@ -139,6 +139,21 @@ export const kStarts: Record<string, string> = {
   node: "kind: node\nnodes: all\nsuite: quick\n",
 };
 
+/** What to call what has no name: "mlp on spiral", where a list of runs would have "spec" for each of them; "" where it has one. */
+export function nameFor(text: string): string {
+  if (valueIn(text, "name")) return "";
+  // A name alone, or `{name: mlp, hidden: [64, 32]}`.
+  const called = (key: string) => {
+    const value = valueIn(text, key) ?? "";
+    return /^\{/.test(value) ? (/\bname:\s*["']?([^\s,"'}]+)/.exec(value)?.[1] ?? "") : value;
+  };
+  const kind = valueIn(text, "kind") ?? "";
+  const [model, dataset] = [called("model"), called("dataset")];
+  if (kind === "train" && model) return [valueIn(text, "task") ?? "", model, dataset && `on ${dataset}`].filter(Boolean).join(" ");
+  if (kind === "serve" && model) return `serve ${model}`;
+  return kind;
+}
+
 /** A specification to begin from that an offer of the catalog allows, as far as its patterns name something. */
 export function textOfOffer({ kind, models = [], datasets = [], commands = [] }: Offer): string {
   // `gpt2*` is begun with as gpt2; what begins with a wildcard names nothing.
