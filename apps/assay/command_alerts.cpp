@@ -102,14 +102,16 @@ Result<AlertList> find_alerts(Connection& client, const AlertOptions& options) {
            (options.rule.empty() || alert.rule == options.rule);
   };
   AlertList found;
+  bool all_open_ones = false;
   do {
     ASSAY_TRY(auto page, ask<AlertList>(client, fmt::format("/api/v1/alerts?all={}&node={}&before={}", options.all,
                                                             percent_encode(options.node), percent_encode(found.next))));
     for (auto& record : page.alerts) {
+      all_open_ones = all_open_ones || record.alert.state == AlertState::resolved;
       if (fits(record.alert)) found.alerts.push_back(std::move(record));
     }
     found.next = std::move(page.next);
-  } while (!found.next.empty() && (!options.all || found.alerts.size() < kMostShown));
+  } while (!found.next.empty() && (!all_open_ones || found.alerts.size() < kMostShown));
   return found;
 }
 

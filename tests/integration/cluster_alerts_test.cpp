@@ -1,11 +1,16 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <mutex>
 
+#include "base/clock.h"
 #include "cluster_fixture.h"
 #include "net/http_message.h"
 #include "net/http_server.h"
 #include "net/router.h"
+#include "store/alert_table.h"
+#include "store/cluster/sqlite_cluster_store.h"
+#include "store/cluster_store.h"
 
 namespace assay {
 namespace {
@@ -94,6 +99,36 @@ TEST_F(ClusterAlerts, OfALostNodeAreRaisedSentAcknowledgedSilencedAndResolved) {
   EXPECT_EQ(alerts({"--all"}).size(), 2U);
   EXPECT_EQ(cli.run({"alerts", "unsilence", silence_id}).exit_code, 0);
   EXPECT_THAT(cli.run({"alerts", "silences"}).out, HasSubstr("Nothing is silenced"));
+}
+
+TEST_F(ClusterAlerts, AreAllCountedAndFoundHoweverManyThereAre) {
+  // As a leader has them after a bad night, so that no page has all that are open.
+  leader_.start();
+  EXPECT_EQ(leader_.process().terminate(), 0);
+  {
+    auto store = open_cluster_store(leader_.cli().data() / "leader" / "cluster.db");
+    ASSERT_TRUE(store.ok()) << store.error().text();
+    std::vector<Stored<AlertRecord>> rows(5000);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const bool open = i < 2500;
+      const WallTime since = SystemClock().wall() - std::chrono::seconds(i);
+      rows[i].row.alert = {.id = fmt::format("a{:04}", i),
+                           .rule = i % 1000 == 999 ? "xid" : "node_lost",
+                           .severity = AlertSeverity::critical,
+                           .node = "gone",
+                           .since = since,
+                           .state = open ? AlertState::open : AlertState::resolved};
+      if (!open) rows[i].row.alert.resolved_at = since;
+    }
+    ASSERT_TRUE((*store)->alerts().put(rows).ok());
+  }
+  leader_.start();
+  EXPECT_EQ(alerts().size(), 2500U);
+  EXPECT_EQ(alerts({"--rule", "xid"}).size(), 2U);
+  EXPECT_EQ(alerts({"--all", "--rule", "xid"}).size(), 5U);
+  const auto all = leader_.cli().run({"alerts", "--all", "--brief"});
+  EXPECT_THAT(all.out, HasSubstr("2500 critical"));
+  EXPECT_THAT(all.out, HasSubstr("There are more"));
 }
 
 TEST_F(ClusterAlerts, WrongRulesKeepTheLeaderFromStarting) {

@@ -86,6 +86,7 @@ TEST_F(ClusterLoad, ManyViewersKeepNobodyWaiting) {
   std::atomic<int> answered = 0;
   {
     std::vector<std::jthread> viewers;
+    viewers.reserve(kViewers);
     for (std::size_t i = 0; i < kViewers; ++i) {
       viewers.emplace_back([&, i] {
         for (std::size_t round = i; std::chrono::steady_clock::now() < end; ++round) {
@@ -126,6 +127,8 @@ TEST_F(ClusterLoad, IdleAndSlowConnectionsKeepNobodyWaiting) {
   const std::size_t slow_ones = std::min<std::size_t>(3000, *files / 8);
   std::vector<FileDescriptor> idle;
   std::vector<FileDescriptor> slow;
+  idle.reserve(idle_ones);
+  slow.reserve(slow_ones);
   for (std::size_t i = 0; i < idle_ones; ++i) idle.push_back(connect_from_elsewhere(leader_.port()));
   for (std::size_t i = 0; i < slow_ones; ++i) slow.push_back(connect_from_elsewhere(leader_.port()));
   const auto open = [](const auto& all) {

@@ -240,6 +240,26 @@ TEST_F(JournalTest, LongOutputAndManySeriesComeBackWhole) {
   EXPECT_THAT(recording.damage, IsEmpty());
 }
 
+TEST_F(JournalTest, SeriesThatAreNoLongerKnownAreLookedUpAgain) {
+  // More than a reader keeps in memory, whatever somebody has defined.
+  JournalEncoder encoder;
+  const auto first = encoder.open_series(kLoss, "");
+  encoder.add_points(first, std::vector<SeriesPoint>{{1, 1, 0.5}});
+  take(encoder);
+  for (int i = 0; i < 100'010; ++i) {
+    encoder.add_points(encoder.open_series({"m" + std::to_string(i), {}}, ""), std::vector<SeriesPoint>{{1, 1, 1}});
+  }
+  take(encoder);
+  encoder.add_points(first, std::vector<SeriesPoint>{{2, 2, 0.25}});
+  encoder.add_end_mark();
+  take(encoder);
+  bytes_ = journal_;
+  const auto recording = read();
+  EXPECT_THAT(recording.damage, IsEmpty());
+  EXPECT_THAT(recording.values(kLoss), ElementsAre(0.5, 0.25));
+  EXPECT_THAT(recording.values({"m100009", {}}), ElementsAre(1));
+}
+
 TEST_F(JournalTest, AnEventThatIsTooLongDoesNotStopTheJournal) {
   JournalEncoder encoder;
   const auto refused = encoder.add_event(kTime, std::string(kMaxPayload, 'x'));

@@ -3,11 +3,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <fstream>
 
 #include "base/json.h"
 #include "base/units.h"
 #include "store/journal/journal_encoder.h"
+#include "store/journal_state.h"
 #include "store/local/local_store_fixture.h"
 #include "store/run_contract_fixture.h"
 
@@ -93,8 +93,8 @@ TEST_F(LocalStoreTest, FilesWithoutEndAreRefusedHoweverSmallTheyAre) {
   ASSERT_OK(attach_text(*store, run.id, "first", "x"));
   fs::create_directories(data_ / "runs" / run.id / "ranks");
   for (std::size_t i = 0; i < kMostFilesOfRun; ++i) {
-    std::ofstream(data_ / "runs" / run.id / "artifacts" / std::to_string(i));
-    std::ofstream(data_ / "runs" / run.id / "ranks" / (std::to_string(i) + ".journal"));
+    put(data_ / "runs" / run.id / "artifacts" / std::to_string(i), "");
+    put(data_ / "runs" / run.id / "ranks" / (std::to_string(i) + ".journal"), "");
   }
   const auto refused = attach_text(*store, run.id, "one-more", "");
   EXPECT_ERROR(ErrorKind::usage, refused);

@@ -167,7 +167,9 @@ class AlertsInMemory final : public AlertTable {
     std::size_t gone = 0;
     std::erase_if(rows_.all(), [&](const auto& entry) {
       const Alert& alert = entry.second.row.alert;
-      return alert.state == AlertState::resolved && alert.since < time && gone < most && ++gone > 0;
+      const bool goes = alert.state == AlertState::resolved && alert.since < time && gone < most;
+      if (goes) ++gone;
+      return goes;
     });
     return gone == most;
   }
@@ -184,6 +186,7 @@ class SilencesInMemory final : public SilenceTable {
   Result<std::vector<Silence>> list() override {
     const std::lock_guard lock(shared_.mutex);
     std::vector<Silence> silences;
+    silences.reserve(silences_.size());
     for (const auto& [id, silence] : silences_) silences.push_back(silence);
     return silences;
   }
@@ -265,7 +268,9 @@ class EventsInMemory final : public EventLog {
     for (const auto& entry : events_) ++counts[entry.second.node];
     std::erase_if(events_, [&](const auto& entry) {
       std::size_t& count = counts[entry.second.node];
-      return count > retention.most_per_node && gone < most && --count > 0 && drop(entry.second);
+      if (count <= retention.most_per_node || gone >= most) return false;
+      --count;
+      return drop(entry.second);
     });
     return gone == most;
   }
