@@ -4,7 +4,8 @@
 Starts `assay serve`, honest nodes (`assay fleet-sim`), and one forged agent with a good key that speaks the documented protocol
 (docs/reference/agent-protocol.md) and sends as fast as it is let, on several connections: late samples, each into a minute of its own;
 floods of events of made-up times; ever new series; times of a clock that jumps; hellos without end; bytes that are no batches; large
-requests whose bodies never come, also with the token of a viewer and of a user, each under many spellings of its name. Meanwhile viewers
+requests whose bodies never come, also with the token of a viewer and of a user, each under many spellings of its name; 5,000 connections
+that say nothing and 3,000 that say a byte a second, from addresses of their own. Meanwhile viewers
 ask for events that do not exist and for all series. The honest nodes must never be called silent, their acknowledgements must come, and
 the leader must stay small.
 
@@ -17,6 +18,7 @@ import http.client
 import json
 import os
 import random
+import resource
 import secrets
 import shutil
 import socket
@@ -191,6 +193,36 @@ def held_bodies(agent, leader, until, mistakes):
             connection.close()
 
 
+def many_connections(agent, leader, until, mistakes):
+    """Those that the leader ends are opened anew. Half of what ATTACKS ask for, since each is made twice."""
+    idle, slow = [None] * 2500, [None] * 1500
+    address = f"127.0.0.{random.randrange(2, 250)}"
+
+    def renew(connections, say):
+        for at, connection in enumerate(connections):
+            try:
+                if connection is None:
+                    connection = socket.create_connection((agent.place.hostname, agent.place.port), timeout=10, source_address=(address, 0))
+                    connection.setblocking(False)
+                    connections[at] = connection
+                if say:
+                    connection.send(b"G")
+                elif connection.recv(1000) == b"":
+                    raise ConnectionResetError
+            except BlockingIOError:
+                pass  # it says nothing, and nor do we
+            except OSError:
+                connections[at] = None
+
+    while time.monotonic() < until:
+        renew(idle, False)
+        renew(slow, True)
+        time.sleep(1)
+    for connection in idle + slow:
+        if connection is not None:
+            connection.close()
+
+
 def sends(make):
     def flood(agent, leader, until, mistakes):
         attack(agent, make, until, mistakes)
@@ -198,7 +230,7 @@ def sends(make):
     return flood
 
 
-ATTACKS = [sends(make) for make in BATCHES] + [hello_flood, held_bodies]
+ATTACKS = [sends(make) for make in BATCHES] + [hello_flood, held_bodies, many_connections]
 
 
 def look(leader, until, pages, mistakes):
@@ -240,6 +272,8 @@ def main():
     parser.add_argument("--assay", default=os.path.join(os.path.dirname(__file__), "../build/release/bin/assay"))
     options = parser.parse_args()
     assay = os.path.abspath(options.assay)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     data = tempfile.mkdtemp(prefix="assay-bench-")
     leader = Leader(assay, data, False)
     fill_events(data, options.events)

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -27,6 +28,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "loadgen/load_result.h"
 #include "net/url.h"
 #include "requests/generated_requests.h"
 #include "target/openai/openai_target.h"
@@ -265,22 +267,80 @@ std::vector<double> first_token_delays() {
   return delays;
 }
 
-/// Processor microseconds that wrk takes for a request of the same server; 0: it is not installed.
-double wrk_cpu_per_request() {
-  if (std::system("command -v wrk >/dev/null 2>&1") != 0) return 0;
+/// A load as `kind: serve` makes it, with everything that is recorded of it.
+LoadResult load_of(const LoadPlan& plan, double rate) {
   const BareServer server(answer_of(1));
-  rusage before{};
-  rusage after{};
-  ::getrusage(RUSAGE_CHILDREN, &before);
-  const std::string command =
-      fmt::format("wrk -t1 -c{} -d3s http://127.0.0.1:{}/ >/dev/null", kConnections, server.port());
-  if (std::system(command.c_str()) != 0) return 0;
-  ::getrusage(RUSAGE_CHILDREN, &after);
-  const auto seconds = [](const rusage& usage) {
-    return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-           static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+  const auto target = client_of(server, 1);
+  QueryRecorder recorder({.expected = 1'000'000});
+  PoissonArrivals arrivals(rate, 1);
+  SamplesInOrder order(1024);
+  SpinningClock clock;
+  const auto ending = run_load(plan, {&arrivals, order, *target, recorder, clock}, {});
+  if (!ending) std::exit(1);
+  return evaluate_load(plan, {.asked_per_second = rate}, recorder, *ending);
+}
+
+/// What wrk says of the same server.
+struct Wrk {
+  bool installed = false;
+  double cpu_us_per_request = 0;
+  double p50_us = 0;  ///< of one connection
+  double p99_us = 0;
+};
+
+double children_cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_CHILDREN, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+Wrk run_wrk() {
+  Wrk wrk{.installed = std::system("command -v wrk >/dev/null 2>&1") == 0};
+  if (!wrk.installed) return wrk;
+  const BareServer server(answer_of(1));
+  const auto command = [&](std::uint32_t connections, std::string_view more) {
+    return fmt::format("wrk -t1 -c{} -d3s {} http://127.0.0.1:{}/", connections, more, server.port());
   };
-  return (seconds(after) - seconds(before)) / static_cast<double>(std::max<std::uint64_t>(server.requests(), 1));
+  const double before = children_cpu_seconds();
+  if (std::system((command(kConnections, "") + " >/dev/null").c_str()) != 0) return {};
+  wrk.cpu_us_per_request =
+      (children_cpu_seconds() - before) / static_cast<double>(std::max<std::uint64_t>(server.requests(), 1)) * 1e6;
+  std::FILE* said = ::popen(command(1, "--latency").c_str(), "r");
+  if (said == nullptr) return {};
+  std::array<char, 256> line{};
+  while (std::fgets(line.data(), line.size(), said) != nullptr) {
+    double percent = 0;
+    double value = 0;
+    std::array<char, 4> unit{};
+    if (std::sscanf(line.data(), " %lf%% %lf%3s", &percent, &value, unit.data()) != 3) continue;
+    const std::string_view name(unit.data());
+    const double us = value * (name == "us" ? 1 : name == "ms" ? 1e3 : 1e6);
+    if (percent == 50) wrk.p50_us = us;
+    if (percent == 99) wrk.p99_us = us;
+  }
+  ::pclose(said);
+  return wrk;
+}
+
+double us(std::int64_t ns) { return static_cast<double>(ns) / 1e3; }
+
+/// How late requests leave, and what one takes from end to end, beside wrk where it is installed.
+void print_beside_wrk(double our_cpu_per_request) {
+  constexpr double kRate = 5000;
+  const auto paced = load_of({.scenario = Scenario::server, .min_duration = std::chrono::seconds(3)}, kRate);
+  fmt::print("by the clock, {:.0f}/s:     late p50 {:.1f} µs, p99 {:.1f} µs; the client waited {:.1f} % for a CPU\n",
+             kRate, us(paced.lateness.p50), us(paced.lateness.p99), paced.client.waited_share * 100);
+  const auto single =
+      load_of({.scenario = Scenario::single_stream, .min_duration = std::chrono::seconds(3)}, 1).end_to_end;
+  fmt::print("one after the other:    p50 {:.1f} µs, p99 {:.1f} µs from end to end\n", us(single.p50), us(single.p99));
+  const Wrk wrk = run_wrk();
+  if (!wrk.installed) return fmt::print("wrk is not installed (apt install wrk)\n");
+  fmt::print(
+      "wrk, the same answer:   p50 {:.1f} µs, p99 {:.1f} µs one after the other; it has no rate to be late for\n",
+      wrk.p50_us, wrk.p99_us);
+  fmt::print("wrk, GET, not read:     {:.2f} µs of CPU a request; ours takes {:.2f} times that\n",
+             wrk.cpu_us_per_request, our_cpu_per_request * 1e6 / wrk.cpu_us_per_request);
 }
 
 }  // namespace
@@ -291,7 +351,6 @@ int main(int argc, char** argv) {
   const Measured small = measure(1, count);
   const Measured streams = measure(kEventsPerAnswer, std::max<std::uint64_t>(count / 50, 1));
   const auto delays = first_token_delays();
-  const double wrk = wrk_cpu_per_request();
   const double requests_per_core = 1 / small.cpu_per_request;
   fmt::print(
       "requests of one token:  {:>9.0f}/s over the clock, {:>9.0f}/s of one core, {:.2f} µs each (goal {:.0f}/s)\n",
@@ -300,11 +359,6 @@ int main(int argc, char** argv) {
              streams.events_per_cpu_second / 1e6, 1e9 / streams.events_per_cpu_second, kGoalEvents / 1e6);
   fmt::print("first token seen after: p50 {:.1f} µs, p99 {:.1f} µs from before the server's send, loopback included\n",
              delays[delays.size() / 2], delays[delays.size() * 99 / 100]);
-  if (wrk > 0) {
-    fmt::print("wrk, GET of the same answer, not read: {:.2f} µs a request; ours takes {:.2f} times that\n", wrk * 1e6,
-               small.cpu_per_request / wrk);
-  } else {
-    fmt::print("wrk is not installed (apt install wrk)\n");
-  }
+  print_beside_wrk(small.cpu_per_request);
   return requests_per_core >= kGoalRequests && streams.events_per_cpu_second >= kGoalEvents ? 0 : 1;
 }

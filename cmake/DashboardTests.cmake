@@ -6,7 +6,7 @@ add_test(NAME web_types COMMAND ${ASSAY_NODE} node_modules/svelte-check/bin/svel
 add_test(NAME web_units COMMAND ${ASSAY_NODE} node_modules/vitest/vitest.mjs run)
 add_test(NAME web_size COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/web/scripts/size.py ${ASSAY_WEB_STAGE}/dist)
 set_tests_properties(web_types web_units web_size PROPERTIES WORKING_DIRECTORY ${ASSAY_WEB_STAGE} LABELS integration TIMEOUT 300)
-foreach(name dashboard looking runs accounts administration queue hostile journey)
+foreach(name dashboard looking runs accounts anonymous administration queue hostile journey)
   add_test(NAME web_${name}
     COMMAND ${ASSAY_NODE} tests/${name}.mjs $<TARGET_FILE:assay> ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/build/web-screenshots)
   set_tests_properties(web_${name} PROPERTIES WORKING_DIRECTORY ${ASSAY_WEB_STAGE} LABELS e2e TIMEOUT 900 SKIP_RETURN_CODE 77

@@ -33,12 +33,12 @@ class Suite:
     targets: list
     labels: str
     options: list = field(default_factory=list)
-    opt_in: str = ""  # labels of tests that are run only when they are asked for
+    opt_in: tuple = ()  # labels of tests that are run only when they are asked for
 
 
 SUITES = [
     Suite("release", "programs, engine, integration and e2e tests", ["assay", "assay-engine", "assay_release_tests", "assay_benches"],
-          "integration|e2e|engine|numeric", ["-DASSAY_WERROR=ON"], opt_in="kubernetes"),
+          "integration|e2e|engine|numeric", ["-DASSAY_WERROR=ON"], opt_in=("kubernetes", "distributions")),
     Suite("asan-ubsan", "unit tests under ASan and UBSan", ["assay_unit_tests", "assay_fuzzers"], "unit"),
     Suite("tsan", "threaded unit tests under TSan", ["assay_threaded_tests"], "threaded"),
 ]
@@ -213,7 +213,7 @@ class Checks:
 
     def _is_chosen(self, suite):
         label = self._options.label
-        return not label or label in [*suite.labels.split("|"), suite.opt_in] or (label == "unit" and suite.preset == "asan-ubsan")
+        return not label or label in [*suite.labels.split("|"), *suite.opt_in] or (label == "unit" and suite.preset == "asan-ubsan")
 
     def _run_what_comes(self):
         while (job := self._work.get()) is not None:
@@ -291,7 +291,8 @@ STARTED = time.monotonic()
 
 def main():
     parser = argparse.ArgumentParser(prog="./test.sh", description="Installs what is missing, builds, and runs every check.")
-    parser.add_argument("--label", choices=["unit", "threaded", "numeric", "engine", "integration", "e2e", "kubernetes"],
+    parser.add_argument("--label", choices=["unit", "threaded", "numeric", "engine", "integration", "e2e", "kubernetes",
+                                                   "distributions"],
                         help="only the tests with this label")
     parser.add_argument("-R", dest="regex", metavar="REGEX", help="only the tests whose name matches")
     parser.add_argument("--since", metavar="REF", help="only what the changes since this commit touch")

@@ -5,6 +5,7 @@ exist; folders that stand below it are named. Links between pages lead somewhere
 that of another, and a header that only tests include says so.
 """
 
+import functools
 import os
 import re
 import unittest
@@ -50,6 +51,31 @@ def listed(text):
         elif inside and "(to come)" not in line:
             names += [name for name in IN_TICKS.findall(line.split("|")[1]) if re.fullmatch(r"\w[\w./*-]*", name)]
     return names
+
+
+@functools.cache
+def known_tests():
+    """`Suite.Test` and `Suite.*` of what is compiled."""
+    sources = "".join(file.read_text() for top in ("src", "apps", "tests") for file in (ROOT / top).rglob("*") if file.suffix in (".cpp", ".h"))
+    known = re.findall(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", sources)
+    return {f"{suite}.{test}" for suite, test in known} | {f"{suite}.*" for suite, _ in known}
+
+
+def is_test(name):
+    return name in known_tests() or (name.endswith((".sh", ".py")) and (ROOT / "tests/packages" / name).exists())
+
+
+def unheld(page):
+    """The beginnings of what names no test, and the names of tests that there are not. Blocks of shell commands are executed; a line
+    that ends with a colon belongs to what follows it."""
+    silent, gone = [], []
+    for block in re.split(r"\n\n+", re.sub(r"^```sh\n.*?^```$", "", page, flags=re.DOTALL | re.MULTILINE)):
+        mark = re.search(r"^<!-- held by: (.+?)(?:; not by a test: \S.*)? -->$", block, re.MULTILINE)
+        if mark:
+            gone += [name for name in mark[1].split(", ") if not is_test(name)]
+        elif block.strip() and not block.startswith(("#", "<!-- not executed")) and not block.rstrip().endswith(":"):
+            silent.append(block.strip()[:60])
+    return silent, gone
 
 
 def exists(folder, name):
@@ -140,14 +166,15 @@ class Signs(unittest.TestCase):
         self.assertEqual(dead, [])
 
     def test_tests_that_the_page_on_security_names_are_there(self):
-        sources = "".join(file.read_text() for top in ("src", "tests") for file in (ROOT / top).rglob("*")
-                          if file.suffix in (".cpp", ".h"))
-        known = set(re.findall(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)", sources))
-        suites = {suite for suite, _ in known}
-        named = re.findall(r"`([A-Z]\w+)\.(\w+|\*)`", (ROOT / "docs/security.md").read_text())
+        named = re.findall(r"`([A-Z]\w+\.(?:\w+|\*))`", (ROOT / "docs/security.md").read_text())
         self.assertGreater(len(named), 40)
-        gone = [f"{suite}.{test}" for suite, test in named if (suite not in suites if test == "*" else (suite, test) not in known)]
-        self.assertEqual(gone, [])
+        self.assertEqual([name for name in named if not is_test(name)], [])
+
+    def test_what_the_guide_of_clusters_says_is_held_by_tests(self):
+        """Its commands are executed (tests/packages/guide.py); every other paragraph, list and table names the tests that hold it."""
+        silent, gone = unheld((ROOT / "docs/guides/cluster.md").read_text())
+        self.assertEqual(silent, [], "say in a comment behind it which tests hold it: <!-- held by: Suite.Test, script.sh -->")
+        self.assertEqual(gone, [], "there are no such tests")
 
     def test_no_two_headers_define_a_type_of_one_name(self):
         # Two of one name in one program are undefined behaviour that no compiler has to notice.
@@ -164,6 +191,11 @@ class Signs(unittest.TestCase):
 
 
 class SignsLogic(unittest.TestCase):
+    def test_finds_what_names_no_test_or_one_that_is_gone(self):
+        page = "# A\n\nTrue.\n<!-- held by: inside.sh, Access.* -->\n\nDo:\n\n```sh\nassay\n\nassay\n```\n\nSaid\nalone.\n"
+        self.assertEqual(unheld(page), (["Said\nalone."], []))
+        self.assertEqual(unheld("B\n<!-- held by: Nobody.Knows, none.sh; not by a test: x -->"), ([], ["Nobody.Knows", "none.sh"]))
+
     def test_reads_the_first_column_of_lists_only(self):
         text = "| file | what |\n|---|---|\n| `a` `b/` | uses `c` |\n\n| kind | when |\n|---|---|\n| `xid` | x |\n"
         self.assertEqual(listed(text), ["a", "b/"])

@@ -58,7 +58,13 @@ double NodeLine::highest(const std::string& metric) const {
 
 std::string NodeLine::state_text() const {
   std::string text(name_of(state));
-  if (!drain_reason.empty()) text += fmt::format(", {}: {}", offline() ? "drained" : "because", drain_reason);
+  if (maintenance && !draining) {
+    text += fmt::format(", maintenance from {}{}", local_time(maintenance->from),
+                        drain_reason.empty() ? "" : ": " + drain_reason);
+  } else if (!drain_reason.empty()) {
+    text += fmt::format(", {}: {}", offline() ? "drained" : "because", drain_reason);
+  }
+  if (maintenance && draining) text += ", until " + local_time(maintenance->until);
   if (simulated) text += ", simulated";
   return text;
 }
@@ -87,7 +93,9 @@ NodeLine line_of(const NodeAnswer& node) {
                 .state = node.state,
                 .simulated = node.record.simulated,
                 .last_seen = node.record.last_seen,
-                .drain_reason = printable(node.record.drain_reason)};
+                .drain_reason = printable(node.record.drain_reason),
+                .draining = node.record.draining,
+                .maintenance = node.record.maintenance};
   const NodeValues values = node.values.value_or(NodeValues{});
   line.host = known_values(values.host);
   for (const auto& device : node.record.devices) {

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/cluster_types.h"
+#include "model/maintenance.h"
 #include "report/text/style.h"
 
 namespace assay {
@@ -31,12 +33,14 @@ struct NodeLine {
   bool simulated = false;
   WallTime last_seen;
   std::string drain_reason;
+  bool draining = false;
+  std::optional<Maintenance> maintenance;
   std::map<std::string, double> host;  ///< by metric
   std::vector<GpuLine> gpus;
   std::size_t alerts = 0;
 
   bool offline() const { return state == NodeState::offline; }
-  /// "online, simulated", "offline, drained: new board".
+  /// "online, simulated", "offline, drained: new board", "online, maintenance from …: new fans".
   std::string state_text() const;
   /// Drops the values of GPUs that went silent, and all of a node that is offline: nothing old is shown as new.
   void drop_old_values();

@@ -16,6 +16,8 @@
 namespace assay {
 namespace {
 
+constexpr std::size_t kMostShown = 1000;
+
 struct AlertOptions {
   bool all = false;
   bool brief = false;
@@ -93,20 +95,33 @@ std::string summary_of(const std::vector<AlertRecord>& alerts) {
   return text;
 }
 
+/// What fits, page after page: all that is open, and of what is resolved no more than somebody reads.
+Result<AlertList> find_alerts(Connection& client, const AlertOptions& options) {
+  const auto fits = [&](const Alert& alert) {
+    return (options.severity.empty() || name_of(alert.severity) == options.severity) &&
+           (options.rule.empty() || alert.rule == options.rule);
+  };
+  AlertList found;
+  do {
+    ASSAY_TRY(auto page, ask<AlertList>(client, fmt::format("/api/v1/alerts?all={}&node={}&before={}", options.all,
+                                                            percent_encode(options.node), percent_encode(found.next))));
+    for (auto& record : page.alerts) {
+      if (fits(record.alert)) found.alerts.push_back(std::move(record));
+    }
+    found.next = std::move(page.next);
+  } while (!found.next.empty() && (!options.all || found.alerts.size() < kMostShown));
+  return found;
+}
+
 int list_alerts(const Context& context, Connection& client, const AlertOptions& options) {
   if (!options.node.empty()) {
     // Nothing is wrong with a node that does not exist, which is no good answer to a typing mistake.
     if (const auto node = client.get("/api/v1/nodes/" + percent_encode(options.node)); !node)
       return context.fail(node.error());
   }
-  auto list =
-      ask<AlertList>(client, fmt::format("/api/v1/alerts?all={}&node={}", options.all, percent_encode(options.node)));
+  const auto list = find_alerts(client, options);
   if (!list) return context.fail(list.error());
-  auto& alerts = list->alerts;
-  std::erase_if(alerts, [&](const AlertRecord& record) {
-    return (!options.severity.empty() && name_of(record.alert.severity) != options.severity) ||
-           (!options.rule.empty() && record.alert.rule != options.rule);
-  });
+  const auto& alerts = list->alerts;
   if (context.json) return context.succeed(write_api(*list));
   const TerminalStyle style = context.out_style();
   if (alerts.empty()) print("Nothing needs attention.\n");
@@ -115,6 +130,8 @@ int list_alerts(const Context& context, Connection& client, const AlertOptions& 
     for (const auto& alert : alerts) print_alert(alert, style, context.clock.wall());
   }
   if (const std::string summary = summary_of(alerts); !summary.empty()) print(style.paint(Colour::dim, summary + "\n"));
+  if (!list->next.empty())
+    print(style.paint(Colour::dim, "There are more, older ones: --node and --rule find them.\n"));
   const auto printed = print_problems(context, client);
   return printed ? 0 : context.fail(printed.error());
 }

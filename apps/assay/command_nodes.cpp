@@ -22,6 +22,8 @@ namespace {
 
 struct NodesOptions {
   std::string reason;
+  std::string in;
+  std::string length;
   std::string state;
   std::string node;
   bool erase = false;
@@ -32,7 +34,7 @@ std::string path_of(const std::string& node, std::string_view rest = "") {
 }
 
 Result<std::map<std::string, std::size_t>> alerts_by_node(Connection& client) {
-  ASSAY_TRY(const auto list, ask<AlertList>(client, "/api/v1/alerts"));
+  ASSAY_TRY(const auto list, all_open_alerts(client));
   std::map<std::string, std::size_t> counts;
   for (const auto& record : list.alerts) {
     if (record.alert.severity != AlertSeverity::info) ++counts[record.alert.node];
@@ -175,6 +177,15 @@ int forget_nodes(const Context& context, Connection& client, const NodesOptions&
   return context.succeed({{"forgotten", std::move(forgotten)}, {"kept", std::move(kept)}});
 }
 
+std::string drained_text(const NodesOptions& options) {
+  if (!options.in.empty()) {
+    return fmt::format("{} is left alone in {} for {}: what would not have ended by then is not begun there.",
+                       options.node, options.in, options.length);
+  }
+  return fmt::format("{} gets no new work{}.", options.node,
+                     options.length.empty() ? "" : fmt::format(" for {}", options.length));
+}
+
 struct NodeCommands {
   CLI::App *list, *show, *trend, *approve, *drain, *resume, *forget, *dismiss, *doctor;
 };
@@ -197,6 +208,11 @@ NodeCommands add_node_commands(CLI::App& command, NodesOptions& options) {
       .doctor = add("doctor", "Ask its agent whether the machine is ready")};
   made.approve->add_option("NODE", options.node, "The name of the node");
   made.drain->add_option("--reason", options.reason, "For those who wonder")->type_name("TEXT");
+  auto* length = made.drain->add_option("--for", options.length, "For so long; then it gets work again by itself");
+  length->type_name("TIME");
+  made.drain->add_option("--in", options.in, "Not now, but then: until then it does what will have ended")
+      ->needs(length)
+      ->type_name("TIME");
   made.forget->add_flag("--erase", options.erase, "And all its telemetry");
   command.add_option("--state", options.state, "Only nodes in this state: online, late, offline, draining")
       ->check(CLI::IsMember({"online", "late", "offline", "draining"}))
@@ -219,6 +235,7 @@ Examples:
   assay nodes show gpu03               its GPUs, its alerts, what happened on it, what it does
   assay nodes approve gpu03            it waits to be let in; from here or, with an administrator's token, --leader URL
   assay nodes drain gpu03 --reason 'fan 2 is loud'
+  assay nodes drain gpu03 --in 8h --for 2h --reason 'new fans'
   assay nodes forget 'made-up-*' --erase  all that a stolen token let in, once that was revoked
   assay nodes doctor gpu03)");
   return [&context, options, chosen]() -> int {
@@ -229,8 +246,10 @@ Examples:
     if (chosen.trend->parsed()) return show_trend(context, **client, node);
     if (chosen.approve->parsed()) return approve_node(context, **client, node);
     if (chosen.drain->parsed()) {
-      return change_at_leader(context, **client, "POST", path_of(node, "/drain"),
-                              write_api(DrainRequest{.reason = options->reason}), node + " gets no new work.");
+      return change_at_leader(
+          context, **client, "POST", path_of(node, "/drain"),
+          write_api(DrainRequest{.reason = options->reason, .in = options->in, .length = options->length}),
+          drained_text(*options));
     }
     if (chosen.resume->parsed()) {
       return change_at_leader(context, **client, "POST", path_of(node, "/resume"), {}, node + " gets work again.");

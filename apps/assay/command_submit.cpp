@@ -139,6 +139,8 @@ void add_options(CLI::App& command, SubmitOptions& options) {
       ->type_name("UUID,…");
   command.add_option("--priority", order.priority, "A step counts as an hour of waiting; above 0 for administrators")
       ->type_name("N");
+  command.add_option("--within", order.within, "It is to have ended so soon: 6h; for administrators")
+      ->type_name("TIME");
   command.add_option("--after", options.after, "Once this run has succeeded; may be repeated")
       ->type_name("RUN")
       ->allow_extra_args(false);

@@ -34,7 +34,7 @@ struct TopOptions {
 Result<void> load(Connection& client, TopModel& model) {
   ASSAY_TRY(const auto nodes, all_nodes(client, true));
   model.set_nodes(nodes);
-  ASSAY_TRY(const auto alerts, ask<AlertList>(client, "/api/v1/alerts"));
+  ASSAY_TRY(const auto alerts, all_open_alerts(client));
   model.set_open_alerts(alerts);
   return {};
 }

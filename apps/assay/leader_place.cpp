@@ -140,6 +140,17 @@ Result<NodeList> all_nodes(Connection& leader, bool with_values) {
   return all;
 }
 
+Result<AlertList> all_open_alerts(Connection& leader, const std::string& node) {
+  AlertList all;
+  do {
+    const auto target = fmt::format("/api/v1/alerts?node={}&before={}", percent_encode(node), percent_encode(all.next));
+    ASSAY_TRY(auto page, ask<AlertList>(leader, target));
+    std::move(page.alerts.begin(), page.alerts.end(), std::back_inserter(all.alerts));
+    all.next = std::move(page.next);
+  } while (!all.next.empty());
+  return all;
+}
+
 Result<void> print_problems(const Context& context, Connection& leader) {
   ASSAY_TRY(const auto status, ask<LeaderStatus>(leader, "/api/v1/status"));
   for (const auto& problem : status.problems) {

@@ -11,6 +11,7 @@
 
 namespace assay {
 
+struct AlertList;
 struct NodeList;
 class Headers;
 
@@ -59,6 +60,9 @@ int change_at_leader(const Context& context, Connection& leader, const std::stri
 
 /// Every node, page after page.
 Result<NodeList> all_nodes(Connection& leader, bool with_values = false);
+
+/// Alerts that are open, of that node or of all, page after page.
+Result<AlertList> all_open_alerts(Connection& leader, const std::string& node = {});
 
 /// What the leader says is wrong with itself (a full disk, outlets that fail): whoever looks at the cluster must know
 /// that not everything may be there.

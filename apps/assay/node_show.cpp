@@ -22,6 +22,10 @@ std::string machine_text(const NodeAnswer& node, const NodeLine& now) {
   const NodeRecord& record = node.record;
   std::string text =
       line("last seen", local_time(record.last_seen)) + line("known since", local_time(record.first_seen));
+  if (const auto& maintenance = record.maintenance) {
+    text += line("maintenance",
+                 fmt::format("from {} to {}", local_time(maintenance->from), local_time(maintenance->until)));
+  }
   for (const auto& [name, fact] : record.facts) {
     const bool is_memory = name == "memory_bytes";
     text += line(is_memory ? "memory" : printable(name),
@@ -115,7 +119,7 @@ int show_node(const Context& context, Connection& client, const std::string& nam
   if (!node) return context.fail(node.error());
   NodeLine now = line_of(*node);
   now.drop_old_values();
-  const auto alerts = ask<AlertList>(client, "/api/v1/alerts?node=" + percent_encode(name));
+  const auto alerts = all_open_alerts(client, name);
   if (!alerts) return context.fail(alerts.error());
   const auto events = ask<EventList>(client, "/api/v1/events?limit=8&node=" + percent_encode(name));
   if (!events) return context.fail(events.error());

@@ -40,7 +40,20 @@ std::string with_further(const std::string& node, const std::vector<std::string>
   return further.empty() ? node : node + ", " + join(further, ", ");
 }
 
-std::string sentence_of(const QueuedRun& run, WallTime now) {
+namespace {
+
+/// Whether it will have ended when it is to.
+std::string deadline_text(const QueuedRun& run, WallTime now) {
+  if (!run.deadline) return {};
+  auto end = run.expected_end;
+  if (!end && run.expected_start)
+    end = *run.expected_start + Nanos(static_cast<std::int64_t>(run.length.seconds * 1e9));
+  const Nanos left = *run.deadline - now;
+  const std::string due = left > Nanos(0) ? "due in " + rough_time(left) : "was due " + rough_time(-left) + " ago";
+  return end && *end > *run.deadline && left > Nanos(0) ? due + ", probably late" : due;
+}
+
+std::string state_sentence(const QueuedRun& run, WallTime now) {
   if (run.stopping) return "is told to end";
   if (run.state != RunState::queued) {
     if (!run.why.empty()) return printable(run.why);
@@ -52,6 +65,13 @@ std::string sentence_of(const QueuedRun& run, WallTime now) {
   std::string text = printable(run.why);
   if (run.expected_start) text += "; starts " + waiting_start_text(run, now);
   return text;
+}
+
+}  // namespace
+
+std::string sentence_of(const QueuedRun& run, WallTime now) {
+  const auto due = deadline_text(run, now);
+  return state_sentence(run, now) + (due.empty() ? "" : "; " + due);
 }
 
 }  // namespace assay

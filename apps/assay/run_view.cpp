@@ -14,6 +14,7 @@
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
 #include "store/journal/journal.h"
+#include "times_view.h"
 
 namespace assay {
 namespace {
@@ -110,15 +111,20 @@ std::string series_table(const Run& run, const Courses& courses, bool system, co
 }
 
 /// Final figures that are not the last point of a series: they would be shown twice.
-std::string result_table(const Run& run, const TerminalStyle& style) {
+std::string result_tables(const Run& run, const TerminalStyle& style) {
   std::map<std::string, double> last;
   for (const auto& series : run.series) last[series.name] = series.last;
+  const TimesView times = view_times(run.metrics, style);
   Table table({{"Result", Align::left, true}, {"Value", Align::right}});
   for (const auto& [name, value] : run.metrics) {
+    if (times.shown.contains(name)) continue;
     if (const auto found = last.find(name); found != last.end() && found->second == value) continue;
     table.add({name, Cell(format_value(value, unit_of(name)), Colour::bold)});
   }
-  return table.empty() ? std::string() : "\n" + table.render(style);
+  std::string out;
+  if (!times.table.empty()) out += "\n" + times.table;
+  if (!table.empty()) out += "\n" + table.render(style);
+  return out;
 }
 
 std::string machine_line(const Provenance& provenance) {
@@ -269,7 +275,7 @@ std::string describe_run(const Run& run, const Courses& courses, const TerminalS
   line(out, style, "Software", software_line(run.provenance));
   describe_problems(out, run, style);
   out += series_table(run, courses, false, style);
-  out += result_table(run, style);
+  out += result_tables(run, style);
   return out + series_table(run, courses, true, style);
 }
 

@@ -86,6 +86,7 @@ mlperf::TestSettings settings_of(const PeerPlan& plan) {
   settings.qsl_rng_seed = MlperfSeeds().qsl;
   settings.sample_index_rng_seed = MlperfSeeds().sample;
   settings.schedule_rng_seed = MlperfSeeds().schedule;
+  settings.sample_concatenate_permutation = plan.equal_issue;
   if (plan.scenario == Scenario::server) {
     settings.scenario = mlperf::TestScenario::Server;
     settings.server_target_qps = plan.rate;
@@ -94,6 +95,10 @@ mlperf::TestSettings settings_of(const PeerPlan& plan) {
     settings.min_query_count = settings.max_query_count = 1;
     settings.min_duration_ms = 1000;  // one query of `offline_expected_qps` × this (and 10 % for good measure)
     settings.offline_expected_qps = static_cast<double>(plan.queries) / 1.1;
+  } else if (plan.scenario == Scenario::multi_stream) {
+    settings.scenario = mlperf::TestScenario::MultiStream;
+    settings.multi_stream_samples_per_query = plan.samples_per_query;
+    settings.multi_stream_expected_latency_ns = 1'000'000;
   } else {
     settings.scenario = mlperf::TestScenario::SingleStream;
     // A hint for how many queries it prepares; fewer than are asked for here would do.

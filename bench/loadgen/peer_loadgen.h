@@ -13,14 +13,16 @@ namespace assay {
 
 /// What LoadGen is asked for. Seeds are those of `MlperfSeeds`.
 struct PeerPlan {
-  Scenario scenario = Scenario::server;  ///< single_stream, server or offline
+  Scenario scenario = Scenario::server;  ///< single_stream, multi_stream, server or offline
   double rate = 0;
-  std::uint64_t queries = 1;  ///< exactly so many; offline: samples of its one query
-  std::uint32_t samples = 1;  ///< different ones
-  bool trace = false;         ///< lets it write down each query, which slows it down
+  std::uint64_t queries = 1;            ///< exactly so many; offline: samples of its one query
+  std::uint32_t samples_per_query = 1;  ///< multi_stream
+  bool equal_issue = false;             ///< whole permutations of the samples
+  std::uint32_t samples = 1;            ///< different ones
+  bool trace = false;                   ///< lets it write down each query, which slows it down
 };
 
-/// One query as LoadGen's own trace has it, in nanoseconds.
+/// One sample of a query as LoadGen's own trace has it, in nanoseconds.
 struct PeerQuery {
   std::int64_t scheduled_ns = 0;  ///< since that of the first
   std::int64_t latency_ns = 0;

@@ -18,10 +18,25 @@ constexpr std::string_view kShellCharacters = ";&|<>()$`\\\"'\n\r*?[]{}~#!=%";
 
 bool has_wildcard(std::string_view pattern) { return pattern.find_first_of("*?[") != std::string_view::npos; }
 
+/// Whether a path in it leads up and out of the folder that it begins with.
+bool climbs(std::string_view text) {
+  constexpr std::string_view kBefore = "/ :=,@";
+  for (auto at = text.find(".."); at != std::string_view::npos; at = text.find("..", at + 1)) {
+    const bool begins = at == 0 || kBefore.find(text[at - 1]) != std::string_view::npos;
+    const bool ends = at + 2 == text.size() || text[at + 2] == '/' || text[at + 2] == ' ' || text[at + 2] == ',';
+    if (begins && ends) return true;
+  }
+  return false;
+}
+
+/// `*` stands for anything within a folder that the pattern names, not for a way out of it.
+bool matches_offer(const std::string& pattern, const std::string& value) {
+  return ::fnmatch(pattern.c_str(), value.c_str(), 0) == 0 && (climbs(pattern) || !climbs(value));
+}
+
 bool fits_any(const std::vector<std::string>& patterns, const std::string& value) {
-  return patterns.empty() || std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
-           return ::fnmatch(pattern.c_str(), value.c_str(), 0) == 0;
-         });
+  return patterns.empty() || std::any_of(patterns.begin(), patterns.end(),
+                                         [&](const std::string& pattern) { return matches_offer(pattern, value); });
 }
 
 bool fits_command(const CatalogRecord& entry, const WantedRun& run) {
@@ -30,7 +45,7 @@ bool fits_command(const CatalogRecord& entry, const WantedRun& run) {
   const bool harmless = !run.by_shell || run.command.find_first_of(kShellCharacters) == std::string::npos;
   return std::any_of(entry.commands.begin(), entry.commands.end(), [&](const std::string& pattern) {
     if (!has_wildcard(pattern)) return pattern == run.command;
-    return harmless && ::fnmatch(pattern.c_str(), run.command.c_str(), 0) == 0;
+    return harmless && matches_offer(pattern, run.command);
   });
 }
 
@@ -58,6 +73,7 @@ Result<void> check_offer(const std::vector<CatalogRecord>& catalog, const Wanted
   if (catalog.empty() && run.kind != "command") return {};
   if (std::any_of(catalog.begin(), catalog.end(), [&](const auto& entry) { return fits(entry, run); })) return {};
   std::vector<std::string> names;
+  names.reserve(catalog.size());
   for (const auto& entry : catalog) names.push_back(entry.name);
   return Error{.kind = ErrorKind::denied,
                .message = fmt::format("the catalog does not offer this run ({})", shown(run)),

@@ -22,7 +22,8 @@ struct WantedRun {
 
 /// Whether the catalog offers a run. An empty catalog offers everything but commands, which could be anything. A
 /// command fits a pattern that has `*` only without characters that mean something to a shell, and never with
-/// variables or a folder of the user's own, by which any program becomes another. `denied`, with what is offered.
+/// variables or a folder of the user's own, by which any program becomes another. What `*` stands for leads out of no
+/// folder: `text:/data/*` is not `text:/data/../etc/passwd`. `denied`, with what is offered.
 Result<void> check_offer(const std::vector<CatalogRecord>& catalog, const WantedRun& run);
 
 /// `usage` for an entry that could not mean what its author thinks.

@@ -53,6 +53,26 @@ TEST(Catalog, ACommandIsTheOneThatIsOffered) {
       << "with another PATH it is another program";
 }
 
+TEST(Catalog, AWildcardLeadsOutOfNoFolder) {
+  const std::vector<CatalogRecord> catalog = {
+      {.name = "gpt", .kind = "train", .datasets = {"text:/data/*"}},
+      {.name = "jobs", .kind = "command", .commands = {"python3 /opt/jobs/* --fast", "python3 ../bin/*"}}};
+  const auto trains_on = [&](const std::string& dataset) {
+    return offered(catalog, {.kind = "train", .dataset = dataset});
+  };
+  EXPECT_TRUE(trains_on("text:/data/books/a..b.txt"));
+  EXPECT_TRUE(trains_on("text:/data/..hidden"));
+  EXPECT_FALSE(trains_on("text:/data/../etc/passwd"));
+  EXPECT_FALSE(trains_on("text:/data/books/.."));
+  const auto runs = [&](const std::string& command) {
+    return offered(catalog, {.kind = "command", .command = command});
+  };
+  EXPECT_TRUE(runs("python3 /opt/jobs/a.py --fast"));
+  EXPECT_FALSE(runs("python3 /opt/jobs/../../tmp/mine.py --fast"));
+  EXPECT_FALSE(runs("python3 /opt/jobs/a.py --config=../mine.yaml --fast"));
+  EXPECT_TRUE(runs("python3 ../bin/a.py")) << "it says so itself";
+}
+
 TEST(Catalog, EntriesMakeSense) {
   EXPECT_TRUE(check_entry({.name = "a", .kind = "train", .models = {"m"}}).ok());
   EXPECT_FALSE(check_entry({.name = "", .kind = "train"}).ok());

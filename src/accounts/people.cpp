@@ -66,7 +66,7 @@ Result<People::SignedIn> People::sign_in(std::string_view user, std::string_view
   if (!checked) return std::move(checked).error();
   if (checked->disabled) return wrong();
   throttle_.succeeded(name, from);
-  return begin_session(std::move(*checked), from);
+  return begin_session(*checked, from);
 }
 
 Result<UserRecord> People::check_local(const UserRecord& user, std::string_view password) {
@@ -83,10 +83,17 @@ Result<UserRecord> People::check_directory(const std::string& name, std::string_
     log_warning("{} has a good password of the directory, but no group that may sign in here.", name);
     return wrong();
   }
-  UserRecord user =
-      users_.find(name).value_or(UserRecord{.name = name, .from_directory = true, .created = clock_.wall()});
-  user.role = name_of(*role);
-  if (entry->name.size() <= kLongestName) user.full_name = entry->name;
+  const auto take_over = [&](UserRecord& user) -> Result<void> {
+    // Somebody may have made an account of that name while the directory was asked, or have disabled this one.
+    if (!user.from_directory) return wrong();
+    user.role = name_of(*role);
+    if (entry->name.size() <= kLongestName) user.full_name = entry->name;
+    return {};
+  };
+  auto known = users_.change(name, take_over);
+  if (known || known.error().kind != ErrorKind::not_found) return known;
+  UserRecord user{.name = name, .from_directory = true, .created = clock_.wall()};
+  ASSAY_CHECK(take_over(user));
   ASSAY_CHECK(users_.put(user));
   return user;
 }
@@ -105,7 +112,7 @@ Result<People::SignedIn> People::sign_in_once(std::string_view secret, std::stri
   return begin_session(*user, from);
 }
 
-Result<People::SignedIn> People::begin_session(UserRecord user, std::string_view from) {
+Result<People::SignedIn> People::begin_session(const UserRecord& user, std::string_view from) {
   auto mine = sessions_of(user.name);
   if (mine.size() >= kMostSessionsOfUser) {
     ASSAY_CHECK(sessions_.take(mine.front().id));

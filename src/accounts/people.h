@@ -100,7 +100,7 @@ class People {
  private:
   Result<UserRecord> check_local(const UserRecord& user, std::string_view password);
   Result<UserRecord> check_directory(const std::string& name, std::string_view password);
-  Result<SignedIn> begin_session(UserRecord user, std::string_view from);
+  Result<SignedIn> begin_session(const UserRecord& user, std::string_view from);
   Result<void> end_sessions(std::string_view user, std::string_view but = "");
   Result<void> check_somebody_administers(std::string_view without) const;
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "access/secrets.h"
 #include "accounts/accounts.h"
 #include "store/memory/account_memory.h"
@@ -17,12 +19,14 @@ class FakeDirectory final : public PasswordDirectory {
  public:
   Result<DirectoryEntry> check(std::string_view user, std::string_view password) override {
     ++asked;
+    meanwhile();
     if (down) return Error{.kind = ErrorKind::unreachable, .message = "no answer"};
     if (user != "grace" || password != "navy") return Error{.kind = ErrorKind::denied, .message = "wrong"};
     return DirectoryEntry{.user = "grace", .name = "Grace Hopper", .groups = groups};
   }
   int asked = 0;
   bool down = false;
+  std::function<void()> meanwhile = [] {};
   std::vector<std::string> groups = {"staff"};
 };
 
@@ -229,6 +233,21 @@ TEST_F(PeopleTest, ADirectoryLetsItsPeopleInWithTheRoleOfTheirGroups) {
   EXPECT_EQ(directory_->asked, asked) << "passwords of our own are not told to others";
   directory_->down = true;
   EXPECT_EQ(people().sign_in("grace", "navy", "10.0.0.8").error().kind, ErrorKind::unreachable);
+}
+
+TEST_F(PeopleTest, WhatAnAdministratorDoesWhileTheDirectoryIsAskedHolds) {
+  directory_ = std::make_shared<FakeDirectory>();
+  open();
+  add("root", Role::admin);
+  ASSERT_TRUE(people().sign_in("grace", "navy", kFrom).ok());
+  directory_->meanwhile = [&] { ASSERT_TRUE(people().change("grace", {.disabled = true}).ok()); };
+  EXPECT_EQ(people().sign_in("grace", "navy", kFrom).error().kind, ErrorKind::denied);
+  EXPECT_TRUE(people().find("grace")->disabled);
+  ASSERT_TRUE(people().remove("grace").ok());
+  directory_->meanwhile = [&] { ASSERT_TRUE(people().add("grace", "", Role::viewer).ok()); };
+  directory_->groups = {"root"};
+  EXPECT_EQ(people().sign_in("grace", "navy", kFrom).error().kind, ErrorKind::denied) << "an account of our own";
+  EXPECT_EQ(people().find("grace")->role, "viewer");
 }
 
 TEST_F(PeopleTest, TokensOfPeopleGoWithThem) {

@@ -52,8 +52,9 @@ const ApiType<AlertRecord>& api_type() {
 
 template <>
 const ApiType<AlertList>& api_type() {
-  static const auto type =
-      ApiType<AlertList>("AlertList", "What needs attention.").field("alerts", &AlertList::alerts, "Open ones first");
+  static const auto type = ApiType<AlertList>("AlertList", "What needs attention.")
+                               .field("alerts", &AlertList::alerts, "Open ones first")
+                               .added("next", &AlertList::next, "For `before`: there may be more; empty: that is all");
   return type;
 }
 

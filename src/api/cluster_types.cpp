@@ -35,6 +35,8 @@ const ApiType<NodeRecord>& api_type() {
           .row<bool>("simulated", "Whether `assay fleet-sim` made it up")
           .row<bool>("draining", "Whether it is to get no new work")
           .row<std::string>("drain_reason", "Why; may be empty")
+          .row<WallTime>("maintenance_from", "When its next maintenance begins, or that of now began", false)
+          .row<WallTime>("maintenance_until", "When it is over, and the node gets work again", false)
           .row<std::string>("version", "Of its agent")
           .row<NodeFacts>("facts", "host, os, kernel, cpu, …")
           .row<std::vector<NodeRecord::Device>>("devices", "Its GPUs")
@@ -100,8 +102,12 @@ const ApiType<NodeList>& api_type() {
 
 template <>
 const ApiType<DrainRequest>& api_type() {
-  static const auto type = ApiType<DrainRequest>("DrainRequest", "A node that gets no new work, or work again.")
-                               .optional("reason", &DrainRequest::reason, "For those who wonder");
+  static const auto type =
+      ApiType<DrainRequest>("DrainRequest", "A node that gets no new work, or work again.")
+          .optional("reason", &DrainRequest::reason, "For those who wonder")
+          .optional("in", &DrainRequest::in,
+                    "When it begins, from now: 8h. Runs that would not have ended by then are not begun there")
+          .optional("for", &DrainRequest::length, "How long it lasts: 2h; then the node gets work again by itself");
   return type;
 }
 

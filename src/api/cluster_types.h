@@ -56,6 +56,8 @@ struct NodeList {
 };
 struct DrainRequest {
   std::string reason;
+  std::string in;      ///< `8h`; empty: now
+  std::string length;  ///< `2h`; empty: until it is given work again
 };
 
 /// A week of a GPU.
@@ -116,6 +118,7 @@ struct CommandRequest {
 
 struct AlertList {
   std::vector<AlertRecord> alerts;
+  std::string next;
 };
 struct AlertNote {
   std::string note;

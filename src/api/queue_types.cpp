@@ -38,11 +38,12 @@ const ApiType<QueuedRun>& api_type() {
           .field("attempts", &QueuedRun::attempts, "How many there may be in all")
           .field("created", &QueuedRun::created, "When it was asked for")
           .optional("started", &QueuedRun::started, "When its node began")
+          .optional("deadline", &QueuedRun::deadline, "When it is to have ended; its turn comes as early as that takes")
           .field("length", &QueuedRun::length, "How long it will probably take")
           .optional("expected_end", &QueuedRun::expected_end, "Of one that has begun: when it will probably end")
-          .optional(
-              "reason", &QueuedRun::reason,
-              "Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy")
+          .optional("reason", &QueuedRun::reason,
+                    "Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, "
+                    "maintenance, gpus_busy")
           .optional("why", &QueuedRun::why, "The same for people; of one that has begun: that its node is lost")
           .optional("ahead", &QueuedRun::ahead, "Runs that come before it for the same nodes")
           .optional("expected_node", &QueuedRun::expected_node, "Where it will probably be done")

@@ -38,6 +38,7 @@ const ApiType<RunOrder>& api_type() {
           .optional("gpus", &RunOrder::gpus, "UUIDs of the GPUs to use; without: as many as it needs")
           .optional("each_node", &RunOrder::each_node, "One run on each node that takes runs")
           .optional("priority", &RunOrder::priority, "A step counts as an hour of waiting; above 0 for administrators")
+          .optional("within", &RunOrder::within, "It is to have ended so soon: 6h; for administrators")
           .optional("hold", &RunOrder::hold, "It waits until somebody releases it")
           .optional("retries", &RunOrder::retries, "Further attempts where a node is lost")
           .optional("after", &RunOrder::after, "Ids of runs that must have succeeded first")

@@ -91,6 +91,7 @@ struct RunOrder {
   std::optional<std::vector<std::string>> gpus;
   bool each_node = false;
   int priority = 0;
+  std::string within;  ///< `6h`; empty: whenever it is done
   bool hold = false;
   int retries = 0;
   std::vector<std::string> after;

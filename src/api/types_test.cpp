@@ -191,6 +191,7 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
                             .gpus = std::vector<std::string>{},
                             .each_node = true,
                             .priority = 1,
+                            .within = "6h",
                             .hold = true,
                             .retries = 2,
                             .after = {"r"},
@@ -200,7 +201,7 @@ TEST(ApiTypes, WhatTravelsAboutRuns) {
 
 TEST(ApiTypes, WhatTravelsOfTheQueue) {
   QueuedRun run{.run = "r", .name = "n", .kind = "train", .study = "s", .variant = "v", .by = "ada"};
-  run.started = run.expected_end = run.expected_start = run.late_start = some_time();
+  run.started = run.expected_end = run.expected_start = run.late_start = run.deadline = some_time();
   run.reason = "held";
   run.why = "is held";
   run.ahead = 1;
@@ -246,19 +247,21 @@ TEST(ApiTypes, WhatTravelsAboutTheCluster) {
   node.record.devices = {{.id = "GPU-1", .facts = {{"index", "0"}}}};
   node.record.first_seen = node.record.last_seen = some_time();
   node.record.facts = {{"os", "Debian"}};
+  node.record.maintenance = {{.from = some_time(), .until = some_time()}};
   node.processes = {{.gpu = "GPU-1", .pid = 5, .memory_bytes = 6}, {.gpu = "GPU-1", .pid = 7, .memory_bytes = {}}};
   node.values = NodeValues{.host = {{"host.load", 1}}, .gpus = {{"GPU-1", {{"gpu.util", std::nan("")}}}}};
   node.clock_skew_s = std::nan("");
   node.history = NodeHistory{.series = 1, .most_series = 2, .bytes = 3, .most_bytes = 4};
   expect_described(NodeList{.nodes = {node, NodeAnswer{}}, .next = "gpu01"});
   expect_described(node);
+  expect_described(DrainRequest{.reason = "r", .in = "8h", .length = "2h"});
   TrendView trend{.verdict = "hotter", .why = "w", .weeks = {{.start = some_time(), .hours = 5}}};
   expect_described(NodeTrends{.node = "gpu01", .gpus = {{"GPU-1", trend}}});
   expect_described(TrendList{.nodes = {{.node = "gpu01", .gpus = {{"GPU-1", trend}}}}, .next = "gpu01"});
   expect_described(EventList{.events = {{.id = 1, .time = some_time(), .values = {{"xid", 79}}}}, .next = "1.2"});
   expect_described(CommandView{.id = "c", .created = some_time(), .output = "o", .exit_code = 3});
   expect_described(CommandRequest{.kind = "doctor", .arguments = {{"a", 1}}});
-  expect_described(AlertList{.alerts = {full_alert()}});
+  expect_described(AlertList{.alerts = {full_alert()}, .next = "warning.5.a1"});
   expect_described(full_alert());
   expect_described(SilenceList{.silences = {{.id = "s", .until = some_time()}}});
   expect_described(

@@ -154,7 +154,7 @@ class Access : public LeaderServerTest {
     hello(online);
     taken(online, {online.batch(clock_.wall(), {sample_of("host.load", 1)})});
     serve();
-    replaced_["{alert}"] = leader_->alerts().list({})->at(0).alert.id;
+    replaced_["{alert}"] = leader_->alerts().list({})->alerts.at(0).alert.id;
     replaced_["{command}"] = leader_->commands().create("gpu01", "doctor", {}, "test")->id;
     replaced_["{silence}"] =
         leader_->alerts().silence({.node = "gpu09", .until = clock_.wall() + std::chrono::hours(1)})->id;
@@ -209,6 +209,13 @@ TEST_F(Access, TooSmallARoleIsRefused) {
       const auto response = call(one, bearer(role));
       EXPECT_EQ(response.status, 403) << one.method << " " << one.target << " as " << name_of(role);
     }
+  }
+}
+
+TEST_F(Access, AKeyOfANodeOpensNothingThatIsForPeople) {
+  for (const auto& one : kCalls) {
+    if (!one.least) continue;
+    EXPECT_EQ(call(one, agent("gpu01")).status, 401) << one.method << " " << one.target;
   }
 }
 

@@ -5,6 +5,8 @@
 #include "leader/test_agent_fixture.h"
 #include "model/run.h"
 #include "model/study.h"
+#include "net/url.h"
+#include "store/journal/journal_encoder.h"
 
 namespace assay {
 namespace {
@@ -212,6 +214,34 @@ TEST_F(AccountApi, RunsAreChangedByTheirOwnersAndAdministrators) {
   ASSERT_TRUE(runs_->add_run(nobodys).ok());
   EXPECT_EQ(status("DELETE", "/api/v1/runs/" + nobodys.id, ada), 403);
   EXPECT_EQ(status("DELETE", "/api/v1/runs/" + nobodys.id, browser("root").headers()), 200);
+}
+
+TEST_F(AccountApi, AFurtherProcessOfAJobIsItsOwnersToRecord) {
+  serve();
+  const auto ada = browser("ada").headers();
+  const auto id = recorded(ada);
+  const auto lease = good("POST", "/api/v1/runs/" + id + "/join", ada, R"({"name": "rank-1"})");
+  const auto frames_of = [&](const json::value& owner, const std::string& epoch) {
+    return "/api/v1/runs/" + id + "/frames?journal=rank-1&offset=0&epoch=" + epoch +
+           "&owner=" + percent_encode(std::string(owner.as_string()));
+  };
+  JournalEncoder encoder;
+  ASSERT_TRUE(encoder.add_event(WallTime(), R"({"type": "x"})").ok());
+  const std::string frames = encoder.frames();
+  const auto other = browser("bob").headers();
+  const std::string bobs = "/api/v1/runs/" + recorded(other) + "/join";
+  const json::value bob = good("POST", bobs, other, R"({"name": "rank-1"})").at("owner");
+  for (const std::string epoch : {"0", "00", "-0"}) {
+    EXPECT_GE(status("POST", frames_of(bob, epoch), other, frames), 400) << epoch;
+  }
+  EXPECT_EQ(status("POST", frames_of(bob, "0"), other, frames), 403);
+  auto release = json::object{{"lease", lease}};
+  release["lease"].as_object()["owner"] = bob;
+  const std::string body = json::serialize(release);
+  EXPECT_EQ(status("POST", "/api/v1/runs/" + id + "/lease/release", other, body), 403);
+  EXPECT_EQ(runs_->read_frames(id, "rank-1", 0, 1000).value(), "");
+  EXPECT_EQ(status("POST", frames_of(lease.at("owner"), "0"), ada, frames), 200);
+  EXPECT_EQ(runs_->read_frames(id, "rank-1", 0, 1000).value(), frames);
 }
 
 TEST_F(AccountApi, ATokenNamedLikeAUserIsNotThatUser) {

@@ -26,9 +26,8 @@ Result<AlertList> list_alerts(Leader& leader, const HttpRequest& request) {
   ASSAY_TRY(query.limit, limit_of(request, query.limit, query.limit));
   ASSAY_TRY(query.from, time_of(request, "from"));
   ASSAY_TRY(query.to, time_of(request, "to"));
-  AlertList answer;
-  ASSAY_TRY(answer.alerts, leader.alerts().list(query));
-  return answer;
+  ASSAY_TRY(auto page, leader.alerts().list(query));
+  return AlertList{.alerts = std::move(page.alerts), .next = std::move(page.next)};
 }
 
 /// A silence of what does not exist would silence nothing, and nobody would notice until the alarm.
@@ -74,12 +73,14 @@ Result<Silence> make_silence(Leader& leader, const SilenceRequest& wanted, const
 
 void add_alert_endpoints(ApiTable& table, Leader& leader) {
   table.add({.path = "/api/v1/alerts",
-             .summary = "What needs attention: what, where, since when, the values and what to do",
+             .summary =
+                 "What needs attention: what, where, since when, the values and what to do. Each answer looks at "
+                 "a bounded number of alerts: where there is a 'next', there may be more",
              .parameters = {{.name = "all", .description = "true: resolved ones, too", .type = "boolean"},
                             {.name = "node", .description = "Of this node only"},
                             {.name = "from", .description = "Not those that were over before (ISO 8601)"},
                             {.name = "to", .description = "Not those that began then or later (ISO 8601)"},
-                            {.name = "before", .description = "What follows the alert of this id: the next page"},
+                            {.name = "before", .description = "The 'next' of the page before, or the id of an alert"},
                             {.name = "limit", .description = "At most so many (1000)", .type = "integer"}},
              .handle = answering(
                  [&leader](const HttpRequest& request, const Principal&) { return list_alerts(leader, request); })});

@@ -1,4 +1,5 @@
 #include "api/cluster_types.h"
+#include "base/clock.h"
 #include "http/http_fixture.h"
 #include "http/series_answer.h"
 
@@ -80,6 +81,22 @@ TEST_F(Endpoints, DrainAndResume) {
   EXPECT_EQ(answer("POST", "/api/v1/nodes/gpu01/resume", Role::admin).at("state").as_string(), "online");
   EXPECT_EQ(status("POST", "/api/v1/nodes/gpu99/drain", Role::admin), 404);
   EXPECT_THAT(event_texts("gpu01"), testing::Contains("node_drained: by the-admin: a new fan"));
+}
+
+TEST_F(Endpoints, AMaintenanceIsPlannedAndCalledOff) {
+  const auto planned = answer("POST", "/api/v1/nodes/gpu01/drain", Role::admin, R"({"in": "8h", "for": "2h"})");
+  EXPECT_EQ(planned.at("state").as_string(), "online");
+  const auto from = parse_iso8601(planned.at("maintenance_from").as_string());
+  const auto until = parse_iso8601(planned.at("maintenance_until").as_string());
+  EXPECT_EQ(*until - *from, std::chrono::hours(2));
+  EXPECT_FALSE(answer("POST", "/api/v1/nodes/gpu01/resume", Role::admin).contains("maintenance_from"));
+  EXPECT_EQ(answer("POST", "/api/v1/nodes/gpu01/drain", Role::admin, R"({"for": "2h"})").at("state").as_string(),
+            "draining");
+  for (const char* wrong : {R"({"in": "8h"})", R"({"for": "soon"})", R"({"for": "9999d"})", R"({"for": "0s"})"}) {
+    EXPECT_EQ(status("POST", "/api/v1/nodes/gpu01/drain", Role::admin, wrong), 400) << wrong;
+  }
+  EXPECT_EQ(status("POST", "/api/v1/nodes/gpu01/resume", Role::admin, R"({"for": "2h"})"), 400);
+  EXPECT_EQ(status("POST", "/api/v1/nodes/gpu01/drain", Role::user, R"({"for": "2h"})"), 403);
 }
 
 TEST_F(Endpoints, ALongReasonIsCutAndTheLeaderStillStarts) {

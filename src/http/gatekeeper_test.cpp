@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "access/fake_authenticator.h"
 #include "access/secrets.h"
 
@@ -122,6 +124,23 @@ TEST_F(GatekeeperTest, WhoMayNotIsAnsweredWithoutABody) {
     (void)admission.refuse(from(who));
   }
   EXPECT_THAT(answered, testing::ElementsAre(403, 401));
+}
+
+TEST_F(GatekeeperTest, ARackJoinsAtOnceAndAfterThatFewASecondInFewLines) {
+  const auto token = book_.create(Role::agent, "", std::nullopt).value().secret;
+  const auto key = new_secret();
+  testing::internal::CaptureStderr();
+  int let_in = 0;
+  int turned_away = 0;
+  for (; turned_away == 0 && let_in < 5000; ++let_in) {
+    const auto joined = gatekeeper_->join(from(token), "gpu02", key);
+    if (const auto* away = std::get_if<TurnedAway>(&joined)) turned_away = away->status;
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(turned_away, 429);
+  EXPECT_GT(let_in, 1024);
+  EXPECT_LT(let_in, 1500);
+  EXPECT_LT(std::count(said.begin(), said.end(), '\n'), 60) << "a line for each would fill the log";
 }
 
 TEST_F(GatekeeperTest, CanBeAskedAgain) {

@@ -24,7 +24,11 @@ namespace assay {
 namespace {
 
 // Of a journal, for one answer: telemetry is in it, too.
+/// Of all journals of a run together, and of each at least so much: there may be thousands.
 constexpr std::uint64_t kLogBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kLeastLogBytes = 4096;
+/// Each line takes some hundred bytes on its way, also an empty one. What a program prints at once are 64 KiB at most.
+constexpr std::size_t kMostLogLines = 70'000;
 constexpr std::size_t kMostReferences = 200;
 
 Result<KnownMetrics> metrics_known() {
@@ -114,16 +118,34 @@ class LogCollector final : public JournalVisitor {
     std::string text(bytes);
     std::replace(text.begin(), text.end(), '\r', '\n');
     const std::string_view whole = std::string_view(text).substr(0, text.size() - (text.ends_with('\n') ? 1 : 0));
+    const bool was_full = is_full();
+    std::size_t left_out = 0;
     for (const auto part : split(whole, '\n')) {
+      if (is_full()) {
+        ++left_out;
+        continue;
+      }
       lines_.push_back({.time = time, .error = stream == OutputStream::error, .text = printable(part)});
     }
+    if (left_out == 0) return;
+    overflowed_ = true;
+    if (was_full) return;
+    lines_.push_back(
+        {.time = time,
+         .error = true,
+         .text = fmt::format("-- {} further lines that were printed at once are not shown here", left_out)});
   }
   void on_damage(std::string_view what) override {
     lines_.push_back({.error = true, .text = fmt::format("-- damaged here: {}", printable(what))});
   }
+  /// Whether there were more lines than an answer has.
+  bool overflowed() const { return overflowed_; }
 
  private:
+  bool is_full() const { return lines_.size() >= kMostLogLines; }
+
   std::vector<LogLine>& lines_;
+  bool overflowed_ = false;
 };
 
 /// "journal:4711,rank-3:88", as `written_position` writes it.
@@ -152,43 +174,84 @@ std::string written_position(const JournalPosition& position) {
   return text;
 }
 
-/// Makes journals look as if they ended `most` bytes further on; true if any has more than that.
-bool cut_behind(std::vector<JournalState>& journals, JournalPosition& position, std::uint64_t most) {
-  bool cut = false;
-  for (auto& journal : journals) {
-    auto& offset = position.offsets[journal.name];
-    offset = std::min(offset, journal.size);
-    if (journal.size - offset <= most) continue;
-    journal.size = offset + most;
-    journal.owner = JournalOwner::live;  // the frame that is cut through is no damage
-    cut = true;
+/// A part of a run's log.
+struct LogPart {
+  RunLog log;
+  bool moved = false;       ///< it came further than where it began
+  bool overflowed = false;  ///< there were more lines than it has
+};
+
+/// Reads the logs of one run from one place on.
+class LogReader {
+ public:
+  LogReader(RunStore& runs, std::string run, std::vector<JournalState> journals, JournalPosition from)
+      : runs_(runs), run_(std::move(run)), journals_(std::move(journals)), from_(std::move(from)) {
+    // What is not this run's is not asked for.
+    std::erase_if(from_.offsets, [&](const auto& named) {
+      return std::none_of(journals_.begin(), journals_.end(), [&](const auto& one) { return one.name == named.first; });
+    });
+    for (const auto& journal : journals_) {
+      auto& offset = from_.offsets[journal.name];
+      offset = std::min(offset, journal.size);
+    }
   }
-  return cut;
-}
+
+  Result<RunLog> read() const {
+    std::uint64_t most = std::max(kLeastLogBytes, kLogBytes / std::max<std::size_t>(1, journals_.size()));
+    ASSAY_TRY(auto part, read_up_to(most, nullptr));
+    while (part.overflowed && most > kLeastLogBytes) {
+      most = std::max(kLeastLogBytes, most / 16);
+      ASSAY_TRY(part, read_up_to(most, nullptr));
+    }
+    if (part.moved || !part.log.more) return std::move(part.log);
+    // Frames that are larger than that: of one journal after the other, since there may be thousands.
+    for (const auto& journal : journals_) {
+      for (std::uint64_t further = most; further < left_of(journal);) {
+        further *= 2;
+        ASSAY_TRY(part, read_up_to(further, &journal.name));
+        if (part.moved) return std::move(part.log);
+      }
+    }
+    part.log.more = false;
+    return std::move(part.log);
+  }
+
+ private:
+  std::uint64_t left_of(const JournalState& journal) const { return journal.size - from_.offsets.at(journal.name); }
+
+  /// So many bytes of each journal, or of this one alone.
+  Result<LogPart> read_up_to(std::uint64_t most, const std::string* only) const {
+    LogPart part;
+    auto journals = journals_;
+    for (auto& journal : journals) {
+      const std::uint64_t wanted = only == nullptr || *only == journal.name ? most : 0;
+      if (left_of(journal) <= wanted) continue;
+      journal.size = from_.offsets.at(journal.name) + wanted;
+      journal.owner = JournalOwner::live;  // the frame that is cut through is no damage
+      part.log.more = true;
+    }
+    const auto read = [&](std::string_view journal, std::uint64_t offset, std::size_t length) {
+      return runs_.read_frames(run_, journal, offset, length);
+    };
+    LogCollector collector(part.log.lines);
+    ASSAY_TRY(const auto reached, read_journals(journals, read, collector, from_));
+    part.moved = reached.offsets != from_.offsets;
+    part.overflowed = collector.overflowed();
+    part.log.next = written_position(reached);
+    return part;
+  }
+
+  RunStore& runs_;
+  const std::string run_;
+  const std::vector<JournalState> journals_;
+  JournalPosition from_;
+};
 
 Result<RunLog> log_of(RunStore& runs, const HttpRequest& request) {
-  const std::string id(request.capture("run"));
-  ASSAY_TRY(auto position, position_in(request.query_value("after").value_or("")));
-  ASSAY_TRY(const auto journals, runs.journals(id));
-  // What is not this run's is not asked for.
-  std::erase_if(position.offsets, [&](const auto& named) {
-    return std::none_of(journals.begin(), journals.end(), [&](const auto& one) { return one.name == named.first; });
-  });
-  const auto read = [&](std::string_view journal, std::uint64_t offset, std::size_t length) {
-    return runs.read_frames(id, journal, offset, length);
-  };
-  RunLog log;
-  for (std::uint64_t most = kLogBytes;; most *= 4) {
-    auto part = journals;
-    log.more = cut_behind(part, position, most);
-    log.lines.clear();
-    LogCollector collector(log.lines);
-    ASSAY_TRY(const auto reached, read_journals(part, read, collector, position));
-    const bool moved = reached.offsets != position.offsets;
-    log.next = written_position(reached);
-    // A single frame that is larger than what was looked at.
-    if (moved || !log.more) return log;
-  }
+  std::string id(request.capture("run"));
+  ASSAY_TRY(auto from, position_in(request.query_value("after").value_or("")));
+  ASSAY_TRY(auto journals, runs.journals(id));
+  return LogReader(runs, std::move(id), std::move(journals), std::move(from)).read();
 }
 
 void add_report_endpoints(ApiTable& table, Leader& leader) {

@@ -90,6 +90,54 @@ TEST_F(LookEndpoints, ALongLogComesInParts) {
   EXPECT_GT(parts, 1);
 }
 
+TEST_F(LookEndpoints, ALogOfEmptyLinesComesInPartsOfABoundedSize) {
+  // A byte of a journal may be a line, which takes some hundred bytes on its way.
+  const std::string id = run_that_printed(std::vector<std::string>(8, std::string(65'536, '\n')));
+  std::size_t lines = 0;
+  std::string after;
+  for (bool more = true; more;) {
+    const auto log = answer("GET", "/api/v1/runs/" + id + "/log?after=" + after, Role::viewer);
+    EXPECT_LE(log.at("lines").as_array().size(), 70'001U);
+    lines += log.at("lines").as_array().size();
+    ASSERT_NE(after, std::string(log.at("next").as_string())) << "it goes on";
+    after = log.at("next").as_string();
+    more = log.at("more").as_bool();
+  }
+  EXPECT_EQ(lines, 8U * 65'536 + 1);
+  // All at once: that is said.
+  const std::string at_once = run_that_printed({std::string(100'000, '\n')});
+  const auto log = answer("GET", "/api/v1/runs/" + at_once + "/log", Role::viewer);
+  EXPECT_LE(log.at("lines").as_array().size(), 70'002U);
+  EXPECT_THAT(json::serialize(log), HasSubstr("30000 further lines"));
+}
+
+TEST_F(LookEndpoints, ALogOfManyProcessesComesInPartsOfABoundedSize) {
+  const std::string id = run_that_printed({"first\n"});
+  constexpr std::size_t kRanks = 100;
+  const std::string text(60'000, 'x');
+  for (std::size_t rank = 0; rank < kRanks; ++rank) {
+    auto writer = join_run(*runs_, id, "rank-" + std::to_string(rank));
+    ASSERT_TRUE(writer.ok());
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_TRUE((*writer)->append_output(OutputStream::out, clock_.wall(), text + "\n").ok());
+    }
+    ASSERT_TRUE((*writer)->finish(Run()).ok());
+  }
+  std::size_t lines = 0;
+  std::string after;
+  for (bool more = true; more;) {
+    const auto log = answer("GET", "/api/v1/runs/" + id + "/log?after=" + after, Role::viewer);
+    std::size_t bytes = 0;
+    for (const auto& line : log.at("lines").as_array()) bytes += line.at("text").as_string().size();
+    EXPECT_LT(bytes, std::size_t{6} << 20);
+    lines += log.at("lines").as_array().size();
+    ASSERT_NE(after, std::string(log.at("next").as_string())) << "it goes on";
+    after = log.at("next").as_string();
+    more = log.at("more").as_bool();
+  }
+  EXPECT_EQ(lines, 3 * kRanks + 2);
+}
+
 TEST_F(LookEndpoints, APlaceInALogThatIsNoneIsRefused) {
   const std::string id = run_that_printed({"a\n"});
   for (const char* after : {"x", "journal:", "journal:-1", "journal:1x", ":", "journal:1,"}) {

@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
+#include <string>
 
 #include "api/cluster_types.h"
 #include "base/shortened.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "http/api_check.h"
 #include "leader/command_desk.h"
 #include "leader/gpu_trends.h"
 #include "leader/leader.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "model/maintenance.h"
 #include "store/cluster_store.h"
 #include "store/event_log.h"
 #include "store/series_store.h"
@@ -191,9 +195,38 @@ Result<EventList> list_events(Leader& leader, const HttpRequest& request) {
   return answer;
 }
 
+/// A length of time in a request; nothing where it is left out.
+Result<std::optional<Nanos>> time_span_of(const std::string& key, const std::string& text) {
+  constexpr Nanos kLongest = std::chrono::hours(24 * 365);
+  if (text.empty()) return std::optional<Nanos>();
+  const auto span = parse_duration(text);
+  if (span && *span >= Nanos(0) && *span <= kLongest) return std::optional(*span);
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("'{}' is '{}', which is no length of time up to a year", key, text),
+               .hint = "For example 2h, or 90min."};
+}
+
+Result<std::optional<Maintenance>> maintenance_of(const DrainRequest& wanted, WallTime now) {
+  ASSAY_TRY(const auto wait, time_span_of("in", wanted.in));
+  ASSAY_TRY(const auto length, time_span_of("for", wanted.length));
+  if (!wait && !length) return std::optional<Maintenance>();
+  if (!length) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = "a maintenance that is to come needs an end",
+                 .hint = "Say how long it lasts with 'for', or drain the node when the time has come."};
+  }
+  const WallTime from = now + wait.value_or(Nanos(0));
+  return std::optional(Maintenance{.from = from, .until = from + *length});
+}
+
 Result<NodeAnswer> set_draining(Leader& leader, const HttpRequest& request, const Principal& caller, bool draining,
                                 const DrainRequest& wanted) {
-  ASSAY_CHECK(leader.set_draining(request.capture("node"), draining, shortened(wanted.reason, 1024), caller.name));
+  ASSAY_TRY(const auto maintenance, maintenance_of(wanted, leader.clock().wall()));
+  if (maintenance && !draining) {
+    return Error{.kind = ErrorKind::usage, .message = "'in' and 'for' are for nodes that are to be left alone"};
+  }
+  ASSAY_CHECK(
+      leader.set_draining(request.capture("node"), draining, shortened(wanted.reason, 1024), caller.name, maintenance));
   ASSAY_TRY(const auto node, find_node(leader, request));
   return view_of(node->status(leader.clock().now()));
 }

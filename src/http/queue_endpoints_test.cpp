@@ -97,6 +97,10 @@ TEST_F(QueueApi, WhatWaitsIsChangedByWhoseItIs) {
   EXPECT_THAT(pushy.body, HasSubstr("for administrators"));
   EXPECT_EQ(status("POST", "/api/v1/runs", Role::user, order({{"priority", 1}})), 403);
   EXPECT_EQ(answer("POST", "/api/v1/runs/" + mine + "/priority", Role::admin, R"({"priority": 5})").at("priority"), 5);
+  EXPECT_EQ(status("POST", "/api/v1/runs", Role::user, order({{"within", "6h"}})), 403);
+  EXPECT_EQ(status("POST", "/api/v1/runs", Role::admin, order({{"within", "soon"}})), 400);
+  const auto due = asked(Role::admin, {{"within", "6h"}, {"hold", true}});
+  EXPECT_TRUE(answer("GET", "/api/v1/queue/" + due, Role::user).contains("deadline"));
   EXPECT_FALSE(answer("POST", "/api/v1/runs/" + mine + "/release", Role::user).at("held").as_bool());
   EXPECT_TRUE(answer("POST", "/api/v1/runs/" + mine + "/hold", Role::user).at("held").as_bool());
 }

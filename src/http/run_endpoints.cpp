@@ -96,12 +96,27 @@ Result<LeaseTerms> terms_of(LeaseTerms terms, const Principal& caller) {
 
 std::string revision_of(const Run& run) { return content_hash(json::serialize(to_json(run))); }
 
+/// Users change words of a run that is theirs. What it has recorded, where and when, is what readers and quotas go by.
+Result<void> check_changes_words(Run stored, Run next) {
+  stored.name = next.name;
+  stored.tags = next.tags;
+  // These stay what they are, whatever is asked for.
+  next.id = stored.id;
+  next.state = stored.state;
+  next.verdict = stored.verdict;
+  if (to_json(next) == to_json(stored)) return {};
+  return Error{.kind = ErrorKind::denied,
+               .message = "of a run its owner changes name and tags, not what it has recorded",
+               .hint = "Whoever manages the cluster may."};
+}
+
 /// Puts the run of the request in the place of the stored one, unless that has changed since the caller read it.
-std::function<Result<void>(Run&)> replacement(Run next, std::string before) {
-  return [next = std::move(next), before = std::move(before)](Run& run) -> Result<void> {
+std::function<Result<void>(Run&)> replacement(Run next, std::string before, bool words_alone = false) {
+  return [next = std::move(next), before = std::move(before), words_alone](Run& run) -> Result<void> {
     if (revision_of(run) != before) {
       return Error{.kind = ErrorKind::busy, .message = "the run was changed meanwhile", .hint = "Read it again."};
     }
+    if (words_alone) ASSAY_CHECK(check_changes_words(run, next));
     run = next;
     return {};
   };
@@ -173,15 +188,18 @@ void add_single_runs(ApiTable& table, RunStore& runs) {
                      .handle = answering([&runs](const HttpRequest& request, const Principal&) {
                        return runs.find_run(request.capture("run"));
                      })});
-  table.add({.method = "PUT",
-             .path = "/api/v1/runs/{run}",
-             .scope = Scope::run,
-             .summary = "Change a run's name, tags and other words about it; its state and verdict stay",
-             .parameters = {kRun},
-             .handle = taking<RunRewrite>([&runs](RunRewrite wanted, const HttpRequest& request, const Principal&) {
-               return runs.change_run(request.capture("run"),
-                                      replacement(std::move(wanted.run), std::move(wanted.before)));
-             })});
+  table.add(
+      {.method = "PUT",
+       .path = "/api/v1/runs/{run}",
+       .scope = Scope::run,
+       .summary =
+           "Change a run's name and tags; administrators: and what else is said of it. Its state and verdict stay",
+       .parameters = {kRun},
+       .handle = taking<RunRewrite>([&runs](RunRewrite wanted, const HttpRequest& request, const Principal& caller) {
+         const bool words_alone = !caller.scopes.has(Scope::manage);
+         return runs.change_run(request.capture("run"),
+                                replacement(std::move(wanted.run), std::move(wanted.before), words_alone));
+       })});
   table.add({.method = "DELETE",
              .path = "/api/v1/runs/{run}",
              .scope = Scope::run,

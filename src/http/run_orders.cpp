@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/units.h"
 #include "model/study.h"
 #include "redact/redact.h"
 #include "spec/spec.h"
@@ -41,6 +42,20 @@ Result<std::vector<std::string>> settings_of_cluster(const Spec& spec, bool each
   return settings;
 }
 
+Result<std::optional<WallTime>> deadline_of(const RunOrder& order, const Principal& caller, WallTime now) {
+  if (order.within.empty()) return std::optional<WallTime>();
+  const auto time = parse_duration(order.within);
+  if (!time || *time <= Nanos(0) || *time > std::chrono::hours(24 * 365)) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("'within' is '{}', which is no length of time up to a year", order.within),
+                 .hint = "For example 6h."};
+  }
+  if (caller.scopes.has(Scope::manage)) return std::optional(now + *time);
+  return Error{.kind = ErrorKind::denied,
+               .message = "a time within which a run is to have ended is for administrators to give",
+               .hint = "It would come before those of others."};
+}
+
 }  // namespace
 
 Result<void> check_priority(const Principal& caller, int priority) {
@@ -52,6 +67,7 @@ Result<void> check_priority(const Principal& caller, int priority) {
 
 Result<RunRequest> request_in(RunOrder order, const Principal& caller, const RunDesk& desk) {
   ASSAY_CHECK(check_priority(caller, order.priority));
+  ASSAY_TRY(const auto deadline, deadline_of(order, caller, desk.now()));
   ASSAY_TRY(auto spec, spec_in(order.spec, order.file, order.set));
   ASSAY_TRY(const auto added, settings_of_cluster(spec, order.each_node, desk));
   if (!added.empty()) {
@@ -70,6 +86,7 @@ Result<RunRequest> request_in(RunOrder order, const Principal& caller, const Run
   request.by = caller.name;
   request.owner = caller.owner();
   request.priority = order.priority;
+  request.deadline = deadline;
   request.held = order.hold;
   request.retries = order.retries;
   request.after = std::move(order.after);

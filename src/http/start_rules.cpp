@@ -1,5 +1,7 @@
 #include "http/start_rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "accounts/accounts.h"
@@ -42,7 +44,7 @@ double gpu_hours_of(const Run& run, WallTime now) {
   return within > Nanos(0) ? seconds_of(within) / 3600 * static_cast<double>(gpus) : 0;
 }
 
-/// What was deleted is not counted any more.
+/// What an administrator has deleted is not counted any more.
 double gpu_hours_of(RunStore& runs, std::string_view id, WallTime now) {
   const auto run = runs.find_run(id);
   return run ? gpu_hours_of(*run, now) : 0;
@@ -67,7 +69,38 @@ Result<double> gpu_hours_of(Leader& leader, const Principal& caller) {
   return hours;
 }
 
+/// A plan that was written by hand could say one thing to whoever looks at it and another to whoever does it.
+Result<void> check_says_one_thing(const PlannedRun& planned) {
+  for (const auto& setting : planned.spec) {
+    if (setting.key().find('.') == json::string_view::npos) continue;
+    return Error{.kind = ErrorKind::denied,
+                 .message = fmt::format("the plan has the setting '{}' beside what it is part of",
+                                        printable(std::string_view(setting.key()))),
+                 .hint = "Ask for the specification anew: its settings are written in one way then."};
+  }
+  return {};
+}
+
+Result<void> check_not_counted(Leader& leader, const Principal& caller, double gpu_hours, std::string_view what) {
+  if (gpu_hours <= 0 || caller.scopes.has(Scope::manage) || !quota_for(leader, caller).gpu_hours_per_day) return {};
+  return Error{.kind = ErrorKind::denied,
+               .message = fmt::format("your quota counts {:.2f} GPU hours of this {} within 24 hours", gpu_hours, what),
+               .hint = "Delete it a day after it ended, or have an administrator do it."};
+}
+
 }  // namespace
+
+Result<void> check_may_forget(Leader& leader, const Principal& caller, const Run& run) {
+  return check_not_counted(leader, caller, gpu_hours_of(run, leader.clock().wall()), "run");
+}
+
+Result<void> check_may_forget(Leader& leader, const Principal& caller, const Study& study) {
+  double hours = 0;
+  for (const auto& planned : study.plan) {
+    if (!planned.run.empty()) hours += gpu_hours_of(leader.runs(), planned.run, leader.clock().wall());
+  }
+  return check_not_counted(leader, caller, hours, "study");
+}
 
 WantedRun wanted_run(const PlannedRun& planned) {
   WantedRun run{.kind = text_in(planned.spec, "kind"),
@@ -111,6 +144,7 @@ Result<void> check_may_start(Leader& leader, const Principal& caller, const std:
   if (caller.scopes.has(Scope::manage)) return {};
   const auto catalog = leader.accounts().catalog().all();
   for (const auto& planned : plan) {
+    ASSAY_CHECK(check_says_one_thing(planned));
     ASSAY_CHECK(check_offer(catalog, wanted_run(planned)));
   }
   const QuotaRecord quota = quota_for(leader, caller);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <set>
+#include <tuple>
 
 #include "base/ids.h"
 #include "base/log.h"
@@ -15,6 +17,58 @@ namespace {
 
 constexpr Nanos kLongestSilence = std::chrono::hours(24 * 366);
 constexpr std::size_t kMaxSilences = 1000;
+
+/// After an alert of the list: one that is open, with how grave it was, or one that is resolved.
+struct PlaceInList {
+  std::optional<AlertSeverity> severity;  ///< nothing: it is resolved
+  AlertPlace at;
+};
+
+PlaceInList place_in_list(const Alert& alert) {
+  PlaceInList place{.severity = alert.severity, .at = {.since = alert.since, .id = alert.id}};
+  if (alert.state != AlertState::open) place.severity.reset();
+  return place;
+}
+
+/// Of an open one: the gravest come first, then the newest.
+bool comes_after(const Alert& alert, const PlaceInList& place) {
+  return place.severity &&
+         std::tie(alert.severity, alert.since, place.at.id) < std::tie(*place.severity, place.at.since, alert.id);
+}
+
+std::string text_of_place(const PlaceInList& place) {
+  return fmt::format("{}.{}.{}", place.severity ? name_of(*place.severity) : name_of(AlertState::resolved),
+                     place.at.since.time_since_epoch().count(), place.at.id);
+}
+
+/// Nothing if it is not what `text_of_place` has made.
+std::optional<PlaceInList> read_place(std::string_view text) {
+  const auto first = text.find('.');
+  const auto second = first == std::string_view::npos ? first : text.find('.', first + 1);
+  if (second == std::string_view::npos) return std::nullopt;
+  const std::string_view word = text.substr(0, first);
+  std::int64_t since = 0;
+  const auto read = std::from_chars(text.data() + first + 1, text.data() + second, since);
+  if (read.ec != std::errc() || read.ptr != text.data() + second) return std::nullopt;
+  PlaceInList place{.severity = severity_from(word),
+                    .at = {.since = WallTime(Nanos(since)), .id = std::string(text.substr(second + 1))}};
+  if (!place.severity && word != name_of(AlertState::resolved)) return std::nullopt;
+  return place;
+}
+
+/// Where a page begins. `usage`: there is no such place.
+Result<std::optional<PlaceInList>> place_in_list(const AlertDesk::Query& query, const std::vector<AlertRecord>& open,
+                                                 AlertTable& alerts) {
+  if (query.before.empty()) return std::optional<PlaceInList>();
+  if (auto place = read_place(query.before)) return place;
+  for (const auto& record : open) {
+    if (record.alert.id == query.before) return std::optional(place_in_list(record.alert));
+  }
+  auto known = alerts.find(query.before);
+  if (!known && known.error().kind != ErrorKind::not_found) return std::move(known).error();
+  if (known && !query.open_only) return std::optional(place_in_list(known->row.alert));
+  return Error{.kind = ErrorKind::usage, .message = fmt::format("there is no alert '{}' in the list", query.before)};
+}
 
 }  // namespace
 
@@ -148,49 +202,40 @@ std::vector<AlertRecord> AlertDesk::open_alerts() const {
   return records;
 }
 
-Result<std::vector<AlertRecord>> AlertDesk::list(const Query& query) const {
-  std::vector<AlertRecord> records = open_alerts();
-  std::sort(records.begin(), records.end(), [](const AlertRecord& a, const AlertRecord& b) {
+Result<AlertDesk::Page> AlertDesk::list(const Query& query) const {
+  std::vector<AlertRecord> open = open_alerts();
+  std::set<std::string> known;
+  for (const auto& record : open) known.insert(record.alert.id);
+  ASSAY_TRY(const auto after, place_in_list(query, open, store_.alerts()));
+  std::erase_if(open, [&](const AlertRecord& record) {
+    return (!query.node.empty() && record.alert.node != query.node) || (query.to && record.alert.since >= *query.to) ||
+           (after && !comes_after(record.alert, *after));
+  });
+  std::sort(open.begin(), open.end(), [](const AlertRecord& a, const AlertRecord& b) {
     return std::tie(b.alert.severity, b.alert.since, a.alert.id) <
            std::tie(a.alert.severity, a.alert.since, b.alert.id);
   });
-  std::set<std::string> open;
-  for (const auto& record : records) open.insert(record.alert.id);
-  AlertPageQuery page{.node = query.node, .limit = query.limit, .from = query.from, .to = query.to};
-  if (open.contains(query.before)) {
-    const auto last = std::find_if(records.begin(), records.end(),
-                                   [&](const AlertRecord& record) { return record.alert.id == query.before; });
-    records.erase(records.begin(), last + 1);
-  } else if (!query.before.empty()) {
-    auto last = store_.alerts().find(query.before);
-    if (query.open_only || (!last && last.error().kind == ErrorKind::not_found)) {
-      return Error{.kind = ErrorKind::usage,
-                   .message = fmt::format("there is no alert '{}' in the list", query.before)};
-    }
-    if (!last) return std::move(last).error();
-    records.clear();
-    page.after = {.since = last->row.alert.since, .id = query.before};
-  }
-  std::erase_if(records, [&](const AlertRecord& record) {
-    return (!query.node.empty() && record.alert.node != query.node) || (query.to && record.alert.since >= *query.to);
-  });
-  if (records.size() > query.limit) records.resize(query.limit);
-  if (!query.open_only) ASSAY_CHECK(add_resolved(page, open, records));
-  return records;
+  const bool is_whole = open.size() <= query.limit;
+  if (!is_whole) open.resize(query.limit);
+  Page page{.alerts = std::move(open), .next = {}};
+  const bool is_full = page.alerts.size() == query.limit;
+  // Of resolved ones there may be more, which the next page finds out.
+  if (!is_whole || (is_full && !query.open_only)) page.next = text_of_place(place_in_list(page.alerts.back().alert));
+  if (is_full || query.open_only) return page;
+  AlertPageQuery wanted{
+      .node = query.node, .limit = query.limit - page.alerts.size(), .from = query.from, .to = query.to};
+  if (after && !after->severity) wanted.after = after->at;
+  ASSAY_CHECK(add_resolved(wanted, known, page));
+  return page;
 }
 
-Result<void> AlertDesk::add_resolved(AlertPageQuery page, const std::set<std::string>& except,
-                                     std::vector<AlertRecord>& records) const {
-  const std::size_t wanted = page.limit;
-  while (records.size() < wanted) {
-    page.limit = wanted - records.size();
-    ASSAY_TRY(auto resolved, store_.alerts().resolved(page));
-    for (auto& [record, revision] : resolved) {
-      page.after = {.since = record.alert.since, .id = record.alert.id};
-      if (!except.contains(record.alert.id)) records.push_back(std::move(record));
-    }
-    if (resolved.size() < page.limit) return {};
+Result<void> AlertDesk::add_resolved(const AlertPageQuery& wanted, const std::set<std::string>& except,
+                                     Page& page) const {
+  ASSAY_TRY(auto resolved, store_.alerts().resolved(wanted));
+  for (auto& [record, revision] : resolved.alerts) {
+    if (!except.contains(record.alert.id)) page.alerts.push_back(std::move(record));
   }
+  if (resolved.next) page.next = text_of_place({.severity = {}, .at = std::move(*resolved.next)});
   return {};
 }
 

@@ -39,16 +39,22 @@ class AlertDesk {
   struct Query {
     bool open_only = true;
     std::string node;
-    std::string before;  ///< what follows the alert of this id; empty: the first page
+    /// The `next` of the page before, or the id of an alert, which is what follows that; empty: the first page.
+    std::string before;
     std::size_t limit = 1000;
     std::optional<WallTime> from;  ///< not those that were over before
     std::optional<WallTime> to;    ///< not those that began then or later
   };
+  struct Page {
+    std::vector<AlertRecord> alerts;
+    /// Where to go on; empty: that is all. There may be fewer alerts than the limit, even none: so far was looked.
+    std::string next;
+  };
   /// In no order.
   std::vector<AlertRecord> open_alerts() const;
-  /// Open ones first, then newest first. `usage` for a `before` that is not in the list. What is resolved
-  /// is read without holding up those who report events.
-  Result<std::vector<AlertRecord>> list(const Query& query) const;
+  /// Open ones first, the gravest of them first, then newest first. `usage` for a `before` that is not in the list.
+  /// What is resolved is read without holding up those who report events, and no more of it than `AlertTable` looks at.
+  Result<Page> list(const Query& query) const;
   /// By id, or by a unique beginning of one. `not_found`, `usage` (several).
   Result<AlertRecord> find(std::string_view id) const;
   /// The same, and `busy`: somebody else has just changed it.
@@ -68,9 +74,8 @@ class AlertDesk {
   void take_renewed();
   /// Raised under a silence that has ended: now the outlets are told.
   void tell_what_is_no_longer_silenced();
-  /// Fills the list up to the limit of `page`.
-  Result<void> add_resolved(AlertPageQuery page, const std::set<std::string>& except,
-                            std::vector<AlertRecord>& records) const;
+  /// Fills the page up to the limit of `wanted`, without what is in `except`.
+  Result<void> add_resolved(const AlertPageQuery& wanted, const std::set<std::string>& except, Page& page) const;
   Result<Stored<AlertRecord>> find_locked(std::string_view id) const;
   bool is_silenced(const Alert& alert) const;
   /// What cannot be written down is in the log, and in memory all the same.

@@ -43,9 +43,9 @@ class AlertDeskTest : public testing::Test {
   void resolve() { look(false, std::chrono::minutes(10)); }
 
   std::vector<AlertRecord> list(const AlertDesk::Query& query = {}) {
-    auto records = desk_->list(query);
-    EXPECT_TRUE(records.ok());
-    return *records;
+    auto page = desk_->list(query);
+    EXPECT_TRUE(page.ok());
+    return page->alerts;
   }
   /// "raised node_lost", in order. Ends the desk, since its outlet works on its own time.
   std::vector<std::string> told(std::size_t expected) {
@@ -174,22 +174,51 @@ TEST_F(AlertDeskTest, ComesInPagesOfOpenOnesAndThenOfResolvedOnes) {
   put("o0", "gpu01", AlertState::open);
   put("o1", "gpu02", AlertState::open);
   open();
-  const auto pages = [&](AlertDesk::Query query) {
+  const auto pages = [&](AlertDesk::Query query, bool by_id) {
     std::string ids;
     while (true) {
-      const auto records = list(query);
-      if (records.empty()) return ids;
-      EXPECT_LE(records.size(), query.limit);
-      for (const auto& record : records) ids += record.alert.id + " ";
-      query.before = records.back().alert.id;
+      const auto page = desk_->list(query);
+      EXPECT_TRUE(page.ok());
+      EXPECT_LE(page->alerts.size(), query.limit);
+      for (const auto& record : page->alerts) ids += record.alert.id + " ";
+      if (by_id ? page->alerts.empty() : page->next.empty()) return ids;
+      query.before = by_id ? page->alerts.back().alert.id : page->next;
     }
   };
-  EXPECT_EQ(pages({.open_only = false, .limit = 3}), "o1 o0 r5 r4 r3 r2 r1 r0 ");
-  EXPECT_EQ(pages({.open_only = false, .node = "gpu01", .limit = 1}), "o0 r4 r2 r0 ");
-  EXPECT_EQ(pages({.limit = 1}), "o1 o0 ");
+  for (const bool by_id : {false, true}) {
+    EXPECT_EQ(pages({.open_only = false, .limit = 3}, by_id), "o1 o0 r5 r4 r3 r2 r1 r0 ");
+    EXPECT_EQ(pages({.open_only = false, .limit = 2}, by_id), "o1 o0 r5 r4 r3 r2 r1 r0 ");
+    EXPECT_EQ(pages({.open_only = false, .node = "gpu01", .limit = 1}, by_id), "o0 r4 r2 r0 ");
+    EXPECT_EQ(pages({.limit = 1}, by_id), "o1 o0 ");
+  }
+  EXPECT_EQ(desk_->list({.limit = 2})->next, "") << "that is all";
   const auto unknown = desk_->list({.open_only = false, .before = "nothing"});
   ASSERT_FALSE(unknown.ok());
   EXPECT_EQ(unknown.error().kind, ErrorKind::usage);
+}
+
+TEST_F(AlertDeskTest, APageGoesOnWhereItEndedAlsoWhenThatAlertIsOverMeanwhile) {
+  for (const char* id : {"o0", "o1", "o2"}) {
+    clock_.advance(std::chrono::seconds(1));
+    std::vector<Stored<AlertRecord>> records = {
+        {.row = {.alert = {.id = id, .rule = "node_lost", .node = id, .since = clock_.wall()}}}};
+    ASSERT_TRUE(store_.alerts().put(records).ok());
+  }
+  open();
+  const auto first = desk_->list({.limit = 1});
+  ASSERT_THAT(first->alerts, SizeIs(1));
+  EXPECT_EQ(first->alerts[0].alert.id, "o2");
+  auto over = store_.alerts().find("o2");
+  over->row.alert.state = AlertState::resolved;
+  std::vector<Stored<AlertRecord>> records = {*over};
+  ASSERT_TRUE(store_.alerts().put(records).ok());
+  open();
+  const auto second = list({.before = first->next, .limit = 1});
+  ASSERT_THAT(second, SizeIs(1));
+  EXPECT_EQ(second[0].alert.id, "o1") << "what is still open is not passed over";
+  for (const char* nonsense : {"warning.x.o2", "grave.5.o2", "warning.5", ".."}) {
+    EXPECT_EQ(desk_->list({.before = nonsense}).error().kind, ErrorKind::usage) << nonsense;
+  }
 }
 
 TEST_F(AlertDeskTest, ASilenceCoversWhatItNames) {

@@ -115,8 +115,8 @@ TEST_F(ClusterWatch, ALostNodeRaisesAnAlertThroughTheDesk) {
   }
   const auto open_now = leader_->alerts().list({});
   ASSERT_TRUE(open_now.ok());
-  ASSERT_THAT(*open_now, SizeIs(1));
-  EXPECT_EQ(open_now->front().alert.rule, "node_lost");
+  ASSERT_THAT(open_now->alerts, SizeIs(1));
+  EXPECT_EQ(open_now->alerts.front().alert.rule, "node_lost");
 }
 
 TEST_F(ClusterWatch, ANodeWhoseClockIsBehindHasValuesAllTheSame) {

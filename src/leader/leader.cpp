@@ -250,8 +250,23 @@ void Leader::log_states(const std::vector<ClusterEvent>& events) {
   }
 }
 
+void Leader::turn_maintenance() {
+  using Turn = Node::MaintenanceTurn;
+  for (const auto& node : nodes_->all()) {
+    const auto turn = node->turn_maintenance(clock_.wall());
+    if (turn == Turn::none) continue;
+    const bool begins = turn == Turn::begins;
+    note_cluster_events({{.node = node->name(),
+                          .kind = begins ? "node_drained" : "node_resumed",
+                          .message = begins ? "its maintenance begins" : "its maintenance is over"}});
+    const auto saved = nodes_->save(*node);
+    note_problem("writing down the nodes", saved ? Result<void>() : Result<void>(saved.error()));
+  }
+}
+
 void Leader::look_at_states() {
   if (ending_) return;
+  turn_maintenance();
   look_at_intake();
   look_at_room();
   // All at once: when a switch fails, a thousand nodes are gone in the same moment.
@@ -351,13 +366,23 @@ void Leader::note_problem(const std::string& what, const Result<void>& outcome, 
            .since = known.text.empty() ? clock_.wall() : known.since};
 }
 
-Result<void> Leader::set_draining(std::string_view name, bool draining, std::string reason, std::string_view by) {
+Result<void> Leader::set_draining(std::string_view name, bool draining, std::string reason, std::string_view by,
+                                  std::optional<Maintenance> maintenance) {
   const auto node = nodes_->find(name);
   if (!node) return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no node '{}'", name)};
-  note_cluster_events({{.node = std::string(name),
-                        .kind = draining ? "node_drained" : "node_resumed",
-                        .message = reason.empty() ? fmt::format("by {}", by) : fmt::format("by {}: {}", by, reason)}});
-  node->set_draining(draining, std::move(reason));
+  const WallTime now = clock_.wall();
+  if (maintenance && (maintenance->until <= maintenance->from || maintenance->until <= now)) {
+    return Error{.kind = ErrorKind::usage, .message = "a maintenance must end after it has begun, and not before now"};
+  }
+  std::string message = fmt::format("by {}", by);
+  if (maintenance) {
+    message += fmt::format(", from {} to {}", iso8601(maintenance->from), iso8601(maintenance->until));
+  }
+  if (!reason.empty()) message += ": " + reason;
+  const bool begins = draining && (!maintenance || maintenance->from <= now);
+  const std::string kind = begins ? "node_drained" : draining ? "node_maintenance" : "node_resumed";
+  note_cluster_events({{.node = std::string(name), .kind = kind, .message = std::move(message)}});
+  node->set_draining(begins, std::move(reason), maintenance);
   const auto saved = nodes_->save(*node);
   return saved ? Result<void>() : Result<void>(saved.error());
 }

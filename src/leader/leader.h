@@ -16,6 +16,7 @@
 #include "leader/line_limit.h"
 #include "leader/refusals.h"
 #include "model/leader_status.h"
+#include "model/maintenance.h"
 
 namespace assay {
 
@@ -103,11 +104,13 @@ class Leader {
   ClusterStore& cluster() { return cluster_; }
   const Clock& clock() const { return clock_; }
 
-  Result<void> set_draining(std::string_view node, bool draining, std::string reason, std::string_view by);
+  /// With a maintenance the node is drained while that lasts. `usage`: it would be over before it begins, or is over.
+  Result<void> set_draining(std::string_view node, bool draining, std::string reason, std::string_view by,
+                            std::optional<Maintenance> maintenance = {});
   /// Forgets the node itself; its telemetry stays unless `erase`.
   Result<void> forget(std::string_view node, bool erase);
-  /// Writes down which nodes went silent or came back since the last time. A thread of the leader does it twice a
-  /// second once it was started; before, whoever owns the time.
+  /// Writes down which nodes went silent or came back since the last time, and begins and ends their maintenance. A
+  /// thread of the leader does it twice a second once it was started; before, whoever owns the time.
   void look_at_states();
   /// The leader itself was away (stopped, its machine asleep): nobody who was there before is silent for that.
   void excuse_nodes();
@@ -162,6 +165,8 @@ class Leader {
   void log_damage();
   /// Whether a node is heard of or not; of many at once, how many.
   void log_states(const std::vector<ClusterEvent>& events);
+  /// Drains nodes whose maintenance has begun, and opens those for which it is over.
+  void turn_maintenance();
   /// Whether every thread that takes in what nodes send hangs: then none of them can be heard.
   void look_at_intake();
   void look_at_room();

@@ -7,6 +7,7 @@
 #include "leader/node.h"
 #include "leader/node_registry.h"
 #include "leader/test_agent_fixture.h"
+#include "model/maintenance.h"
 #include "protocol/hello.h"
 #include "store/alert_table.h"
 #include "store/event_log.h"
@@ -195,6 +196,59 @@ TEST_F(LeaderNodes, DrainingIsRememberedAndWrittenDown) {
   EXPECT_EQ(leader_->set_draining("gpu99", true, "", "bob").error().kind, ErrorKind::not_found);
 }
 
+TEST_F(LeaderNodes, AMaintenanceBeginsAndEndsByItself) {
+  TestAgent agent;
+  hello(agent);
+  const auto now = clock_.wall();
+  const Maintenance maintenance{.from = now + std::chrono::hours(1), .until = now + std::chrono::hours(2)};
+  const auto turn = [&](Nanos time) {
+    clock_.advance(time);
+    hello(agent);
+    leader_->look_at_states();
+    return status_of("gpu01").state;
+  };
+  ASSERT_TRUE(leader_->set_draining("gpu01", true, "new fans", "alice", maintenance).ok());
+  EXPECT_EQ(turn(Nanos(0)), NodeState::online) << "it is to come";
+  EXPECT_EQ(status_of("gpu01").record.maintenance, maintenance);
+  open();
+  EXPECT_EQ(turn(std::chrono::hours(1)), NodeState::draining) << "also when the leader was started anew";
+  EXPECT_EQ(status_of("gpu01").record.drain_reason, "new fans");
+  open();
+  EXPECT_EQ(turn(std::chrono::minutes(59)), NodeState::draining);
+  EXPECT_EQ(turn(std::chrono::minutes(1)), NodeState::online);
+  EXPECT_EQ(status_of("gpu01").record.drain_reason, "");
+  EXPECT_FALSE(status_of("gpu01").record.maintenance);
+  EXPECT_FALSE(cluster_.nodes().find("gpu01")->row.maintenance);
+  std::vector<std::string> kinds;
+  for (const auto& text : event_texts("gpu01")) {
+    const auto kind = text.substr(0, text.find(':'));
+    if (kind == "node_maintenance" || kind == "node_drained" || kind == "node_resumed") kinds.push_back(text);
+  }
+  EXPECT_THAT(kinds, ElementsAre(HasSubstr("node_maintenance: by alice, from "), "node_drained: its maintenance begins",
+                                 "node_resumed: its maintenance is over"));
+}
+
+TEST_F(LeaderNodes, AMaintenanceIsCalledOffByWhoeverGivesTheNodeWorkAgain) {
+  TestAgent agent;
+  hello(agent);
+  const auto now = clock_.wall();
+  const auto plan = [&](Nanos from, Nanos until) {
+    return leader_->set_draining("gpu01", true, "", "alice", Maintenance{.from = now + from, .until = now + until});
+  };
+  EXPECT_EQ(plan(std::chrono::hours(2), std::chrono::hours(1)).error().kind, ErrorKind::usage);
+  EXPECT_EQ(plan(-std::chrono::hours(2), -std::chrono::hours(1)).error().kind, ErrorKind::usage);
+  ASSERT_TRUE(plan(Nanos(0), std::chrono::hours(1)).ok());
+  EXPECT_EQ(status_of("gpu01").state, NodeState::draining) << "it begins at once";
+  ASSERT_TRUE(leader_->set_draining("gpu01", false, "", "bob").ok());
+  EXPECT_FALSE(status_of("gpu01").record.maintenance);
+  ASSERT_TRUE(plan(std::chrono::hours(1), std::chrono::hours(2)).ok());
+  ASSERT_TRUE(leader_->set_draining("gpu01", true, "a bad board", "bob").ok());
+  clock_.advance(std::chrono::hours(3));
+  hello(agent);
+  leader_->look_at_states();
+  EXPECT_EQ(status_of("gpu01").state, NodeState::draining) << "for good, as was said last";
+}
+
 TEST_F(LeaderNodes, OnlyASilentNodeIsForgotten) {
   TestAgent agent;
   hello(agent);
@@ -307,7 +361,7 @@ TEST_F(LeaderNodes, OldEventsAndAlertsAreForgotten) {
   ASSERT_TRUE(cluster_.alerts().put(alerts).ok());
   EXPECT_FALSE(leader_->forget_what_is_old());
   EXPECT_EQ(cluster_.events().list({})->events.size(), 2u) << "two years are kept";
-  EXPECT_TRUE(cluster_.alerts().resolved({})->empty());
+  EXPECT_TRUE(cluster_.alerts().resolved({})->alerts.empty());
 }
 
 TEST_F(LeaderNodes, ThreadsStartAndStop) {

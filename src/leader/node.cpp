@@ -445,12 +445,29 @@ NodeStatus Node::status(SteadyTime now) const {
           .behind_own_time = clock_.shown(WallTime()) - WallTime()};
 }
 
-void Node::set_draining(bool draining, std::string reason) {
+void Node::set_draining(bool draining, std::string reason, std::optional<Maintenance> maintenance) {
   const std::lock_guard lock(mutex_);
   NodeRecord said = record_;
   said.draining = draining;
   said.drain_reason = std::move(reason);
+  said.maintenance = maintenance;
   change_record(std::move(said));
+}
+
+Node::MaintenanceTurn Node::turn_maintenance(WallTime now) {
+  const std::lock_guard lock(mutex_);
+  const auto& maintenance = record_.maintenance;
+  if (!maintenance || now < maintenance->from) return MaintenanceTurn::none;
+  const bool ends = now >= maintenance->until;
+  if (!ends && record_.draining) return MaintenanceTurn::none;
+  NodeRecord said = record_;
+  said.draining = !ends;
+  if (ends) {
+    said.drain_reason.clear();
+    said.maintenance.reset();
+  }
+  change_record(std::move(said));
+  return ends ? MaintenanceTurn::ends : MaintenanceTurn::begins;
 }
 
 /// With the mutex.

@@ -176,7 +176,10 @@ class Node {
   NodeState state(SteadyTime now) const;
   NodeOutline outline(SteadyTime now) const;
   NodeRecord record() const;
-  void set_draining(bool draining, std::string reason);
+  void set_draining(bool draining, std::string reason, std::optional<Maintenance> maintenance = {});
+  enum class MaintenanceTurn { none, begins, ends };
+  /// Drains it when its maintenance has begun, and opens it when that is over; what of it is so now.
+  MaintenanceTurn turn_maintenance(WallTime now);
   struct Unsaved {
     NodeRecord record;
     std::uint64_t version = 0;

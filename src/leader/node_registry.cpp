@@ -80,7 +80,7 @@ Result<void> NodeRegistry::take_over(Node& node) {
   auto stored = table_.find(name);
   if (!stored && stored.error().kind != ErrorKind::not_found) return std::move(stored).error();
   revisions_[name] = stored ? stored->revision : 0;
-  if (stored) node.set_draining(stored->row.draining, std::move(stored->row.drain_reason));
+  if (stored) node.set_draining(stored->row.draining, std::move(stored->row.drain_reason), stored->row.maintenance);
   return {};
 }
 

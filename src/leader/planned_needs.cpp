@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "model/gpu_name.h"
 #include "protocol/hello.h"
+#include "scheduler/estimates.h"
 #include "spec/gpu_traits.h"
 #include "spec/spec.h"
 #include "store/job_table.h"
@@ -80,6 +81,9 @@ std::optional<PlaceOfRuns> place_of(const NodeRecord& record) {
   const auto gpus = number_in<std::size_t>(text_of(record.facts, kPlaceGpusFact));
   return PlaceOfRuns{.gpus = std::min(gpus.value_or(0), kMostGpusOfNode)};
 }
+
+/// A thousand times as long is long enough.
+constexpr double kMostTenths = 10'000;
 
 void use_cpus(JobNeeds& needs) {
   needs.gpus = 0;
@@ -163,8 +167,10 @@ std::optional<NodeOffer> offer_of(const NodeRecord& record, NodeState state, con
   for (const auto held : split(holds, ',')) {
     if (!held.empty()) offer.holds.emplace_back(held);
   }
+  if (record.maintenance) offer.maintenance = {record.maintenance->from, record.maintenance->until};
   if (state == NodeState::draining) {
-    offer.closed = "is draining" + (record.drain_reason.empty() ? "" : ": " + record.drain_reason);
+    offer.closed = record.maintenance ? "is in maintenance until " + iso8601(record.maintenance->until) : "is draining";
+    if (!record.drain_reason.empty()) offer.closed += ": " + record.drain_reason;
   } else if (state != NodeState::online) {
     offer.closed = "is not heard of";
   } else if (!place) {
@@ -250,6 +256,29 @@ std::string gpu_for_length(const JobNeeds& needs, const ClusterGpus& gpus) {
   return node == gpus.nodes.end() || node->second.gpus.empty() ? "" : node->second.gpus.front().model;
 }
 
+std::vector<std::pair<std::string, int>> slower_models(const JobNeeds& needs, const json::object& spec,
+                                                       const DurationHistory& lengths, const ClusterGpus& gpus) {
+  std::vector<std::pair<std::string, int>> slower;
+  if (needs.cpus || !needs.these.empty()) return slower;
+  std::map<std::string, double> seconds;
+  for (const auto& [name, node] : gpus.nodes) {
+    if (!needs.on.empty() && std::find(needs.on.begin(), needs.on.end(), name) == needs.on.end()) continue;
+    for (const auto& gpu : node.gpus) {
+      if (gpu.model.empty() || seconds.contains(gpu.model) || !is_gpu_named(gpu.model, needs.gpu_model)) continue;
+      // Other settings on another GPU would say something of both.
+      const std::vector<std::string> keys = {length_keys(spec, "", gpu.model).front()};
+      if (const auto known = lengths.estimate(keys)) seconds[gpu.model] = seconds_of(known->estimate.expected);
+    }
+  }
+  const auto shorter = [](const auto& a, const auto& b) { return a.second < b.second; };
+  const auto soonest = std::min_element(seconds.begin(), seconds.end(), shorter);
+  for (const auto& [model, length] : seconds) {
+    const double tenths = std::min((length / soonest->second - 1) * 10, kMostTenths);
+    if (tenths >= 1) slower.emplace_back(model, static_cast<int>(tenths));
+  }
+  return slower;
+}
+
 std::string data_of(const json::object& spec) {
   const auto name = setting_text(spec, "dataset.name");
   const auto colon = name.find(':');
@@ -259,8 +288,10 @@ std::string data_of(const json::object& spec) {
 std::optional<Nanos> specified_length(const json::object& spec) {
   if (const auto length = setting_duration(spec, "duration")) return length;
   const auto least = setting_duration(spec, "min_duration");
-  if (!least) return std::nullopt;
-  return *least + setting_duration(spec, "warmup").value_or(Nanos(0));
+  // A trace takes as long as it was recorded.
+  if (!least || setting_text(spec, "scenario") == "trace") return std::nullopt;
+  const Nanos load = *least + setting_duration(spec, "warmup").value_or(Nanos(0));
+  return std::max(load, setting_duration(spec, "ramp.duration").value_or(Nanos(0)));
 }
 
 std::optional<Nanos> time_limit_of(const json::object& spec) { return setting_duration(spec, "time_limit"); }

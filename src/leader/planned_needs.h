@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -18,6 +19,7 @@
 
 namespace assay {
 
+class DurationHistory;
 struct JobRecord;
 
 /// The GPUs of the nodes that take runs, as far as they decide what runs need.
@@ -59,6 +61,10 @@ std::string needs_in_words(const JobNeeds& needs);
 std::vector<std::string> length_keys(const json::object& spec, const std::string& name, const std::string& gpu);
 /// The GPU of a job for `length_keys`; "cpu" where it uses none.
 std::string gpu_for_length(const JobNeeds& needs, const ClusterGpus& gpus);
+/// On which models of GPUs it takes longer than on another that it may be given, by what runs with the same settings
+/// took there (`JobNeeds::slower`); empty: nothing is known, or there is no choice.
+std::vector<std::pair<std::string, int>> slower_models(const JobNeeds& needs, const json::object& spec,
+                                                       const DurationHistory& lengths, const ClusterGpus& gpus);
 /// What its runs read that a node may have at hand: the path of a local data set; empty: nothing of the kind.
 std::string data_of(const json::object& spec);
 /// What the specification itself says of its length.

@@ -259,7 +259,8 @@ Result<std::string> RunDesk::enqueue(const PlannedRun& planned, const RunRequest
                    .priority = request.priority,
                    .held = request.held,
                    .after = request.after,
-                   .attempts = 1 + request.retries};
+                   .attempts = 1 + request.retries,
+                   .deadline = request.deadline};
   ASSAY_CHECK(request_of(added, planned));  // needs that make no sense are better said before anything is stored
   if (!study.empty()) ASSAY_CHECK(runs_.note_planned_run(study, entry, run.id));
   crash_point("run-noted");

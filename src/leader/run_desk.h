@@ -40,12 +40,13 @@ struct RunRequest {
   std::string node;                              ///< for entries of the plan that name none; empty: wherever they fit
   std::optional<std::vector<std::string>> gpus;  ///< UUIDs; absent: as each run needs
   std::string by;
-  std::string owner;               ///< the same as accounts name owners: `user ada`
-  int priority = 0;                ///< a step counts as an hour of waiting
-  bool held = false;               ///< it waits until somebody releases it
-  int retries = 0;                 ///< further attempts where a node is lost
-  std::vector<std::string> after;  ///< runs that must have succeeded first
-  std::string key;                 ///< who asks again with the same one is given the same run; empty: none
+  std::string owner;                 ///< the same as accounts name owners: `user ada`
+  int priority = 0;                  ///< a step counts as an hour of waiting
+  std::optional<WallTime> deadline;  ///< to have ended by, if that can be done
+  bool held = false;                 ///< it waits until somebody releases it
+  int retries = 0;                   ///< further attempts where a node is lost
+  std::vector<std::string> after;    ///< runs that must have succeeded first
+  std::string key;                   ///< who asks again with the same one is given the same run; empty: none
 };
 
 /// The runs that the cluster was asked for: keeps them in a queue, has the scheduler decide which of them starts where,
@@ -121,6 +122,7 @@ class RunDesk {
   /// Every run of the study, and none of its plan that has not begun.
   Result<void> stop_study(std::string_view study, std::string_view by);
 
+  WallTime now() const { return clock_.wall(); }
   /// Nodes that take runs, in order of names, whatever their state: where `each_node` goes.
   std::vector<std::string> nodes_for_runs() const;
 

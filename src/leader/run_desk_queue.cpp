@@ -179,10 +179,12 @@ DurationEstimate RunDesk::estimate_of(const JobNeeds& needs, const json::object&
 Result<JobRequest> RunDesk::request_of(Entry& entry, const PlannedRun& planned) {
   const auto& job = entry.job.row;
   entry.needs = needs_of(job, planned, gpus_);
+  entry.needs.slower = slower_models(entry.needs, planned.spec, lengths_, gpus_);
   JobRequest request{.id = job.run, .user = user_of(job), .needs = entry.needs};
   request.estimate = estimate_of(entry.needs, planned.spec, entry.name, entry.length);
   request.submitted = job.created;
   request.priority = job.priority;
+  request.deadline = job.deadline;
   if (const auto limit = time_limit_of(planned.spec)) request.time_limit = *limit + kBeyondLimit;
   request.after = job.after;
   request.data = data_of(planned.spec);

@@ -3,6 +3,7 @@
 #include "accounts/accounts.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_fixture.h"
+#include "model/maintenance.h"
 #include "model/run.h"
 #include "store/account_tables.h"
 #include "store/run_query.h"
@@ -132,6 +133,29 @@ TEST_F(RunQueueTest, ANodeThatIsDrainedKeepsWhatItDoesAndGetsNothing) {
   EXPECT_THAT(told("gpu02"), ElementsAre(next));
 }
 
+TEST_F(RunQueueTest, ARunThatMightNotEndBeforeAMaintenanceWaitsForItsEnd) {
+  const auto now = clock_.wall();
+  const Maintenance maintenance{.from = now + std::chrono::hours(1), .until = now + std::chrono::hours(3)};
+  ASSERT_TRUE(leader_->set_draining("gpu02", true, "new fans", "ada", maintenance).ok());
+  const auto longer = asked({lasting(7200)}, "gpu02");
+  EXPECT_EQ(queued(longer).reason, "maintenance");
+  EXPECT_THAT(queued(longer).why, HasSubstr("gpu02"));
+  EXPECT_EQ(queued(longer).expected_start, maintenance.until);
+  const auto shorter = asked({lasting(60)}, "gpu02");
+  EXPECT_THAT(told("gpu02"), ElementsAre(shorter));
+  const auto lease = taken(shorter, "gpu02");
+  end(lease);
+  pass(std::chrono::hours(1));
+  leader_->look_at_states();
+  tick();
+  EXPECT_EQ(queued(longer).reason, "no_such_node");
+  EXPECT_THAT(queued(longer).why, HasSubstr("'gpu02' is in maintenance until "));
+  pass(std::chrono::hours(2));
+  leader_->look_at_states();
+  tick();
+  EXPECT_THAT(told("gpu02"), ElementsAre(longer));
+}
+
 TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   const auto first = asked({planned()}, "gpu02");
   const auto usual = asked({planned()}, "gpu02");
@@ -150,6 +174,22 @@ TEST_F(RunQueueTest, MoreUrgentRunsComeFirst) {
   EXPECT_EQ(desk().set_priority(later, 1).error().kind, ErrorKind::busy) << "it has begun";
   EXPECT_EQ(desk().set_priority("nobody", 1).error().kind, ErrorKind::not_found);
   EXPECT_EQ(desk().set_priority(usual, 2'000'000).error().kind, ErrorKind::usage);
+}
+
+TEST_F(RunQueueTest, ARunThatIsToHaveEndedSoonComesInTime) {
+  const auto busy = asked({lasting(60)}, "gpu02");
+  const auto lease = taken(busy, "gpu02");
+  const auto shorter = asked({lasting(60)}, "gpu02");
+  RunRequest request{.plan = {lasting(600)}, .node = "gpu02"};
+  request.deadline = clock_.wall() + std::chrono::minutes(20);
+  const auto due = asked(request);
+  EXPECT_EQ(queued(due).deadline, request.deadline);
+  open();
+  EXPECT_EQ(queued(due).deadline, request.deadline) << "also for the next leader";
+  end(lease);
+  tick();
+  EXPECT_THAT(told("gpu02"), ElementsAre(due)) << "though it is longer";
+  EXPECT_EQ(queued(shorter).reason, "gpus_busy");
 }
 
 TEST_F(RunQueueTest, ATimeLimitCountsFromTheStart) {
@@ -229,6 +269,42 @@ TEST_F(RunQueueTest, LengthsAreLearntFromRunsThatEnded) {
   EXPECT_EQ(queued(next).length.from_runs, 2U);
   open();
   EXPECT_EQ(queued(next).length.from_runs, 2U) << "learnt again from what is stored";
+}
+
+TEST_F(RunQueueTest, OfFreeGpusARunGetsThoseOnWhichItEndsSoonest) {
+  const auto of_model = [](const std::string& id, const char* model) {
+    return DeviceFacts{.id = id, .facts = {{"name", model}}};
+  };
+  join_with("a-old", {of_model("GPU-v", "Tesla V100")}, {});
+  join_with("new", {of_model("GPU-h", "NVIDIA H200")}, {});
+  const auto take = [&](const std::string& node, const std::string& model, int seconds) {
+    const auto run = asked({training(1)}, node);
+    const auto lease = taken(run, node);
+    const WallTime began = clock_.wall();
+    clock_.advance(std::chrono::seconds(seconds));
+    ASSERT_TRUE(runs_
+                    ->change_owned(lease,
+                                   [&](Run& ended) -> Result<void> {
+                                     ended.state = RunState::ended;
+                                     ended.verdict = Verdict::valid;
+                                     ended.provenance.gpus.emplace_back().name = model;
+                                     ended.started = began;
+                                     ended.ended = clock_.wall();
+                                     return {};
+                                   })
+                    .ok());
+    tick();
+  };
+  asked({planned({{"kind", "command"}, {"command", "true"}})}, "gpu01");  // GPUs of which nothing is known
+  take("a-old", "Tesla V100", 50);
+  const auto first = asked(anywhere(training(1)));
+  EXPECT_EQ(node_of(first), "a-old") << "nothing is known of the other";
+  end(taken(first, "a-old"));
+  tick();
+  take("new", "NVIDIA H200", 20);
+  EXPECT_EQ(desk().preview(anywhere(training(1)))->at(0).node, "new");
+  EXPECT_EQ(node_of(asked(anywhere(training(1)))), "new");
+  EXPECT_EQ(node_of(asked(anywhere(training(1)))), "a-old") << "rather than wait";
 }
 
 /// Users' runs of one GPU each: whoever is first gets the next one.

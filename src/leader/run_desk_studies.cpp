@@ -63,6 +63,7 @@ Result<void> RunDesk::begin_other_lanes(const JobRecord& job) {
   RunRequest request{.plan = {}, .name = study->name, .tags = study->tags, .gpus = job.gpus, .by = job.by};
   request.owner = job.owner;
   request.priority = job.priority;
+  request.deadline = job.deadline;
   request.held = job.held;
   request.retries = job.attempts - 1;
   request.after = job.after;
@@ -194,6 +195,7 @@ Result<void> RunDesk::go_on_with_study(const JobRecord& done, const Run* run, co
     request.node = was_lost ? lane : node;
     request.owner = done.owner;
     request.priority = done.priority;
+    request.deadline = done.deadline;
     request.retries = done.attempts - 1;
     ASSAY_CHECK(enqueue(planned, request, study->id, i));
     return {};

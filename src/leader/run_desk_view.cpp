@@ -56,6 +56,7 @@ QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
   run.attempts = job.attempts;
   run.created = job.created;
   run.started = entry.started;
+  run.deadline = job.deadline;
   run.length = entry.length;
   if (entry.silent_since) {
     run.why = fmt::format("node '{}' is lost: not heard of since {}, given up at {}", run.node,
@@ -136,6 +137,7 @@ Result<std::vector<PreviewedRun>> RunDesk::preview(const RunRequest& request) {
     entry.job.row = {.run = "preview", .node = node, .created = clock_.wall(), .by = request.by, .gpus = request.gpus};
     entry.job.row.owner = request.owner;
     entry.job.row.priority = request.priority;
+    entry.job.row.deadline = request.deadline;
     ASSAY_TRY(const auto job, request_of(entry, planned));
     PreviewedRun run{.variant = planned.variant, .repeat = planned.repeat, .needs = needs_in_words(entry.needs)};
     run.gpus = entry.needs.gpus * entry.needs.nodes;

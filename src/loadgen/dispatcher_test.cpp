@@ -1,5 +1,6 @@
 #include "loadgen/dispatcher.h"
 
+#include <gmock/gmock.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ SimulatedServer::Serve always(Nanos takes) {
 struct Simulated {
   explicit Simulated(SimulatedServer::Serve serve) : server(std::move(serve)) {}
 
-  LoadResult run(const LoadPlan& plan, ArrivalProcess* arrivals = nullptr, LoadRules rules = {}) {
+  LoadResult run(const LoadPlan& plan, ArrivalProcess* arrivals = nullptr, const LoadRules& rules = {}) {
     SamplesInOrder order(100);
     auto ended = run_load(plan, {arrivals, order, server, recorder, server}, {});
     EXPECT_TRUE(ended.ok());
@@ -203,6 +204,8 @@ TEST(Dispatcher, MultiStreamCountsQueriesByTheirSlowestSample) {
   EXPECT_EQ(load.ending.queries, 700u);
   EXPECT_EQ(result.end_to_end.count, 700u);
   EXPECT_EQ(result.end_to_end.min, 8'000'000);
+  EXPECT_EQ(result.per_sample.count, 5600u);
+  EXPECT_EQ(result.per_sample.min, 1'000'000);
   EXPECT_TRUE(result.early_stopping_met);
 }
 

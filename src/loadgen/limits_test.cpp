@@ -1,5 +1,7 @@
 #include "loadgen/limits.h"
 
+#include <gmock/gmock.h>
+
 #include "loadgen/load_result.h"
 
 namespace assay {
@@ -60,7 +62,7 @@ struct Recorded {
     RequestOutcome outcome = RequestOutcome::ok;
     std::vector<TokenArrival> arrivals;
   };
-  explicit Recorded(const std::vector<Answer>& answers) {
+  explicit Recorded(const std::vector<Answer>& answers, std::uint32_t tokens = 10) {
     recorder.start_at(SteadyTime());
     for (std::uint64_t id = 0; id < answers.size(); ++id) {
       const Request request{.id = id, .scheduled = SteadyTime(Nanos(1000))};
@@ -68,7 +70,7 @@ struct Recorded {
       recorder.complete(Completion{.id = id,
                                    .first_token = SteadyTime(Nanos(answers[id].first_token_ns)),
                                    .done = SteadyTime(Nanos(answers[id].done_ns)),
-                                   .output_tokens = 10,
+                                   .output_tokens = id == 0 ? tokens : 10,
                                    .outcome = answers[id].outcome,
                                    .token_times = answers[id].arrivals});
     }
@@ -87,6 +89,37 @@ TEST(LoadResult, GoodputCountsRequestsWithinEveryLimit) {
   EXPECT_NEAR(result.goodput_tokens_per_second, 10, 1e-9);
   EXPECT_NEAR(result.completed_per_second, 3, 1e-9);
   EXPECT_EQ(result.success_rate, 0.75);
+}
+
+TEST(LoadResult, ALimitOfWhatNoAnswerToldIsMissedAndSaysWhy) {
+  const Recorded whole({{0, 3000}, {0, 3000}});
+  const LoadRules rules{.limits = {{LatencyMeasure::first_token, 0.9, seconds(1)}}};
+  const auto result = evaluate_load({.scenario = Scenario::offline, .min_queries = 2}, rules, whole.recorder, {});
+  EXPECT_FALSE(result.valid);
+  ASSERT_EQ(result.flags.size(), 1u);
+  EXPECT_EQ(result.flags[0].kind, "limit_missed");
+  EXPECT_THAT(result.flags[0].message, testing::HasSubstr("ttft_p90 is not known: answers that come whole"));
+}
+
+TEST(LoadResult, AnswersOfOneTokenAreNamedWhereTheTimePerTokenIsLimited) {
+  const LoadRules rules{.limits = {{LatencyMeasure::per_output_token, 0.5, seconds(1)}}};
+  const auto flags_of = [&](std::uint32_t tokens_of_first) {
+    const Recorded recorded({{2000, 3000},
+                             {2000, 3000},
+                             {2000, 3000},
+                             {2000, 3000},
+                             {2000, 3000},
+                             {2000, 3000},
+                             {2000, 3000},
+                             {2000, 3000}},
+                            tokens_of_first);
+    return evaluate_load({.scenario = Scenario::offline, .min_queries = 8}, rules, recorded.recorder, {}).flags;
+  };
+  EXPECT_THAT(flags_of(2), testing::IsEmpty());
+  const auto flags = flags_of(1);
+  ASSERT_EQ(flags.size(), 1u);
+  EXPECT_EQ(flags[0].kind, "answers_of_one_token");
+  EXPECT_THAT(flags[0].message, testing::HasSubstr("1 answers had fewer than two tokens"));
 }
 
 TEST(LoadResult, TokensThatCameTogetherShareTheirGap) {

@@ -47,6 +47,7 @@ class Tally {
   const LoadRules& rules_;
   LoadResult& result_;
   std::vector<std::int64_t> end_to_end_;
+  std::vector<std::int64_t> per_sample_;
   std::vector<std::int64_t> first_token_;
   std::vector<std::int64_t> per_token_;
   std::vector<std::int64_t> lateness_;
@@ -98,6 +99,7 @@ void Tally::take(const QueryRecord& record) {
     good_tokens_ += record.output_tokens;
   }
   if (plan_.scenario == Scenario::multi_stream) {
+    if (record.ok()) per_sample_.push_back(record.latency_ns());
     take_query(record);
   } else {
     ++result_.queries;
@@ -173,6 +175,7 @@ void Tally::finish(const QueryRecorder& recorder) {
   rates();
   steady_rates(recorder);
   result_.end_to_end = summarise_latencies(end_to_end_);
+  result_.per_sample = summarise_latencies(per_sample_);
   result_.first_token = summarise_latencies(first_token_);
   result_.per_output_token = summarise_latencies(per_token_);
   result_.lateness = summarise_latencies(lateness_);
@@ -300,6 +303,7 @@ void flag_rules(const LoadPlan& plan, LoadResult& result) {
     flag("too_few", "samples",
          fmt::format("{} requests were measured, and {} are asked for.", result.queries, plan.min_queries));
   }
+  if (result.measured == 0) return;
   if (result.limits.empty() && !result.early_stopping_met) {
     const double percentile = stated_percentile(plan.scenario);
     flag("limit_not_shown", "samples",
@@ -307,7 +311,18 @@ void flag_rules(const LoadPlan& plan, LoadResult& result) {
                      result.queries, percentile * 100, min_queries_for_estimate(percentile)));
   }
   for (const auto& check : result.limits) {
-    if (!check.met) {
+    if (check.limit.measure == LatencyMeasure::per_output_token && check.counted > 0 && result.without_per_token > 0) {
+      flag("answers_of_one_token", name_of(check.limit),
+           fmt::format("{} answers had fewer than two tokens, and so no time per token: {} is of the others. MLPerf "
+                       "takes such answers for errors.",
+                       result.without_per_token, name_of(check.limit)));
+    }
+    if (check.counted == 0) {
+      flag("limit_missed", name_of(check.limit),
+           fmt::format("{} is not known: answers that come whole have no first token, and those of a single token no "
+                       "time per token.",
+                       name_of(check.limit)));
+    } else if (!check.met) {
       flag("limit_missed", name_of(check.limit),
            fmt::format("{} is {}, and the limit is {}.", name_of(check.limit),
                        check.value_ns ? short_time(static_cast<double>(*check.value_ns)) : "beyond every limit",

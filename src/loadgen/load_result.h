@@ -48,10 +48,11 @@ struct LoadResult {
 
   // Of requests that ended well.
   LatencySummary end_to_end;  ///< multi_stream: of queries
+  LatencySummary per_sample;  ///< multi_stream: of samples, each by itself; else none
   LatencySummary first_token;
   LatencySummary per_output_token;
   LatencySummary inter_token;
-  std::uint64_t without_per_token = 0;  ///< ended well with fewer than two tokens
+  std::uint64_t without_per_token = 0;  ///< ended well with fewer than two tokens, or none that was seen first
   LatencySummary lateness;  ///< of all: sent − scheduled. What makes a client late where requests are due by the clock
   std::int64_t lateness_allowed_ns = 0;
   ClientUsage client;                  ///< of several clients: the worst

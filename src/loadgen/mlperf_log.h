@@ -18,6 +18,7 @@ struct MlperfLogFacts {
   bool accuracy = false;
   std::uint64_t samples = 0;  ///< different ones: performance_sample_count
   MlperfSeeds seeds;
+  bool equal_issue = false;  ///< sample_concatenate_permutation
 };
 
 /// LoadGen knows single_stream, multi_stream, server and offline; the others have no log.

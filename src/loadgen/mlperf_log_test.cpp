@@ -1,5 +1,8 @@
 #include "loadgen/mlperf_log.h"
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
 #include "importers/loadgen/loadgen_log.h"
 #include "loadgen/simulated_server_fixture.h"
 
@@ -103,6 +106,63 @@ TEST(MlperfLog, StreamsHaveAnEstimate) {
   EXPECT_EQ(read_back(multi).samples_per_query, 8);
   const auto few = logged_load({.scenario = Scenario::single_stream, .min_queries = 10}, {}, hundred_to_200ms());
   EXPECT_EQ(read_back(few).early_stopping_met, false);
+}
+
+/// The value of a key, as it is written; "" where there is none.
+std::string detail_value(const std::string& detail, std::string_view key) {
+  const std::string start = fmt::format("{{\"key\": \"{}\", \"value\": ", key);
+  const auto at = detail.find(start);
+  if (at == std::string::npos) return "";
+  const auto begin = at + start.size();
+  return detail.substr(begin, detail.find(", \"time_ms\"", begin) - begin);
+}
+
+TEST(MlperfLog, TheDetailLogHasWhatScriptsLookFor) {
+  const auto server = logged_load({.scenario = Scenario::server, .min_queries = 2000, .min_duration = seconds(10)},
+                                  {.asked_per_second = 100,
+                                   .limits = {{LatencyMeasure::first_token, 0.99, seconds(2)},
+                                              {LatencyMeasure::per_output_token, 0.99, milliseconds(100)}}},
+                                  hundred_to_200ms());
+  const auto value = [&](std::string_view key) { return detail_value(server.detail, key); };
+  EXPECT_EQ(value("requested_use_token_latencies"), "true");
+  EXPECT_EQ(value("requested_server_ttft_latency"), "2000000000");
+  EXPECT_EQ(value("requested_server_target_qps"), "100");
+  EXPECT_EQ(value("requested_server_target_latency_ns"), "0");
+  EXPECT_EQ(value("requested_min_query_count"), "2000");
+  EXPECT_EQ(value("effective_min_sample_count"), "2000");
+  EXPECT_EQ(value("effective_sample_concatenate_permutation"), "false");
+  EXPECT_EQ(value("effective_performance_sample_count"), "1024");
+  EXPECT_EQ(value("early_stopping_ttft_result"), "\" * Run successful.\"");
+  EXPECT_EQ(value("early_stopping_tpot_result"), "\" * Run successful.\"");
+  EXPECT_EQ(value("result_first_token_99.00_percentile_latency_ns"), "20000000");
+  // 2,000 answers of 11 tokens, sent within about 20 s; a mean latency of 150 ms.
+  EXPECT_NEAR(std::stod(value("result_token_throughput_with_loadgen_overhead")), 1100, 60);
+  EXPECT_NEAR(std::stod(value("result_token_throughput")), 11 / 0.15, 2);
+}
+
+TEST(MlperfLog, QueriesAndSamplesOfMultiStreamAreToldApart) {
+  const auto load = logged_load({.scenario = Scenario::multi_stream, .samples_per_query = 8, .min_queries = 700}, {},
+                                [](const Request& request, SteadyTime) { return milliseconds(101 + request.id % 8); });
+  const auto value = [&](std::string_view key) { return detail_value(load.detail, key); };
+  EXPECT_EQ(value("result_min_query_latency_ns"), "108000000");
+  EXPECT_EQ(value("result_50.00_percentile_per_query_latency_ns"), "108000000");
+  EXPECT_EQ(value("result_min_latency_ns"), "101000000");
+  EXPECT_EQ(value("result_50.00_percentile_latency_ns"), "105000000");
+  EXPECT_EQ(value("effective_min_sample_count"), "5600");
+  const auto read = read_back(load);
+  EXPECT_EQ(read.latency.min, 108e6);
+  EXPECT_EQ(read.latency.percentiles.at(50), 108e6);
+}
+
+TEST(MlperfLog, SingleStreamAlsoTellsWhatMultiStreamWouldHave) {
+  const auto load = logged_load({.scenario = Scenario::single_stream, .min_queries = 1000}, {}, hundred_to_200ms());
+  EXPECT_GT(std::stoll(detail_value(load.detail, "early_stopping_latency_ms")),
+            std::stoll(detail_value(load.detail, "early_stopping_latency_ss")));
+  EXPECT_EQ(read_back(load).early_stopping_latency_ns,
+            std::stod(detail_value(load.detail, "early_stopping_latency_ss")));
+  const auto few = logged_load({.scenario = Scenario::single_stream, .min_queries = 100}, {}, hundred_to_200ms());
+  EXPECT_EQ(detail_value(few.detail, "early_stopping_latency_ms"), "0");
+  EXPECT_NE(detail_value(few.detail, "early_stopping_latency_ss"), "0");
 }
 
 TEST(MlperfLog, OfflineIsOneQuery) {

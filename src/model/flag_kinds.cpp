@@ -92,6 +92,11 @@ constexpr auto flag_kind_table() {
        "its "
        "requests may lie so far beside the common schedule; latencies are right"},
       {"interrupted", flagged, load, "it was stopped before its end"},
+      {"answers_of_one_token", flagged, load,
+       "a limit on the time per token is of fewer answers than there were: the others had fewer than two tokens"},
+      {"prompts_repeated", flagged, load,
+       "prompts of a file were asked for more than once, in one load or in several of a search, and the server did not "
+       "say that its prefix cache had none of them"},
       {"tokens_estimated", flagged, load, "a server did not count tokens, so that chunks were counted"},
       {"waited_for_connection", flagged, load, "requests waited in the client for a connection"},
       {"target_problems", flagged, load, "what the server said of requests that failed"},

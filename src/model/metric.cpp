@@ -109,11 +109,17 @@ constexpr std::array kMetrics = {
     MetricInfo{"mean_ttft_seconds", "s", "Time from a request to the first token of its answer, mean", lower},
     MetricInfo{"ttft_p50_seconds", "s", "Time to the first token that half of the samples keep", lower},
     MetricInfo{"ttft_p90_seconds", "s", "Time to the first token that 90 % of the samples keep", lower},
+    MetricInfo{"ttft_p95_seconds", "s", "Time to the first token that 95 % of the samples keep", lower},
+    MetricInfo{"ttft_p97_seconds", "s", "Time to the first token that 97 % of the samples keep", lower},
     MetricInfo{"ttft_p99_seconds", "s", "Time to the first token that 99 % of the samples keep", lower},
+    MetricInfo{"ttft_p99_9_seconds", "s", "Time to the first token that 99.9 % of the samples keep", lower},
     MetricInfo{"mean_tpot_seconds", "s", "Time per output token after the first, mean", lower},
     MetricInfo{"tpot_p50_seconds", "s", "Time per output token that half of the samples keep", lower},
     MetricInfo{"tpot_p90_seconds", "s", "Time per output token that 90 % of the samples keep", lower},
+    MetricInfo{"tpot_p95_seconds", "s", "Time per output token that 95 % of the samples keep", lower},
+    MetricInfo{"tpot_p97_seconds", "s", "Time per output token that 97 % of the samples keep", lower},
     MetricInfo{"tpot_p99_seconds", "s", "Time per output token that 99 % of the samples keep", lower},
+    MetricInfo{"tpot_p99_9_seconds", "s", "Time per output token that 99.9 % of the samples keep", lower},
     MetricInfo{"mean_lateness_seconds", "s", "How late the client sent a request, mean", lower},
     MetricInfo{"lateness_p50_seconds", "s", "How late the client sent half of the requests at most", lower},
     MetricInfo{"lateness_p90_seconds", "s", "How late the client sent 90 % of the requests at most", lower},
@@ -346,6 +352,7 @@ std::vector<std::string_view> metrics_shown(int MetricInfo::Places::* where) {
   std::stable_sort(shown.begin(), shown.end(),
                    [where](const MetricInfo* a, const MetricInfo* b) { return a->places.*where < b->places.*where; });
   std::vector<std::string_view> names;
+  names.reserve(shown.size());
   for (const auto* metric : shown) names.push_back(metric->name);
   return names;
 }

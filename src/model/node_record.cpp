@@ -19,19 +19,24 @@ json::object to_json(const NodeRecord& record) {
   for (const auto& device : record.devices) {
     devices.push_back(json::object{{"id", device.id}, {"facts", json::value_from(device.facts)}});
   }
-  return {{"schema", 1},
-          {"name", record.name},
-          {"first_seen", iso8601(record.first_seen)},
-          {"last_seen", iso8601(record.last_seen)},
-          {"simulated", record.simulated},
-          {"draining", record.draining},
-          {"drain_reason", record.drain_reason},
-          {"version", record.version},
-          {"facts", json::value_from(record.facts)},
-          {"devices", std::move(devices)},
-          {"allow", json::value_from(record.allow)},
-          {"sources", json::value_from(record.sources)},
-          {"period_ms", record.period_ms}};
+  json::object object = {{"schema", 1},
+                         {"name", record.name},
+                         {"first_seen", iso8601(record.first_seen)},
+                         {"last_seen", iso8601(record.last_seen)},
+                         {"simulated", record.simulated},
+                         {"draining", record.draining},
+                         {"drain_reason", record.drain_reason},
+                         {"version", record.version},
+                         {"facts", json::value_from(record.facts)},
+                         {"devices", std::move(devices)},
+                         {"allow", json::value_from(record.allow)},
+                         {"sources", json::value_from(record.sources)},
+                         {"period_ms", record.period_ms}};
+  if (record.maintenance) {
+    object["maintenance_from"] = iso8601(record.maintenance->from);
+    object["maintenance_until"] = iso8601(record.maintenance->until);
+  }
+  return object;
 }
 
 Result<NodeRecord> node_record_from_json(const json::value& value) {
@@ -44,6 +49,11 @@ Result<NodeRecord> node_record_from_json(const json::value& value) {
   record.simulated = fields.boolean_or("simulated", false);
   record.draining = fields.boolean_or("draining", false);
   record.drain_reason = fields.text_or("drain_reason", "");
+  if (const auto from = fields.text_or("maintenance_from", ""); !from.empty()) {
+    auto& maintenance = record.maintenance.emplace();
+    ASSAY_TRY(maintenance.from, parse_iso8601(from));
+    ASSAY_TRY(maintenance.until, parse_iso8601(fields.text("maintenance_until")));
+  }
   record.version = fields.text_or("version", "");
   record.facts = fields.text_map_or_empty("facts");
   for (const auto& entry : fields.array_or_empty("devices")) {

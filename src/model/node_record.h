@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "model/maintenance.h"
 
 namespace assay {
 
@@ -20,6 +22,7 @@ struct NodeRecord {
   bool simulated = false;  ///< by `assay fleet-sim`
   bool draining = false;
   std::string drain_reason;
+  std::optional<Maintenance> maintenance;    ///< the next one, or that of now
   std::string version;                       ///< of its agent
   std::map<std::string, std::string> facts;  ///< host, os, kernel, cpu, …
   struct Device {

@@ -17,6 +17,8 @@ NodeRecord full_record() {
           .simulated = true,
           .draining = true,
           .drain_reason = "a new fan",
+          .maintenance = {{.from = WallTime(std::chrono::hours(24 * 20'002)),
+                           .until = WallTime(std::chrono::hours(24 * 20'003))}},
           .version = "0.4.0",
           .facts = {{"kernel", "6.1.0"}, {"os", "Debian 12"}},
           .devices = {{.id = "GPU-1", .facts = {{"name", "NVIDIA H200"}}}, {.id = "GPU-2"}},
@@ -50,6 +52,9 @@ TEST(NodeRecord, WhatIsNoneIsAnError) {
     object[key] = json::array{};
     EXPECT_FALSE(node_record_from_json(object).ok()) << key;
   }
+  json::object endless = to_json(full_record());
+  endless.erase("maintenance_until");
+  EXPECT_FALSE(node_record_from_json(endless).ok()) << "a maintenance without an end";
   json::object newer = to_json(full_record());
   newer["schema"] = 2;
   EXPECT_FALSE(node_record_from_json(newer).ok());

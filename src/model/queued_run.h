@@ -39,6 +39,7 @@ struct QueuedRun {
   int attempts = 1;  ///< in all
   WallTime created{};
   std::optional<WallTime> started;
+  std::optional<WallTime> deadline;  ///< it is to have ended by then
   ExpectedLength length;
   std::optional<WallTime> expected_end;  ///< of one that has begun
 

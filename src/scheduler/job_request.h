@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -30,6 +32,9 @@ struct JobNeeds {
   bool linked = false;          ///< the GPUs of a node must be linked with each other
   bool whole_node = false;      ///< nothing runs beside it
   std::vector<std::string> on;  ///< these nodes and no others; empty: any
+  /// By how many tenths it is known to take longer on GPUs of a model than on the one where it ends soonest; those that
+  /// are not named are as good as that one.
+  std::vector<std::pair<std::string, int>> slower;
   std::vector<std::string> these;  ///< UUIDs of just the GPUs it takes, `gpus` of them, all on the one node of `on`
 
   /// Nothing runs beside it: a node benchmark.
@@ -63,6 +68,9 @@ struct JobRequest {
   int attempt = 1;
   WallTime not_before{};  ///< a retry's time
   bool held = false;
+
+  /// What it will hardly run for longer than.
+  Nanos at_most() const { return time_limit ? std::min(estimate.at_most(), *time_limit) : estimate.at_most(); }
 };
 
 /// `bad_spec` where the needs make no sense.

@@ -23,6 +23,17 @@ std::uint64_t mask_of(const NodeOffer& offer, const std::vector<std::string>& uu
   return mask;
 }
 
+/// What takes so long on a node of speed 1.
+Nanos length_on(const Places::Node& node, Nanos at_most) {
+  return Nanos(static_cast<std::int64_t>(static_cast<double>(at_most.count()) / node.offer.speed));
+}
+
+/// Of a node that is reserved or has a maintenance.
+WallTime begin_of_restriction(const Places::Node& node) {
+  const WallTime maintenance = node.offer.maintenance ? node.offer.maintenance->first : WallTime::max();
+  return std::min(node.reserved.value_or(WallTime::max()), maintenance);
+}
+
 std::vector<std::string> uuids_of(const NodeOffer& offer, std::uint64_t mask) {
   std::vector<std::string> uuids;
   for (std::size_t i = 0; i < offer.gpus.size(); ++i) {
@@ -107,7 +118,8 @@ void Places::list(NodeNumber number) {
   if (!node.takes_jobs()) return;
   Kind& kind = kinds_[node.kind];
   if (node.reserved || node.offer.maintenance) {
-    kind.restricted.insert(number);
+    kind.restricted.emplace(begin_of_restriction(node), number);
+    if (!node.reserved) kind.maintained.insert(number);
     return;
   }
   kind.by_free[static_cast<std::size_t>(std::popcount(node.free))].insert(number);
@@ -119,7 +131,8 @@ void Places::unlist(NodeNumber number) {
   const Node& node = nodes_[number];
   if (!node.up) return;
   Kind& kind = kinds_[node.kind];
-  kind.restricted.erase(number);
+  if (node.reserved || node.offer.maintenance) kind.restricted.erase({begin_of_restriction(node), number});
+  kind.maintained.erase(number);
   kind.by_free[static_cast<std::size_t>(std::popcount(node.free))].erase(number);
   kind.idle.erase(number);
   kind.cpus_free.erase(number);
@@ -140,6 +153,16 @@ std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
     fit.all = fit.gpus == all_gpus(kind.gpus.size()) && !needs.linked;
     fits.push_back(fit);
   }
+  const auto slowness = [&](const KindFit& fit) {
+    int most = 0;
+    for (const auto& [model, tenths] : needs.slower) {
+      const auto& gpus = kinds_[fit.kind].gpus;
+      const bool has_some =
+          std::any_of(gpus.begin(), gpus.end(), [&](const GpuOffer& gpu) { return gpu.model == model; });
+      if (has_some) most = std::max(most, tenths);
+    }
+    return most;
+  };
   // GPUs are left to those who need them.
   const auto idle_gpus = [&](const KindFit& fit) { return needs.cpus ? kinds_[fit.kind].gpus.size() : 0; };
   const auto smallest = [&](const KindFit& fit) {
@@ -149,6 +172,7 @@ std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
   };
   std::stable_sort(fits.begin(), fits.end(), [&](const KindFit& a, const KindFit& b) {
     if (idle_gpus(a) != idle_gpus(b)) return idle_gpus(a) < idle_gpus(b);
+    if (slowness(a) != slowness(b)) return slowness(a) < slowness(b);
     const double left = kinds_[a.kind].speed;
     const double right = kinds_[b.kind].speed;
     return left != right ? left > right : smallest(a) < smallest(b);
@@ -185,7 +209,7 @@ std::uint64_t Places::choose_gpus(const Node& node, const JobNeeds& needs, std::
 }
 
 bool Places::has_room(const Node& node, const JobNeeds& needs, const KindFit& fit) const {
-  const Room now{.free = node.free, .idle = node.tenants.empty(), .cpus_free = node.cpus_free()};
+  const Room now{.free = node.free, .idle = node.tenants.empty(), .cpus_free = needs.cpus && node.cpus_free()};
   return node.takes_jobs() && would_have_room(node, now, needs, fit);
 }
 
@@ -208,12 +232,16 @@ std::uint64_t Places::mask_on(NodeNumber number, const std::vector<std::string>&
   return mask_of(nodes_[number].offer, uuids);
 }
 
-bool Places::open_for(const Node& node, const JobNeeds& needs, const PlaceWish& wish) const {
-  const auto length = static_cast<std::int64_t>(static_cast<double>(wish.at_most.count()) / node.offer.speed);
-  const WallTime end = wish.now + Nanos(length);
-  const auto reserved = reserved_from(node, needs);
-  if (reserved && end > *reserved) return false;
-  return !node.offer.maintenance || end <= node.offer.maintenance->first || wish.now >= node.offer.maintenance->second;
+bool Places::open_for(NodeNumber number, const JobNeeds& needs, const PlaceWish& wish) const {
+  const auto reserved = reserved_from(nodes_[number], needs);
+  if (reserved && wish.now + length_on(nodes_[number], wish.at_most) > *reserved) return false;
+  return ends_in_time(number, wish.now, wish.at_most);
+}
+
+bool Places::ends_in_time(NodeNumber number, WallTime start, Nanos at_most) const {
+  const auto& maintenance = nodes_[number].offer.maintenance;
+  if (!maintenance || start >= maintenance->second) return true;
+  return start + length_on(nodes_[number], at_most) <= maintenance->first;
 }
 
 bool Places::fits_on(NodeNumber number, const JobNeeds& needs, std::span<const KindFit> fits) const {

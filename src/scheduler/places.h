@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "scheduler/job_request.h"
@@ -74,7 +75,7 @@ class Places {
   std::uint64_t mask_on(NodeNumber number, const std::vector<std::string>& uuids) const;
 
   /// The kinds of nodes that have what is needed, best first: for a job that uses CPUs alone those with the fewest
-  /// GPUs, then the fastest, then the smallest GPUs that will do.
+  /// GPUs, then those where it is known to end soonest, then the fastest, then the smallest GPUs that will do.
   std::vector<KindFit> fits_of(const JobNeeds& needs) const;
   /// Whether the job would fit if nothing ran. Says why not in `reason`, if that is given.
   bool could_ever_fit(const JobNeeds& needs, std::span<const KindFit> fits, std::string* reason = nullptr) const;
@@ -83,17 +84,22 @@ class Places {
   std::vector<NodeNumber> find(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
   /// How long a job may take, on a node of speed 1, to fill a gap on a node that others wait for; 0: there is none.
   Nanos longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const;
-  /// Whether the job fits on this one, were it not reserved.
+  /// Whether the job fits on this one, were it not reserved and no maintenance ahead.
   bool fits_on(NodeNumber number, const JobNeeds& needs, std::span<const KindFit> fits) const;
+  /// Whether a job that begins then will have ended before the node's maintenance, or begins behind it.
+  bool ends_in_time(NodeNumber number, WallTime start, Nanos at_most) const;
+  /// A node where a job of one node has room, and where it would run into a maintenance; nothing: there is none.
+  std::optional<NodeNumber> kept_by_maintenance(const JobNeeds& needs, std::span<const KindFit> fits,
+                                                const PlaceWish& wish) const;
 
   /// Nodes on which all of the job probably fits soonest, and when; empty where there are too few that are not
-  /// reserved, leaving `without` alone. A job that takes longer than was thought will probably take as long again as it
-  /// is late by now.
+  /// reserved and whose maintenance it would not run into, leaving `without` alone. A job that takes longer than was
+  /// thought will probably take as long again as it is late by now.
   struct DrainPlan {
     std::vector<NodeNumber> nodes;
     WallTime ready{};
   };
-  DrainPlan plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now,
+  DrainPlan plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish,
                        const std::set<NodeNumber>& without) const;
 
   /// Takes GPUs for a job, preferring linked ones; it must fit. Returns their share.
@@ -120,7 +126,9 @@ class Places {
     std::vector<std::set<NodeNumber>> by_free;  ///< nodes with so many free GPUs and no restriction
     std::set<NodeNumber> idle;                  ///< those on which nothing runs
     std::set<NodeNumber> cpus_free;             ///< those whose CPUs no job has
-    std::set<NodeNumber> restricted;            ///< reserved, or with a maintenance ahead
+    /// Reserved, or with a maintenance ahead: by when that begins, so that gaps which are too short cost nothing.
+    std::set<std::pair<WallTime, NodeNumber>> restricted;
+    std::set<NodeNumber> maintained;  ///< of those the ones that are not reserved
   };
 
   std::uint32_t kind_of(const NodeOffer& offer);
@@ -136,10 +144,13 @@ class Places {
   };
   bool would_have_room(const Node& node, const Room& room, const JobNeeds& needs, const KindFit& fit) const;
   void count_node(const Node& node, int by);
-  bool open_for(const Node& node, const JobNeeds& needs, const PlaceWish& wish) const;
+  bool open_for(NodeNumber number, const JobNeeds& needs, const PlaceWish& wish) const;
   /// Until when a job of that kind may run on it, as far as others wait for the node.
   static std::optional<WallTime> reserved_from(const Node& node, const JobNeeds& needs);
   std::uint64_t choose_gpus(const Node& node, const JobNeeds& needs, std::uint64_t among) const;
+  /// The first of the restricted nodes of a kind on which the job may end in time.
+  std::set<std::pair<WallTime, NodeNumber>>::const_iterator first_gap(std::uint32_t kind, const JobNeeds& needs,
+                                                                      const PlaceWish& wish) const;
   std::optional<NodeNumber> find_one(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish) const;
   std::vector<NodeNumber> find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,
                                       const PlaceWish& wish) const;

@@ -29,7 +29,7 @@ std::optional<NodeNumber> Places::find_one(const JobNeeds& needs, std::span<cons
     std::size_t looks = 0;
     for (const NodeNumber number : holders->second) {
       if (++looks > kLooks) break;
-      if (fits_on(number, needs, fits) && open_for(nodes_[number], needs, wish)) return number;
+      if (fits_on(number, needs, fits) && open_for(number, needs, wish)) return number;
     }
   }
   for (const KindFit& fit : fits) {
@@ -51,29 +51,62 @@ std::optional<NodeNumber> Places::find_one(const JobNeeds& needs, std::span<cons
   }
   for (const KindFit& fit : fits) {
     std::size_t looks = 0;
-    for (const NodeNumber number : kinds_[fit.kind].restricted) {
+    const auto& restricted = kinds_[fit.kind].restricted;
+    // The shortest gap that will do.
+    for (auto place = first_gap(fit.kind, needs, wish); place != restricted.end(); ++place) {
       if (++looks > kGapLooks) break;
-      if (has_room(nodes_[number], needs, fit) && open_for(nodes_[number], needs, wish)) return number;
+      const NodeNumber number = place->second;
+      if (has_room(nodes_[number], needs, fit) && open_for(number, needs, wish)) return number;
     }
   }
   return std::nullopt;
+}
+
+std::set<std::pair<WallTime, NodeNumber>>::const_iterator Places::first_gap(std::uint32_t kind, const JobNeeds& needs,
+                                                                            const PlaceWish& wish) const {
+  const auto& restricted = kinds_[kind].restricted;
+  // Those who use CPUs alone are kept from few of them.
+  if (needs.cpus) return restricted.begin();
+  const auto length = static_cast<std::int64_t>(static_cast<double>(wish.at_most.count()) / kinds_[kind].speed);
+  return restricted.lower_bound({wish.now + Nanos(length), 0});
 }
 
 Nanos Places::longest_gap(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now) const {
   Nanos longest{};
   for (const KindFit& fit : fits) {
     std::size_t looks = 0;
-    for (const NodeNumber number : kinds_[fit.kind].restricted) {
+    const auto& restricted = kinds_[fit.kind].restricted;
+    for (auto place = restricted.rbegin(); place != restricted.rend(); ++place) {
       if (++looks > kGapLooks) break;
-      const Node& node = nodes_[number];
+      const Node& node = nodes_[place->second];
       if (!has_room(node, needs, fit)) continue;
       WallTime until = reserved_from(node, needs).value_or(WallTime::max());
       if (node.offer.maintenance) until = std::min(until, node.offer.maintenance->first);
       const double gap = static_cast<double>((until - now).count()) * node.offer.speed;
       longest = std::max(longest, Nanos(static_cast<std::int64_t>(std::min(gap, 9e18))));
+      if (!needs.cpus) break;  // the others are shorter
     }
   }
   return longest;
+}
+
+std::optional<NodeNumber> Places::kept_by_maintenance(const JobNeeds& needs, std::span<const KindFit> fits,
+                                                      const PlaceWish& wish) const {
+  const auto keeps = [&](NodeNumber number) {
+    return fits_on(number, needs, fits) && !ends_in_time(number, wish.now, wish.at_most);
+  };
+  for (const std::string& name : needs.on) {
+    if (const auto number = number_of(name); number && keeps(*number)) return number;
+  }
+  if (!needs.on.empty() || needs.nodes > 1) return std::nullopt;
+  for (const KindFit& fit : fits) {
+    std::size_t looks = 0;
+    for (const NodeNumber number : kinds_[fit.kind].maintained) {
+      if (++looks > kGapLooks) break;
+      if (keeps(number)) return number;
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<const KindFit> fits,
@@ -83,7 +116,7 @@ std::vector<NodeNumber> Places::find_pinned(const JobNeeds& needs, std::span<con
   for (const std::string& name : needs.on) {
     if (count == 1 && !found.empty()) break;
     const auto number = number_of(name);
-    if (number && fits_on(*number, needs, fits) && open_for(nodes_[*number], needs, wish)) found.push_back(*number);
+    if (number && fits_on(*number, needs, fits) && open_for(*number, needs, wish)) found.push_back(*number);
   }
   if (found.size() < count) return {};
   return count == 1 ? found : together(found, count);
@@ -95,11 +128,10 @@ std::vector<NodeNumber> Places::find_gang(const JobNeeds& needs, std::span<const
   for (const KindFit& fit : fits) {  // a gang of unequal nodes would wait for its slowest
     const Kind& kind = kinds_[fit.kind];
     std::vector<NodeNumber> candidates;
-    const auto consider = [&](const std::set<NodeNumber>& nodes, bool restricted) {
+    const auto consider = [&](const std::set<NodeNumber>& nodes) {
       for (const NodeNumber number : nodes) {
         if (candidates.size() >= count + kLooks * 4) return;
-        if (!has_room(nodes_[number], needs, fit)) continue;
-        if (!restricted || open_for(nodes_[number], needs, wish)) candidates.push_back(number);
+        if (has_room(nodes_[number], needs, fit)) candidates.push_back(number);
       }
     };
     std::size_t listed = kind.restricted.size();
@@ -108,13 +140,17 @@ std::vector<NodeNumber> Places::find_gang(const JobNeeds& needs, std::span<const
     }
     if (listed < count) continue;
     if (needs.alone()) {
-      consider(kind.idle, false);
+      consider(kind.idle);
     } else {
       for (auto free = static_cast<std::size_t>(needs.gpus); free < kind.by_free.size(); ++free) {
-        consider(kind.by_free[free], false);
+        consider(kind.by_free[free]);
       }
     }
-    if (candidates.size() < count) consider(kind.restricted, true);
+    for (auto place = first_gap(fit.kind, needs, wish); place != kind.restricted.end(); ++place) {
+      if (candidates.size() >= count) break;
+      const NodeNumber number = place->second;
+      if (has_room(nodes_[number], needs, fit) && open_for(number, needs, wish)) candidates.push_back(number);
+    }
     if (candidates.size() >= count) return together(candidates, count);
   }
   return {};
@@ -164,7 +200,7 @@ WallTime Places::ready_at(const Node& node, const JobNeeds& needs, const KindFit
   return ready;
 }
 
-Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, WallTime now,
+Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const KindFit> fits, const PlaceWish& wish,
                                      const std::set<NodeNumber>& without) const {
   const auto count = static_cast<std::size_t>(needs.nodes);
   DrainPlan best;
@@ -172,7 +208,9 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
     std::vector<std::pair<WallTime, NodeNumber>> ready;
     for (const NodeNumber number : candidates) {
       const KindFit* fit = one_fit != nullptr ? one_fit : fit_for(number, fits);
-      if (fit != nullptr) ready.emplace_back(ready_at(nodes_[number], needs, *fit, now), number);
+      if (fit == nullptr) continue;
+      const WallTime start = ready_at(nodes_[number], needs, *fit, wish.now);
+      if (ends_in_time(number, start, wish.at_most)) ready.emplace_back(start, number);
     }
     if (ready.size() < count) return;
     std::sort(ready.begin(), ready.end());
@@ -182,7 +220,7 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
   };
   const auto is_open = [&](NodeNumber number) {
     const Node& node = nodes_[number];
-    return node.takes_jobs() && !node.reserved && !node.offer.maintenance && !without.contains(number);
+    return node.takes_jobs() && !node.reserved && !without.contains(number);
   };
   std::vector<NodeNumber> candidates;
   for (const std::string& name : needs.on) {
@@ -200,6 +238,11 @@ Places::DrainPlan Places::plan_drain(const JobNeeds& needs, std::span<const Kind
         if (candidates.size() >= count + kLooks) break;
         if (!without.contains(number)) candidates.push_back(number);
       }
+    }
+    std::size_t looks = 0;
+    for (const NodeNumber number : kinds_[fit.kind].maintained) {
+      if (++looks > kGapLooks) break;
+      if (is_open(number)) candidates.push_back(number);
     }
     choose(candidates, &fit);
   }

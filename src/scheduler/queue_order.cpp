@@ -14,6 +14,9 @@ constexpr double kWidestSpread = 1.3;
 /// Below eight jobs nothing can be said of their spread: that of a coefficient of variation of one is taken.
 constexpr std::uint64_t kFewestJobs = 8;
 constexpr double kUsualSpread = 0.83;
+/// Of what is seen: where errors seem to explain all of it, estimates still say more than nothing, and the order of
+/// jobs that came at once is theirs.
+constexpr double kLeastTrueShare = 1.0 / 64;
 
 double log_seconds(const DurationEstimate& estimate) {
   return portable_log(std::max(seconds_of(estimate.expected), 1e-3));
@@ -34,7 +37,7 @@ bool EstimateSpread::add(const DurationEstimate& estimate) {
   const auto jobs = static_cast<double>(count_);
   const double seen = squares_ / (jobs - 1);
   middle_ = mean_;
-  durations_ = std::sqrt(std::max(0.0, seen - errors_ / jobs));
+  durations_ = std::sqrt(std::max(kLeastTrueShare * seen, seen - errors_ / jobs));
   known_ = true;
   return true;
 }

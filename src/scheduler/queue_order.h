@@ -48,7 +48,7 @@ class EstimateSpread {
 /// start.
 struct OrderRule {
   QueueOrder order = QueueOrder::aged_shortest;
-  double ageing = 24;  ///< see docs/adr/015: the 99th percentile stays better than round robin's
+  double ageing = 36;  ///< see docs/adr/015: the 99th percentile stays better than round robin's
   Nanos longest_delay = std::chrono::hours(72);  ///< jobs that come later than this never overtake
   Nanos priority_step = std::chrono::hours(1);
 

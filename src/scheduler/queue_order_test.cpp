@@ -42,6 +42,19 @@ TEST(EstimateSpread, ChangesAtPowersOfTwoAlone) {
   EXPECT_EQ(changes, 4);
 }
 
+TEST(EstimateSpread, PoorEstimatesOrderJobsThatCameAtOnce) {
+  EstimateSpread spread;
+  // They differ less than their own error says.
+  for (int i = 0; i < 16; ++i) spread.add(estimate_of(100 + i, 1));
+  const OrderRule rule;
+  JobRequest shorter = job_of("a", 0, 100);
+  JobRequest longer = job_of("b", 0, 110);
+  for (auto* job : {&shorter, &longer}) job->estimate.log_error = 1;
+  EXPECT_LT(rule.key(shorter, spread), rule.key(longer, spread));
+  longer.submitted = at_second(-10);
+  EXPECT_LT(rule.key(longer, spread), rule.key(shorter, spread)) << "but age counts more than they do";
+}
+
 TEST(OrderRule, AgeCatchesUpWithLength) {
   const OrderRule rule;
   const EstimateSpread spread;

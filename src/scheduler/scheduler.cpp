@@ -27,7 +27,7 @@ Result<void> Scheduler::node_up(const NodeOffer& offer) {
   if (offer.maintenance) maintenance_ends_.emplace(offer.maintenance->second, number);
   fair_share_.set_gpus(static_cast<double>(places_.gpus_up()));
   ++plan_round_;
-  room_came_about_ = true;
+  nodes_have_changed_ = true;
   if (!offer.closed.empty()) plan_without(number);
   lines_.look_again();
   return {};
@@ -133,6 +133,7 @@ void Scheduler::settle(JobNumber number) {
   job.phase = Phase::queued;
   job.entry.key = options_.order.key(job.request, spread_);
   lines_.add(job.request.needs, job.user, job.entry);
+  newcomers_.push_back(number);
   update_delay(job.user);
 }
 

@@ -146,6 +146,7 @@ class Scheduler {
   void start(JobNumber number, const std::vector<NodeNumber>& nodes, const std::vector<KindFit>& fits, WallTime now,
              SchedulerDecision& decision);
   bool start_from(WaitingLines::Line& line, WallTime now, SchedulerDecision& decision);
+  void fill_gaps(WallTime now, SchedulerDecision& decision);
   void give_back(const SetAside& aside);
   std::vector<bool> full_kinds() const;
   void set_nodes_aside(WallTime now);
@@ -178,7 +179,9 @@ class Scheduler {
   std::vector<UserState> users_;
   std::vector<SetAside> aside_;
   std::uint64_t plan_round_ = 1;
-  bool room_came_about_ = false;
+  bool nodes_have_changed_ = false;
+  std::vector<NodeNumber> roomier_;  ///< nodes on which room has come about since the set-asides were looked at
+  std::vector<JobNumber> newcomers_;  ///< that stand in line since the last decision
   std::uint64_t next_sequence_ = 0;
   std::set<std::pair<WallTime, JobNumber>> delayed_;  ///< by when they may start
   std::set<std::pair<WallTime, JobNumber>> limits_;   ///< by when they must have ended

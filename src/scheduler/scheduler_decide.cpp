@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "base/assert.h"
 #include "scheduler/scheduler.h"
@@ -26,10 +28,7 @@ bool has_no_choice(const JobNeeds& needs) { return needs.on.size() == static_cas
 }  // namespace
 
 PlaceWish Scheduler::wish_of(const Job& job, WallTime now) const {
-  const Nanos likely = job.request.estimate.at_most();
-  return {.data = job.request.data,
-          .at_most = job.request.time_limit ? std::min(likely, *job.request.time_limit) : likely,
-          .now = now};
+  return {.data = job.request.data, .at_most = job.request.at_most(), .now = now};
 }
 
 int Scheduler::gpus_of(const JobNeeds& needs) const { return needs.nodes * needs.gpus; }
@@ -41,7 +40,8 @@ bool Scheduler::over_quota(const Job& job) const {
   return rule.most_gpus && user.gpus + gpus_of(job.request.needs) > *rule.most_gpus;
 }
 
-void Scheduler::update_delay(std::size_t user) { lines_.set_delay(user, fair_share_.delay(user)); }
+/// In whole seconds: on a large cluster each start and each end would move all of a user's jobs by milliseconds.
+void Scheduler::update_delay(std::size_t user) { lines_.set_delay(user, std::floor(fair_share_.delay(user))); }
 
 /// The job runs from `now` on; its nodes and GPUs are known.
 void Scheduler::count_in(Job& job, WallTime now) {
@@ -78,7 +78,7 @@ void Scheduler::vacate(JobNumber number, WallTime when) {
 }
 
 void Scheduler::room_on(NodeNumber node) {
-  room_came_about_ = true;
+  roomier_.push_back(node);
   lines_.room_on(node, [&](const WaitingLines::Line& line) {
     return line.needs.nodes > 1 || places_.fits_on(node, line.needs, line.fits);
   });
@@ -134,16 +134,25 @@ void Scheduler::give_back(const SetAside& aside) {
 }
 
 void Scheduler::start_set_aside(WallTime now, SchedulerDecision& decision) {
-  if (!room_came_about_) return;
+  const std::vector<NodeNumber> roomier = std::exchange(roomier_, {});
+  const bool look_everywhere = std::exchange(nodes_have_changed_, false);
+  if (roomier.empty() && !look_everywhere) return;
   for (std::size_t i = 0; i < aside_.size();) {
+    const JobNeeds& needs = jobs_[aside_[i].job].request.needs;
+    const bool allowed = !over_quota(jobs_[aside_[i].job]);
+    const auto helps = [&](NodeNumber node) { return places_.fits_on(node, needs, aside_[i].fits); };
+    if (allowed && !look_everywhere && std::none_of(roomier.begin(), roomier.end(), helps)) {
+      ++i;
+      continue;
+    }
     const SetAside aside = aside_[i];
     Job& job = jobs_[aside.job];
-    const bool allowed = !over_quota(job);
+    const PlaceWish wish = wish_of(job, now);
     const bool ready = std::all_of(aside.nodes.begin(), aside.nodes.end(), [&](NodeNumber node) {
-      return places_.fits_on(node, job.request.needs, aside.fits);
+      return places_.fits_on(node, job.request.needs, aside.fits) && places_.ends_in_time(node, now, wish.at_most);
     });
     std::vector<NodeNumber> nodes = ready ? aside.nodes : std::vector<NodeNumber>{};
-    if (!ready && allowed) nodes = places_.find(job.request.needs, aside.fits, wish_of(job, now));
+    if (!ready && allowed) nodes = places_.find(job.request.needs, aside.fits, wish);
     if (allowed && nodes.empty()) {
       ++i;
       continue;
@@ -184,6 +193,24 @@ bool Scheduler::start_from(WaitingLines::Line& line, WallTime now, SchedulerDeci
   return false;
 }
 
+/// A line is blocked as a whole; who has just joined it may be short enough for nodes for which those before it were
+/// too long, since others wait for these nodes or their maintenance is ahead.
+void Scheduler::fill_gaps(WallTime now, SchedulerDecision& decision) {
+  const std::vector<JobNumber> newcomers = std::exchange(newcomers_, {});
+  if (aside_.empty() && maintenance_ends_.empty()) return;
+  for (const JobNumber number : newcomers) {
+    const Job& job = jobs_[number];
+    if (job.phase != Phase::queued || over_quota(job)) continue;
+    const WaitingLines::Line* line = lines_.find(job.request.needs);
+    if (line == nullptr || !line->blocked) continue;
+    const std::vector<KindFit> fits = line->fits;
+    const std::vector<NodeNumber> nodes = places_.find(job.request.needs, fits, wish_of(job, now));
+    if (nodes.empty()) continue;
+    leave_line(number);
+    start(number, nodes, fits, now, decision);
+  }
+}
+
 /// Kinds of which no further nodes may be emptied now. Those of a job that can go nowhere else are not counted: others
 /// need not wait for it.
 std::vector<bool> Scheduler::full_kinds() const {
@@ -205,30 +232,44 @@ std::vector<bool> Scheduler::full_kinds() const {
 void Scheduler::set_nodes_aside(WallTime now) {
   const std::vector<bool> full = full_kinds();
   std::vector<bool> waited_for(places_.kinds(), false);
+  std::vector<const WaitingLines::Line*> passed;  ///< that name nodes: which is looked up if a plan has to know it
   std::set<NodeNumber> named;
+  const auto note_names = [&](const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      if (const auto number = places_.number_of(name)) named.insert(*number);
+    }
+  };
   std::size_t plans = 0;
   for (WaitingLines::Line* line : lines_.blocked(kPlanLooks)) {
     if (plans == kPlans || std::find(waited_for.begin(), waited_for.end(), false) == waited_for.end()) return;
-    const std::vector<std::string> on = line->needs.on;
     // Who waits for CPUs keeps no GPU from anybody.
-    if (line->needs.cpus || !places_.could_ever_fit(line->needs, line->fits)) continue;
+    if (line->needs.cpus) continue;
+    const std::vector<std::string> on = line->needs.on;
+    const bool looks_for_nodes = needs_setting_aside(line->needs) && line->planless != plan_round_;
+    if (!on.empty() && !looks_for_nodes) {
+      passed.push_back(line);
+      continue;
+    }
+    if (!places_.could_ever_fit(line->needs, line->fits)) continue;
     std::vector<KindFit> open;
     for (const KindFit& fit : line->fits) {
       if (!waited_for[fit.kind] && (has_no_choice(line->needs) || !full[fit.kind])) open.push_back(fit);
       if (on.empty()) waited_for[fit.kind] = true;
     }
-    if (!open.empty() && needs_setting_aside(line->needs) && line->planless != plan_round_) {
+    if (!open.empty() && looks_for_nodes) {
       ++plans;
-      const Places::DrainPlan plan = places_.plan_drain(line->needs, open, now, named);
+      for (const auto* const earlier : std::exchange(passed, {})) {
+        if (places_.could_ever_fit(earlier->needs, earlier->fits)) note_names(earlier->needs.on);
+      }
+      const PlaceWish wish = wish_of(jobs_[line->heads.begin()->entry.job], now);
+      const Places::DrainPlan plan = places_.plan_drain(line->needs, open, wish, named);
       if (!plan.nodes.empty()) {
         set_aside(*line, plan);  // which may be the end of the line
-      } else if (named.empty()) {
-        line->planless = plan_round_;
+      } else if (named.empty() && maintenance_ends_.empty()) {
+        line->planless = plan_round_;  // before a maintenance there may be room for another job of the line
       }
     }
-    for (const std::string& name : on) {
-      if (const auto number = places_.number_of(name)) named.insert(*number);
-    }
+    note_names(on);
   }
 }
 
@@ -246,19 +287,33 @@ void Scheduler::reserve(const SetAside& aside) {
   for (const NodeNumber node : aside.nodes) places_.reserve(node, aside.start, needs.cpus || needs.alone());
 }
 
-/// Where jobs take longer than was thought, others may use the time, or other nodes are free sooner.
+/// Where jobs take longer than was thought, others may use the time, or other nodes are free sooner. A job that would
+/// run into a maintenance by now wherever it waits keeps no node from others.
 void Scheduler::plan_anew(WallTime now) {
-  for (SetAside& aside : aside_) {
-    if (aside.start > now) continue;
+  for (std::size_t i = 0; i < aside_.size();) {
+    SetAside& aside = aside_[i];
+    if (aside.start > now) {
+      ++i;
+      continue;
+    }
+    const Job& job = jobs_[aside.job];
     const std::vector<NodeNumber> before = aside.nodes;
     for (const NodeNumber node : before) places_.open_again(node);
-    Places::DrainPlan plan = places_.plan_drain(jobs_[aside.job].request.needs, aside.fits, now, {});
-    if (!plan.nodes.empty()) aside.nodes = std::move(plan.nodes);
+    Places::DrainPlan plan = places_.plan_drain(job.request.needs, aside.fits, wish_of(job, now), {});
+    if (plan.nodes.empty()) {
+      const SetAside given_up = aside;
+      aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(i));
+      settle(given_up.job);
+      give_back(given_up);
+      continue;
+    }
+    aside.nodes = std::move(plan.nodes);
     aside.start = std::max(plan.ready, now + kShortestDelay);
     reserve(aside);
     ++plan_round_;
     for (const NodeNumber node : before) room_on(node);
     for (const NodeNumber node : aside.nodes) room_on(node);
+    ++i;
   }
 }
 
@@ -282,8 +337,8 @@ SchedulerDecision Scheduler::decide(WallTime now) {
       lines_.block(*line);
     }
   }
+  fill_gaps(now, decision);
   set_nodes_aside(now);
-  room_came_about_ = false;
   report_overdue(now, decision);
   return decision;
 }

@@ -39,6 +39,8 @@ class SchedulerBooks {
       take_back();
     else if (event < 96)
       hold_or_release();
+    else if (event < 98)
+      plan_maintenance(static_cast<int>(random_.below(6)));
     else
       cancel();
     decide();
@@ -66,11 +68,19 @@ class SchedulerBooks {
     if (!up_.insert(node).second) return;
     ASSERT_TRUE(scheduler_.node_up(offer_of(node)));
   }
-  static NodeOffer offer_of(int node) {
+  NodeOffer offer_of(int node) const {
     NodeOffer offer = node_with(fmt::format("n{}", node), node < 2 ? 2 : 4, node % 2 == 0 ? "H200" : "V100");
     offer.rack = fmt::format("r{}", node / 3);
     if (node == 5) offer.speed = 0.5;
+    if (const auto known = maintenance_.find(node); known != maintenance_.end()) {
+      offer.maintenance = {at_second(known->second), at_second(known->second + kMaintenance)};
+    }
     return offer;
+  }
+  void plan_maintenance(int node) {
+    if (!up_.contains(node) || closed_.contains(node)) return;
+    maintenance_[node] = now_ + 300;
+    ASSERT_TRUE(scheduler_.node_up(offer_of(node)));
   }
   /// Takes nothing new, or does again; what runs there goes on.
   void close_or_open(int node) {
@@ -119,6 +129,7 @@ class SchedulerBooks {
       if (requests_.contains(other)) job.after = {other};
     }
     if (random_.below(4) == 0) job.retry.attempts = 2;
+    if (submitted_ % 7 == 0) job.needs.slower = {{"V100", submitted_ % 3}};
     ASSERT_TRUE(scheduler_.submit(job));
     requests_[job.id] = job;
   }
@@ -191,6 +202,10 @@ class SchedulerBooks {
       const int node = std::stoi(share.node.substr(1));
       ASSERT_TRUE(up_.contains(node));
       ASSERT_FALSE(closed_.contains(node)) << "it takes nothing new";
+      if (const auto known = maintenance_.find(node); known != maintenance_.end()) {
+        const double end = now_ + seconds_of(job.at_most()) / (node == 5 ? 0.5 : 1) - 1e-6;
+        ASSERT_TRUE(end <= known->second || now_ + 1e-6 >= known->second + kMaintenance) << "into a maintenance";
+      }
       ASSERT_TRUE(nodes.insert(share.node).second);
       ASSERT_FALSE(alone_.contains(share.node)) << "beside a node benchmark";
       if (job.needs.alone()) {
@@ -222,6 +237,8 @@ class SchedulerBooks {
     running_[placement.job] = placement;
   }
 
+  static constexpr double kMaintenance = 400;
+
   Random random_;
   Scheduler scheduler_;
   double now_ = 0;
@@ -230,6 +247,7 @@ class SchedulerBooks {
   std::map<std::string, int> in_use_;
   std::set<int> up_;
   std::set<int> closed_;
+  std::map<int, double> maintenance_;  ///< when it begins, by node
   std::set<std::string> on_cpus_;
   std::map<std::string, JobRequest> requests_;
   std::map<std::string, JobPlacement> running_;

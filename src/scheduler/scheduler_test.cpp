@@ -117,6 +117,25 @@ TEST_F(SchedulerTest, FasterNodesAndNodesWithTheDataAreTaken) {
   EXPECT_EQ(scheduler_.decide(at_second(0)).start[0].shares[0].node, "holder");
 }
 
+TEST_F(SchedulerTest, OfFreeNodesTheOneWhereAJobEndsSoonestIsTaken) {
+  up(node_with("a", 1, "T4"));
+  up(node_with("b", 1, "V100"));
+  up(node_with("c", 1, "H200"));
+  const auto next = [&](const std::string& id, std::vector<std::pair<std::string, int>> slower) {
+    JobRequest job = job_of(id, 0, 10);
+    job.needs.slower = std::move(slower);
+    const auto preview = scheduler_.preview(job, at_second(0));
+    submit(job);
+    const SchedulerDecision decision = scheduler_.decide(at_second(0));
+    const std::string node = decision.start.at(0).shares[0].node;
+    EXPECT_EQ(preview->forecast->nodes.front(), node) << "as was foretold";
+    return node;
+  };
+  EXPECT_EQ(next("one", {{"T4", 30}, {"V100", 4}}), "c");
+  EXPECT_EQ(next("two", {{"T4", 30}, {"V100", 4}}), "b") << "the next best is better than waiting";
+  EXPECT_EQ(next("three", {{"T4", 30}}), "a");
+}
+
 TEST_F(SchedulerTest, LinkedGpusAreChosen) {
   NodeOffer offer = node_with("a", 4);
   for (int i = 0; i < 4; ++i) offer.gpus[static_cast<std::size_t>(i)].link_group = i % 2;
@@ -392,130 +411,6 @@ TEST_F(SchedulerTest, SenselessRequestsAreRefusedWithAReason) {
   job.needs.on = {"n", "n"};
   EXPECT_THAT(refused(job), HasSubstr("twice"));
   EXPECT_FALSE(scheduler_.node_up(node_with("big", 65)));
-}
-
-TEST(SchedulerOfNodes, CpusOfANodeAreOneJobsAtATimeBesideGpus) {
-  Scheduler scheduler;
-  ASSERT_TRUE(scheduler.node_up(node_with("gpus", 2)));
-  ASSERT_TRUE(scheduler.node_up(node_with("plain", 0)));
-  const auto cpu_job = [](const std::string& id) {
-    JobRequest job = job_of(id, 0, 100, 0);
-    job.needs.cpus = true;
-    return job;
-  };
-  for (const char* id : {"c1", "c2", "c3"}) ASSERT_TRUE(scheduler.submit(cpu_job(id)));
-  ASSERT_TRUE(scheduler.submit(job_of("g", 0, 100, 2)));
-  const auto decision = scheduler.decide(at_second(1));
-  ASSERT_EQ(decision.start.size(), 3U);
-  EXPECT_EQ(decision.start[0].shares.front(), (NodeShare{.node = "plain", .gpus = {}})) << "GPUs are left alone";
-  EXPECT_THAT(ids_of(decision), testing::UnorderedElementsAre("c1", "c2", "g"));
-  EXPECT_THAT(scheduler.explain("c3", at_second(1))->sentence, testing::HasSubstr("CPUs"));
-  ASSERT_TRUE(scheduler.submit(job_of("alone", 1, 100, 0)));
-  ASSERT_TRUE(scheduler.ended("g", JobOutcome::succeeded, at_second(2)));
-  EXPECT_THAT(ids_of(scheduler.decide(at_second(2))), testing::IsEmpty()) << "beside a job on the CPUs nobody is alone";
-  JobRequest both = job_of("both", 0, 1);
-  both.needs.cpus = true;
-  EXPECT_FALSE(scheduler.submit(both)) << "GPUs or CPUs";
-}
-
-TEST(SchedulerOfNodes, NamedGpusAreWaitedForAndNoOthersTaken) {
-  Scheduler scheduler;
-  ASSERT_TRUE(scheduler.node_up(node_with("n", 4)));
-  JobRequest first = job_of("first", 0, 100, 2);
-  first.needs.on = {"n"};
-  first.needs.these = {"n-1", "n-3"};
-  JobRequest second = first;
-  second.id = "second";
-  ASSERT_TRUE(scheduler.submit(first));
-  ASSERT_TRUE(scheduler.submit(second));
-  const auto decision = scheduler.decide(at_second(1));
-  ASSERT_EQ(decision.start.size(), 1U);
-  EXPECT_THAT(decision.start[0].shares[0].gpus, testing::ElementsAre("n-1", "n-3"));
-  ASSERT_TRUE(scheduler.ended("first", JobOutcome::succeeded, at_second(2)));
-  EXPECT_THAT(ids_of(scheduler.decide(at_second(2))), testing::ElementsAre("second"));
-  JobRequest anywhere = first;
-  anywhere.id = "anywhere";
-  anywhere.needs.on.clear();
-  EXPECT_FALSE(scheduler.submit(anywhere)) << "of which node?";
-  JobRequest gone = first;
-  gone.id = "gone";
-  gone.needs.these = {"n-1", "n-9"};
-  ASSERT_TRUE(scheduler.submit(gone));
-  EXPECT_EQ(scheduler.explain("gone", at_second(2))->reason, WaitReason::no_such_node);
-}
-
-TEST(SchedulerOfNodes, AClosedNodeKeepsWhatItDoesAndTakesNothing) {
-  Scheduler scheduler;
-  NodeOffer offer = node_with("n", 2);
-  ASSERT_TRUE(scheduler.node_up(offer));
-  ASSERT_TRUE(scheduler.submit(job_of("a", 0, 100)));
-  ASSERT_EQ(scheduler.decide(at_second(1)).start.size(), 1U);
-  offer.closed = "is draining";
-  ASSERT_TRUE(scheduler.node_up(offer));
-  JobRequest pinned = job_of("b", 1, 100);
-  pinned.needs.on = {"n"};
-  ASSERT_TRUE(scheduler.submit(pinned));
-  ASSERT_TRUE(scheduler.submit(job_of("c", 1, 100)));
-  EXPECT_THAT(ids_of(scheduler.decide(at_second(2))), testing::IsEmpty());
-  EXPECT_EQ(scheduler.running(), 1U);
-  EXPECT_THAT(scheduler.explain("b", at_second(2))->sentence, testing::HasSubstr("node 'n' is draining"));
-  EXPECT_EQ(scheduler.explain("c", at_second(2))->reason, WaitReason::no_such_node);
-  offer.closed.clear();
-  ASSERT_TRUE(scheduler.node_up(offer));
-  EXPECT_EQ(scheduler.decide(at_second(3)).start.size(), 1U) << "one GPU is still in use";
-}
-
-TEST(SchedulerOfNodes, WhatWasTakenBackWaitsAgain) {
-  Scheduler scheduler;
-  ASSERT_TRUE(scheduler.node_up(node_with("n", 1)));
-  ASSERT_TRUE(scheduler.submit(job_of("a", 0, 100)));
-  ASSERT_EQ(scheduler.decide(at_second(1)).start.size(), 1U);
-  ASSERT_TRUE(scheduler.take_back("a", at_second(2)));
-  EXPECT_EQ(scheduler.waiting(), 1U);
-  EXPECT_EQ(scheduler.running(), 0U);
-  EXPECT_EQ(scheduler.decide(at_second(2)).start.size(), 1U);
-  EXPECT_FALSE(scheduler.take_back("nobody", at_second(2)));
-}
-
-TEST(SchedulerOfNodes, AJobThatWaitsCanBeChanged) {
-  Scheduler scheduler;
-  ASSERT_TRUE(scheduler.node_up(node_with("n", 1)));
-  for (const char* id : {"a", "b", "c"}) ASSERT_TRUE(scheduler.submit(job_of(id, 0, 100)));
-  ASSERT_THAT(ids_of(scheduler.decide(at_second(1))), testing::ElementsAre("a"));
-  JobRequest urgent = job_of("c", 0, 100);
-  urgent.priority = 5;
-  ASSERT_TRUE(scheduler.change(urgent, at_second(1)));
-  ASSERT_TRUE(scheduler.ended("a", JobOutcome::succeeded, at_second(2)));
-  EXPECT_THAT(ids_of(scheduler.decide(at_second(2))), testing::ElementsAre("c"));
-  JobRequest later = job_of("b", 0, 100);
-  later.not_before = at_second(50);
-  later.attempt = 2;
-  ASSERT_TRUE(scheduler.change(later, at_second(2)));
-  ASSERT_TRUE(scheduler.ended("c", JobOutcome::succeeded, at_second(3)));
-  EXPECT_THAT(ids_of(scheduler.decide(at_second(3))), testing::IsEmpty());
-  EXPECT_EQ(scheduler.explain("b", at_second(3))->reason, WaitReason::retry_delay);
-  EXPECT_THAT(ids_of(scheduler.decide(at_second(60))), testing::ElementsAre("b"));
-}
-
-TEST(SchedulerOfNodes, APreviewSaysWhereAndWhenAndChangesNothing) {
-  Scheduler scheduler;
-  ASSERT_TRUE(scheduler.node_up(node_with("n", 1)));
-  ASSERT_TRUE(scheduler.submit(job_of("a", 0, 100)));
-  scheduler.decide(at_second(0));
-  ASSERT_TRUE(scheduler.submit(job_of("b", 1, 50)));
-  const auto preview = scheduler.preview(job_of("x", 2, 10), at_second(2));
-  ASSERT_TRUE(preview.ok());
-  ASSERT_TRUE(preview->forecast.has_value());
-  EXPECT_THAT(preview->forecast->nodes, testing::ElementsAre("n"));
-  EXPECT_GE(preview->forecast->expected_start, at_second(100)) << "after the one that runs";
-  EXPECT_LE(preview->forecast->expected_start, at_second(150));
-  JobRequest large = job_of("y", 2, 10, 8);
-  EXPECT_THAT(scheduler.preview(large, at_second(2))->never, testing::HasSubstr("8 × GPU"));
-  EXPECT_EQ(scheduler.waiting(), 1U);
-  const auto all = scheduler.explain_all(at_second(2));
-  EXPECT_EQ(all.size(), 1U);
-  EXPECT_EQ(all.at("b").sentence, scheduler.explain("b", at_second(2))->sentence);
-  EXPECT_EQ(all.at("b").expected_start, scheduler.explain("b", at_second(2))->expected_start);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "scheduler/scheduler.h"
@@ -68,7 +70,12 @@ class QueueOutlook {
   };
   /// None where the job fits nowhere.
   std::optional<Found> place(const JobRequest& job, const std::vector<KindFit>& fits) {
-    std::vector<std::pair<Outlook, NodeOutlook*>> choice;
+    struct Choice {
+      Outlook outlook;
+      std::ptrdiff_t rank = 0;  ///< of its kind of node: 0 suits the job best
+      NodeOutlook* node = nullptr;
+    };
+    std::vector<Choice> choice;
     for (NodeOutlook& node : nodes_) {
       const Places::Node& place = places_.node(node.number);
       const auto fit =
@@ -77,18 +84,23 @@ class QueueOutlook {
       if (fit == fits.end()) continue;
       if (!on.empty() && std::find(on.begin(), on.end(), place.offer.name) == on.end()) continue;
       const std::uint64_t gpus = job.needs.these.empty() ? fit->gpus : places_.mask_on(node.number, job.needs.these);
-      choice.emplace_back(soonest(node, job.needs, gpus), &node);
+      Outlook outlook = soonest(node, job.needs, gpus);
+      if (!places_.ends_in_time(node.number, outlook.start, job.at_most())) {
+        outlook.start = place.offer.maintenance->second;
+      }
+      choice.push_back({.outlook = std::move(outlook), .rank = fit - fits.begin(), .node = &node});
     }
     const auto count = static_cast<std::size_t>(job.needs.nodes);
     if (choice.size() < count) return std::nullopt;
-    std::stable_sort(choice.begin(), choice.end(),
-                     [](const auto& a, const auto& b) { return a.first.start < b.first.start; });
-    Found found{.start = choice[count - 1].first.start, .nodes = {}};
+    std::stable_sort(choice.begin(), choice.end(), [](const Choice& a, const Choice& b) {
+      return std::pair(a.outlook.start, a.rank) < std::pair(b.outlook.start, b.rank);
+    });
+    Found found{.start = choice[count - 1].outlook.start, .nodes = {}};
     const WallTime end = found.start + (late_ ? job.estimate.at_most() : job.estimate.expected);
     for (std::size_t i = 0; i < count; ++i) {
-      NodeOutlook& node = *choice[i].second;
-      for (const std::size_t gpu : choice[i].first.gpus) node.free_at[gpu] = end;
-      if (choice[i].first.cpus) node.cpus_at = end;
+      NodeOutlook& node = *choice[i].node;
+      for (const std::size_t gpu : choice[i].outlook.gpus) node.free_at[gpu] = end;
+      if (choice[i].outlook.cpus) node.cpus_at = end;
       found.nodes.push_back(places_.node(node.number).offer.name);
     }
     return found;
@@ -99,6 +111,12 @@ class QueueOutlook {
   bool late_;
   std::vector<NodeOutlook> nodes_;
 };
+
+/// So that its start can be foretold.
+bool waits_for_room(const WaitReport& report) {
+  return report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy ||
+         report.reason == WaitReason::maintenance;
+}
 
 }  // namespace
 
@@ -111,6 +129,7 @@ std::string_view name_of(WaitReason reason) {
     case WaitReason::quota: return "quota";
     case WaitReason::no_such_node: return "no_such_node";
     case WaitReason::set_aside: return "set_aside";
+    case WaitReason::maintenance: return "maintenance";
     case WaitReason::gpus_busy: return "gpus_busy";
   }
   return "";
@@ -223,6 +242,7 @@ std::string Scheduler::quota_sentence(const Job& job) const {
 /// Why a job waits, but for when it will start.
 WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahead) const {
   const Job& job = jobs_[number];
+  const std::vector<KindFit> fits = places_.fits_of(job.request.needs);
   WaitReport report;
   std::string missing;
   const auto say = [&](WaitReason reason, std::string sentence) {
@@ -240,7 +260,7 @@ WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahea
         fmt::format("waits {} for attempt {} of {}", format_duration(job.request.not_before - now), job.request.attempt,
                     job.request.retry.attempts));
     report.expected_start = job.request.not_before;
-  } else if (!places_.could_ever_fit(job.request.needs, places_.fits_of(job.request.needs), &missing)) {
+  } else if (!places_.could_ever_fit(job.request.needs, fits, &missing)) {
     say(WaitReason::no_such_node, "fits nowhere: " + missing);
   } else if (over_quota(job)) {
     say(WaitReason::quota, quota_sentence(job));
@@ -251,6 +271,11 @@ WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahea
     for (const NodeNumber node : place->nodes) names.push_back(places_.node(node).offer.name);
     say(WaitReason::set_aside,
         fmt::format("is next: {} {} being emptied for it", join(names, ", "), names.size() == 1 ? "is" : "are"));
+  } else if (const auto node = places_.kept_by_maintenance(job.request.needs, fits, wish_of(job, now))) {
+    const NodeOffer& offer = places_.node(*node).offer;
+    report.ahead = ahead;
+    say(WaitReason::maintenance, fmt::format("might not end before the maintenance of {}, from {} to {}", offer.name,
+                                             iso8601(offer.maintenance->first), iso8601(offer.maintenance->second)));
   } else {
     report.ahead = ahead;
     say(WaitReason::gpus_busy,
@@ -266,7 +291,7 @@ Result<WaitReport> Scheduler::explain(const std::string& id, WallTime now) const
     return Error{.kind = ErrorKind::not_found, .message = fmt::format("there is no job '{}' that waits", id)};
   }
   WaitReport report = report_of(*number, now, jobs_ahead(jobs_[*number]));
-  if (report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy) {
+  if (waits_for_room(report)) {
     for (const JobForecast& forecast_of : forecast(now)) {
       if (forecast_of.job == id) report.expect(forecast_of);
     }
@@ -306,7 +331,7 @@ std::map<std::string, WaitReport> Scheduler::explain_all(WallTime now, std::size
   }
   for (const JobForecast& forecast_of : outlook(queue, now)) {
     WaitReport& report = reports[forecast_of.job];
-    if (report.reason == WaitReason::set_aside || report.reason == WaitReason::gpus_busy) report.expect(forecast_of);
+    if (waits_for_room(report)) report.expect(forecast_of);
   }
   return reports;
 }

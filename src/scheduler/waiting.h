@@ -19,6 +19,7 @@ enum class WaitReason {
   quota,         ///< its user has as much as is allowed
   no_such_node,  ///< no node that is up has what it needs
   set_aside,     ///< nodes are being emptied for it
+  maintenance,   ///< where it has room it would run into one
   gpus_busy,     ///< others are first, or run
 };
 std::string_view name_of(WaitReason reason);

@@ -18,6 +18,7 @@ WaitingLines::Line& WaitingLines::add(const JobNeeds& needs, std::size_t user, c
   if (lines_of_user_.size() <= user) {
     lines_of_user_.resize(user + 1);
     delays_.resize(user + 1, 0);
+    parked_.resize(user + 1, false);
   }
   Lane& lane = line.lanes[user];
   lines_of_user_[user][line.number] = &line;
@@ -89,11 +90,13 @@ void WaitingLines::block(Line& line) {
 void WaitingLines::park(Line& line, std::size_t user) {
   Lane& lane = line.lanes.at(user);
   lane.parked = true;
+  parked_[user] = true;
   refresh(line, user, lane);
 }
 
 void WaitingLines::unpark(std::size_t user) {
-  if (user >= lines_of_user_.size()) return;
+  if (user >= parked_.size() || !parked_[user]) return;
+  parked_[user] = false;
   for (auto& [number, line] : lines_of_user_[user]) {
     Lane& lane = line->lanes.at(user);
     if (std::exchange(lane.parked, false)) refresh(*line, user, lane);

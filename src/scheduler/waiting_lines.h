@@ -92,6 +92,7 @@ class WaitingLines {
   std::set<ListedLine> ready_;
   std::set<ListedLine> blocked_;
   std::vector<double> delays_;                                 ///< by user
+  std::vector<bool> parked_;                                   ///< by user: whether a lane of theirs may be parked
   std::vector<std::map<std::uint64_t, Line*>> lines_of_user_;  ///< by user: those with a lane of theirs
   std::vector<std::map<std::uint64_t, Line*>> watching_kind_;  ///< blocked lines, by kind of node
   std::unordered_map<std::string, std::map<std::uint64_t, Line*>> watching_node_;  ///< blocked lines that name it

@@ -99,6 +99,7 @@ json::object merge_with_others(const ServeSettings& settings, const ServePlace& 
   parts.front().host = place.carrier.host;
   for (auto& part : place.others->collect(load.ending.interrupted)) parts.push_back(std::move(part));
   std::vector<std::uint64_t> sent;
+  sent.reserve(parts.size());
   for (const auto& part : parts) sent.push_back(part.sent);
   MergedLoad merged = merge_parts(load.plan, std::move(parts), [&](const LoadShare& share) {
     return lost_requests(settings, load, number, share, sent[share.index]);
@@ -112,7 +113,8 @@ MlperfLogFacts log_facts(const ServeSettings& settings, const ServedLoad& load) 
   MlperfLogFacts facts{.sut_name = settings.target == "null" ? "assay null target" : settings.model,
                        .time = iso8601(SystemClock().wall()),
                        .accuracy = settings.accuracy,
-                       .samples = load.requests.samples};
+                       .samples = load.requests.samples,
+                       .equal_issue = settings.loadgen_equal_issue};
   if (!settings.loadgen_randomness) facts.seeds = {settings.seed, settings.seed, settings.seed};
   return facts;
 }
@@ -170,6 +172,23 @@ void put_tokens(const LoadResult& result, json::object& metrics) {
   if (result.input_tokens_per_second > 0) {
     metrics["input_tokens_per_second"] = result.input_tokens_per_second;
     metrics["mean_input_tokens"] = std::round(result.input_tokens_per_second * result.window_seconds) / ok;
+  }
+}
+
+/// The percentiles that limits are about, where they are none of those that every load tells.
+void put_limited(const LoadResult& result, json::object& metrics) {
+  constexpr std::pair<std::string_view, std::int64_t LatencySummary::*> kFurther[] = {
+      {"p95", &LatencySummary::p95}, {"p97", &LatencySummary::p97}, {"p99.9", &LatencySummary::p999}};
+  for (const auto& check : result.limits) {
+    const bool first = check.limit.measure == LatencyMeasure::first_token;
+    const LatencySummary& summary = first ? result.first_token : result.per_output_token;
+    if (check.limit.measure == LatencyMeasure::end_to_end || summary.count == 0) continue;
+    std::string name = name_of(check.limit);
+    for (const auto& [percentile, value] : kFurther) {
+      if (!name.ends_with(fmt::format("_{}", percentile))) continue;
+      std::replace(name.begin(), name.end(), '.', '_');
+      metrics[name + "_seconds"] = static_cast<double>(summary.*value) * 1e-9;
+    }
   }
 }
 
@@ -302,6 +321,7 @@ json::object metrics_of(const LoadResult& result) {
   put_latencies(metrics, "ttft", result.first_token);
   put_latencies(metrics, "tpot", result.per_output_token);
   put_latencies(metrics, "itl", result.inter_token);
+  put_limited(result, metrics);
   return metrics;
 }
 
@@ -318,6 +338,11 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
   ASSAY_TRY(auto carried, carry_load(by, place.carrier, order, agree_start, watch, stopping));
   ServedLoad load{.plan = carried.plan};
   load.rules = {.asked_per_second = by.rate, .limits = by.limits};
+  // A set that is smaller than what MLPerf asks for is asked whole.
+  if (!carried.requests.endless) {
+    load.rules.official_offline_samples =
+        std::min<std::uint64_t>(load.rules.official_offline_samples, carried.requests.samples);
+  }
   load.target_facts = merge_with_others(by, place, order.number, carried);
   load.hopeless = voice.hopeless();
   load.failing = voice.failing();
@@ -326,6 +351,10 @@ Result<ServedLoad> serve_load(const ServeSettings& settings, const ServePlace& p
       profile_of(load.plan, load.result, *carried.recorder, {carried.target->endpoints(), load.target_facts});
   if (by.accuracy) load.answer_metrics = answer_quality(by, carried.requests, *carried.recorder);
   for (Flag& flag : flags_of_target(load.target_facts)) load.result.flags.push_back(std::move(flag));
+  if (!carried.requests.endless && by.target != "null") {
+    auto repeats = flag_of_repeats(load.result.issued, carried.requests.samples, order.number > 0, load.target_facts);
+    if (repeats) load.result.flags.push_back(std::move(*repeats));
+  }
   load.requests = std::move(carried.requests);
   load.recorder = std::move(carried.recorder);
   return load;

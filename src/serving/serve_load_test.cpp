@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -134,12 +135,69 @@ TEST_F(ServeTest, EveryScenarioGoesThrough) {
        {"single_stream", "multi_stream", "offline", "closed", "server", "constant", "burst", "ramp"}) {
     std::string yaml = "target: 'null'\nsamples: 100\nmin_duration: 0s\nscenario: " + scenario + "\n";
     if (is_open_loop(*scenario_from(scenario))) yaml += "rate: 2000/s\n";
-    if (scenario == "ramp") yaml += "ramp: {to: 4000/s, duration: 1s}\n";
+    if (scenario == "ramp") yaml += "ramp: {to: 4000/s, duration: 10ms}\n";
     const auto load = serve_load(settings_of(yaml), place(), {}, {});
     ASSERT_TRUE(load.ok()) << scenario << ": " << load.error().text();
     EXPECT_EQ(load->result.queries, 100u) << scenario;
     EXPECT_EQ(load->result.success_rate, 1) << scenario;
   }
+}
+
+TEST_F(ServeTest, ARampIsClimbedToItsEnd) {
+  const auto ramp = [](const std::string& more) {
+    return plan_of(settings_of("target: 'null'\nscenario: ramp\nramp: {to: 90/s, duration: 40s}\nsamples: 1\n" + more),
+                   {});
+  };
+  EXPECT_EQ(ramp("").min_duration, std::chrono::seconds(40)) << "min_duration is 10 s where nobody says otherwise";
+  EXPECT_EQ(ramp("warmup: 5s\n").min_duration, std::chrono::seconds(35));
+  EXPECT_EQ(ramp("min_duration: 2min\n").min_duration, std::chrono::minutes(2));
+  const auto load = serve_load(settings_of("target: 'null'\nscenario: ramp\nrate: 100/s\nramp: {to: 300/s, duration: "
+                                           "500ms}\nsamples: 1\nmin_duration: 0s\n"),
+                               place(), {}, {});
+  ASSERT_TRUE(load.ok()) << load.error().text();
+  EXPECT_GT(load->result.measured, 50u) << "a hundred are due until its end";
+}
+
+TEST_F(ServeTest, TellsThePercentilesThatLimitsAreAbout) {
+  const auto load = serve_load(settings_of("target: 'null'\nscenario: closed\nsamples: 50\nmin_duration: 0s\n"
+                                           "limits: {ttft_p95: 1s, tpot_p99.9: 1s, e2e_p97: 1s}\n"),
+                               place(), {}, {});
+  ASSERT_TRUE(load.ok()) << load.error().text();
+  const json::object metrics = metrics_of(load->result);
+  for (const char* name : {"ttft_p95_seconds", "tpot_p99_9_seconds", "latency_p97_seconds"}) {
+    EXPECT_TRUE(metrics.contains(name)) << name;
+  }
+  EXPECT_FALSE(metrics.contains("ttft_p97_seconds"));
+}
+
+TEST_F(ServeTest, AnOfflineLoadOfAWholeSmallSetIsAsLargeAsMlperfAsks) {
+  ASSERT_TRUE(write_file_atomically(folder / "prompts.jsonl", "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n").ok());
+  const std::string file = "target: 'null'\nscenario: offline\nmin_duration: 0s\nrequests: {dataset: 'file:" +
+                           (folder / "prompts.jsonl").string() + "'}\n";
+  const auto whole = serve_load(settings_of(file + "samples: 2\n"), place(), {}, {});
+  ASSERT_TRUE(whole.ok()) << whole.error().text();
+  EXPECT_EQ(whole->rules.official_offline_samples, 2u);
+  const auto generated =
+      serve_load(settings_of("target: 'null'\nscenario: offline\nmin_duration: 0s\n"), place(), {}, {});
+  ASSERT_TRUE(generated.ok()) << generated.error().text();
+  EXPECT_EQ(generated->rules.official_offline_samples, 24'576u);
+}
+
+TEST_F(ServeTest, PromptsThatAreAskedForAgainAreNamed) {
+  ASSERT_TRUE(write_file_atomically(folder / "prompts.jsonl", "{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}\n").ok());
+  const auto repeats = [&](std::string_view samples, std::uint32_t number) {
+    auto settings = settings_of(fmt::format(
+        "target: 'null'\nscenario: single_stream\nmin_duration: 0s\nsamples: {}\nrequests: {{dataset: 'file:{}'}}\n",
+        samples, (folder / "prompts.jsonl").string()));
+    settings.target = "a server";
+    const auto load = serve_load(settings, place(), {.number = number}, {});
+    EXPECT_TRUE(load.ok());
+    return load && std::any_of(load->result.flags.begin(), load->result.flags.end(),
+                               [](const Flag& flag) { return flag.kind == "prompts_repeated"; });
+  };
+  EXPECT_FALSE(repeats("2", 0));
+  EXPECT_TRUE(repeats("3", 0));
+  EXPECT_TRUE(repeats("2", 1)) << "the load before asked for the same";
 }
 
 TEST_F(ServeTest, ATraceIsReplayed) {
@@ -153,6 +211,12 @@ TEST_F(ServeTest, ATraceIsReplayed) {
   const auto load = serve_load(settings, place(), {}, {});
   ASSERT_TRUE(load.ok()) << load.error().text();
   EXPECT_EQ(load->result.measured, 2u);
+  settings.warmup = milliseconds(3);
+  const auto warmed_up = serve_load(settings, place(), {}, {});
+  ASSERT_TRUE(warmed_up.ok()) << warmed_up.error().text();
+  EXPECT_EQ(warmed_up->result.issued, 2u);
+  EXPECT_EQ(warmed_up->result.measured, 1u) << "the second is due after 5 ms";
+  for (const auto& flag : warmed_up->result.flags) EXPECT_NE(flag.kind, "too_few") << flag.message;
   settings.trace_file = folder / "none.jsonl";
   EXPECT_FALSE(serve_load(settings, place(), {}, {}).ok());
 }

@@ -103,6 +103,15 @@ void read_load(const SettingsView& view, ServeSettings& into) {
   view.read("token_times", into.token_times);
 }
 
+/// A trace is replayed whole; what is due in the warm-up does not count.
+std::uint64_t requests_after(Nanos warmup, std::span<const Nanos> times, double speed_up) {
+  TraceArrivals arrivals(times, speed_up);
+  std::uint64_t after = 0;
+  for (Nanos due = arrivals.next(); due != ArrivalProcess::kNever; due = arrivals.next())
+    after += due >= warmup ? 1 : 0;
+  return after;
+}
+
 /// The target that does nothing needs no prompts; how many samples there are it is told by a file.
 bool asks_a_file(const json::object& spec) {
   const auto* dataset = find_setting(spec, "requests.dataset");
@@ -182,8 +191,12 @@ LoadPlan plan_of(const ServeSettings& settings, const ServeRequests& requests, c
   if (settings.scenario == Scenario::closed) {
     plan.wishes.most_in_flight = static_cast<std::uint32_t>(share_of(settings.concurrency, share));
   }
+  if (settings.scenario == Scenario::ramp) {
+    // Climbed to its end, however short a load is asked for.
+    plan.min_duration = std::max(plan.min_duration, settings.ramp.duration - settings.warmup);
+  }
   if (settings.scenario == Scenario::trace) {
-    plan.min_queries = requests.times.size();
+    plan.min_queries = requests_after(settings.warmup, requests.times, settings.speed_up);
     plan.min_duration = Nanos(0);
   }
   if (settings.accuracy) {

@@ -62,6 +62,21 @@ std::vector<Flag> flags_of_target(const json::object& facts) {
   return flags;
 }
 
+std::optional<Flag> flag_of_repeats(std::uint64_t asked, std::uint64_t prompts, bool asked_before,
+                                    const json::object& facts) {
+  if (asked <= prompts && !asked_before) return std::nullopt;
+  const double input = fact(facts, "prefix_cache.input_tokens");
+  const double cached = fact(facts, "prefix_cache.cached_tokens");
+  if (input > 0 && cached == 0) return std::nullopt;
+  const std::string had =
+      input > 0 ? fmt::format("had {:.0f} % of their tokens", cached / input * 100) : "does not say how much it had";
+  return Flag{
+      "prompts_repeated", "requests",
+      fmt::format("{} requests were made of the {} prompts of a file{}: a prefix cache answers those that it has "
+                  "seen faster. The server {}. Give it more prompts, or serve without that cache.",
+                  asked, prompts, asked_before ? ", which earlier loads of the search had asked for" : "", had)};
+}
+
 void put_target_metrics(const json::object& facts, json::object& metrics) {
   const double input = fact(facts, "prefix_cache.input_tokens");
   if (input > 0) metrics["prefix_cache_hit_rate"] = fact(facts, "prefix_cache.cached_tokens") / input;

@@ -33,6 +33,20 @@ TEST(TargetRemarks, NameAnswersThatMayHaveBeenBrokenOff) {
   EXPECT_THAT(flags[0].message, testing::HasSubstr("4 streams ended"));
 }
 
+TEST(TargetRemarks, NamePromptsThatACacheMayHaveSeen) {
+  EXPECT_EQ(flag_of_repeats(100, 100, false, {}), std::nullopt);
+  const auto repeated = flag_of_repeats(101, 100, false, {});
+  ASSERT_TRUE(repeated.has_value());
+  EXPECT_EQ(repeated->kind, "prompts_repeated");
+  EXPECT_THAT(repeated->message, testing::HasSubstr("101 requests were made of the 100 prompts"));
+  EXPECT_THAT(repeated->message, testing::HasSubstr("does not say"));
+  const auto cached = [](int tokens) {
+    return json::object{{"prefix_cache", {{"input_tokens", 200}, {"cached_tokens", tokens}}}};
+  };
+  EXPECT_THAT(flag_of_repeats(10, 100, true, cached(50))->message, testing::HasSubstr("had 25 % of their tokens"));
+  EXPECT_EQ(flag_of_repeats(10, 100, true, cached(0)), std::nullopt) << "it has none";
+}
+
 TEST(TargetRemarks, TellHowMuchThePrefixCacheHad) {
   json::object metrics;
   put_target_metrics({{"prefix_cache", {{"input_tokens", 200}, {"cached_tokens", 50}}}}, metrics);

@@ -99,12 +99,13 @@ class EntryReader {
   }
 
   SettingValue latency_limit() {
-    static const std::regex name("(ttft|tpot|itl|e2e)_(mean|p50|p90|p95|p99)");
+    static const std::regex name("(ttft|tpot|e2e)_p(50|90|95|97|99|99\\.9)");
     if (entry_.key.size() > 20 || !std::regex_match(entry_.key, name)) {
-      problems_.add(entry_.key_place,
-                    fmt::format("'{}' is not a latency. Write ttft, tpot, itl or e2e, followed by _mean, _p50, _p90, "
-                                "_p95 or _p99.",
-                                entry_.key.substr(0, 60)));
+      problems_.add(
+          entry_.key_place,
+          fmt::format("'{}' is not a latency. Write ttft, tpot or e2e, followed by _p50, _p90, _p95, _p97, _p99 "
+                      "or _p99.9.",
+                      entry_.key.substr(0, 60)));
       return std::nullopt;
     }
     return read_as(SettingType::duration, "2s");

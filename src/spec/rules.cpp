@@ -153,6 +153,46 @@ void check_retries(const json::object& settings, Broken& broken) {
                               *retries, scenario)});
 }
 
+/// Settings of a load that cannot both be meant.
+void check_load(const json::object& settings, Broken& broken) {
+  const bool warms_up = number_at(settings, "warmup").value_or(0) > 0;
+  if (warms_up && text_at(settings, "scenario") == "offline") {
+    broken.push_back({.rule = "warm-up offline",
+                      .keys = {"warmup", "scenario"},
+                      .message = "'warmup' is not possible with 'scenario: offline': all requests are due at once, and "
+                                 "none after it. Remove it."});
+  }
+  if (text_at(settings, "mode") != "accuracy") return;
+  const auto exclude = [&](const std::string& key, std::string_view why) {
+    broken.push_back(
+        {.rule = key + " of accuracy",
+         .keys = {key, "mode"},
+         .message = fmt::format("'{}' is not possible with 'mode: accuracy', {}. Remove one of them.", key, why)});
+  };
+  if (warms_up) exclude("warmup", "in which every sample counts");
+  if (find_setting(settings, "find_peak")) exclude("find_peak", "which asks for every sample once");
+}
+
+/// Without a stream nobody sees the first token: such a limit would count as missed.
+void check_streamed_limits(const json::object& settings, Broken& broken) {
+  const json::value* stream = find_setting(settings, "target.stream");
+  if (!stream || !stream->is_bool() || stream->get_bool()) return;
+  for (const std::string key : {"limits", "find_peak"}) {
+    const json::value* limits = find_setting(settings, key);
+    if (!limits || !limits->is_object()) continue;
+    for (const auto& limit : limits->get_object()) {
+      const std::string_view name = limit.key();
+      if (!name.starts_with("ttft") && !name.starts_with("tpot")) continue;
+      broken.push_back({.rule = key + " of streams",
+                        .keys = {fmt::format("{}.{}", key, name), "target.stream"},
+                        .message = fmt::format("'{}: {{{}: …}}' is not possible with 'target.stream: false': a first "
+                                               "token is seen in streams alone. Remove one of them.",
+                                               key, name)});
+      break;
+    }
+  }
+}
+
 /// A set of limits whose name is still there has none for the model.
 void check_limit_sets(const json::object& settings, Broken& broken) {
   for (const std::string key : {"limits", "find_peak"}) {
@@ -245,6 +285,7 @@ std::vector<BrokenRule> broken_rules(SpecKind kind, const json::object& settings
   check_divides(settings, "model.kv_heads", "model.heads", broken);
   check_fits_limit(settings, "duration", broken);
   check_fits_limit(settings, "min_duration", broken);
+  check_fits_limit(settings, "ramp.duration", broken);
   check_strong_scaling(settings, broken);
   if (kind == SpecKind::serve) {
     check_target(settings, broken);
@@ -254,6 +295,8 @@ std::vector<BrokenRule> broken_rules(SpecKind kind, const json::object& settings
     check_trace(settings, broken);
     check_limit_sets(settings, broken);
     check_retries(settings, broken);
+    check_load(settings, broken);
+    check_streamed_limits(settings, broken);
   }
   if (kind == SpecKind::command) check_placeholders(settings, broken);
   return broken;

@@ -252,8 +252,23 @@ INSTANTIATE_TEST_SUITE_P(
                 "2:22: 'expect.gpu_memory: 20' has no unit. Write '20GB' or '20GiB'."},
         Mistake{
             "kind: serve\nfind_peak: {tfft_p99: 2s}",
-            "2:13: 'tfft_p99' is not a latency. Write ttft, tpot, itl or e2e, followed by _mean, _p50, _p90, _p95 or "
-            "_p99."},
+            "2:13: 'tfft_p99' is not a latency. Write ttft, tpot or e2e, followed by _p50, _p90, _p95, _p97, _p99 or "
+            "_p99.9."},
+        Mistake{"kind: serve\ntarget: 'null'\nscenario: offline\nwarmup: 2s",
+                "4:9: 'warmup' is not possible with 'scenario: offline': all requests are due at once, and none after "
+                "it. Remove it."},
+        Mistake{"kind: serve\nmode: accuracy\nwarmup: 2s",
+                "3:9: 'warmup' is not possible with 'mode: accuracy', in which every sample counts. Remove one of "
+                "them."},
+        Mistake{"kind: serve\nmode: accuracy\nfind_peak: {ttft_p99: 2s}",
+                "2:7: 'find_peak' is not possible with 'mode: accuracy', which asks for every sample once. Remove one "
+                "of them."},
+        Mistake{"kind: serve\ntarget: {openai: 'http://h/v1', stream: false}\nlimits: {ttft_p99: 2s}",
+                "3:20: 'limits: {ttft_p99: …}' is not possible with 'target.stream: false': a first token is seen in "
+                "streams alone. Remove one of them."},
+        Mistake{"kind: serve\ntime_limit: 30s\nscenario: ramp\nramp: {to: 20/s, duration: 1min}",
+                "4:28: 'ramp.duration: 1min' is longer than 'time_limit: 30s'. Raise the limit or shorten "
+                "'ramp.duration'."},
         Mistake{"kind: serve\ntarget: {openai: 'http://h/v1', retries: 3}",
                 "2:42: 'target.retries: 3' is not possible with 'scenario: server': MLPerf's scenarios send each "
                 "request once. Remove it, or choose constant, burst, closed, ramp or trace."},

@@ -58,6 +58,7 @@ class ClusterContract : public testing::TestWithParam<ClusterStoreFactory> {
     for (const auto& row : rows) text += (text.empty() ? "" : " ") + row.row.alert.id;
     return text;
   }
+  std::string resolved_ids(const AlertPageQuery& query) { return ids(must(alerts().resolved(query)).alerts); }
 
   static ClusterEvent event(std::int64_t second, const std::string& node = "gpu01", const std::string& kind = "xid") {
     return {.time = at(second), .node = node, .kind = kind, .about = "GPU-1", .message = std::to_string(second)};
@@ -90,6 +91,7 @@ TEST_P(ClusterContract, ANodeComesBackAsItWasPut) {
       .simulated = true,
       .draining = true,
       .drain_reason = "new fans \"soon\"",
+      .maintenance = {{.from = at(3), .until = at(4) + Nanos(1)}},
       .version = "0.4.0",
       .facts = {{"kernel", "6.1.0"}, {"host", "ü\n"}},
       .devices = {{.id = "GPU-a", .facts = {{"name", "NVIDIA H200"}}}, {.id = "GPU-b", .facts = {}}},
@@ -208,12 +210,12 @@ TEST_P(ClusterContract, OpenAndResolvedAlertsAreListedApart) {
   std::sort(open_now.begin(), open_now.end(),
             [](const auto& a, const auto& b) { return a.row.alert.id < b.row.alert.id; });
   EXPECT_EQ(ids(open_now), "o1 o2");
-  EXPECT_EQ(ids(must(alerts().resolved({}))), "r3 r2 r4 r1");
-  EXPECT_EQ(ids(must(alerts().resolved({.limit = 2}))), "r3 r2");
-  EXPECT_EQ(ids(must(alerts().resolved({.after = AlertPlace{at(2), "r2"}}))), "r4 r1");
-  EXPECT_EQ(ids(must(alerts().resolved({.node = "gpu01", .after = AlertPlace{at(2), "r2"}}))), "r1");
-  EXPECT_EQ(ids(must(alerts().resolved({.node = "gpu02"}))), "r4");
-  EXPECT_EQ(ids(must(alerts().resolved({.node = "gpu03"}))), "");
+  EXPECT_EQ(resolved_ids({}), "r3 r2 r4 r1");
+  EXPECT_EQ(resolved_ids({.limit = 2}), "r3 r2");
+  EXPECT_EQ(resolved_ids({.after = AlertPlace{at(2), "r2"}}), "r4 r1");
+  EXPECT_EQ(resolved_ids({.node = "gpu01", .after = AlertPlace{at(2), "r2"}}), "r1");
+  EXPECT_EQ(resolved_ids({.node = "gpu02"}), "r4");
+  EXPECT_EQ(resolved_ids({.node = "gpu03"}), "");
 }
 
 TEST_P(ClusterContract, ResolvedAlertsOfATimeAreThoseThatOverlapIt) {
@@ -222,11 +224,40 @@ TEST_P(ClusterContract, ResolvedAlertsOfATimeAreThoseThatOverlapIt) {
     rows[0].row.alert.resolved_at = at(second + 2);
     ASSERT_TRUE(alerts().put(rows).ok());
   }
-  EXPECT_EQ(ids(must(alerts().resolved({.from = at(3), .to = at(5)}))), "r4 r1");
-  EXPECT_EQ(ids(must(alerts().resolved({.from = at(4)}))), "r7 r4");
-  EXPECT_EQ(ids(must(alerts().resolved({.to = at(4)}))), "r1");
-  EXPECT_EQ(ids(must(alerts().resolved({.after = AlertPlace{at(4), "r4"}, .from = at(3), .to = at(5)}))), "r1");
-  EXPECT_EQ(ids(must(alerts().resolved({.node = "gpu02", .from = at(3), .to = at(5)}))), "");
+  EXPECT_EQ(resolved_ids({.from = at(3), .to = at(5)}), "r4 r1");
+  EXPECT_EQ(resolved_ids({.from = at(4)}), "r7 r4");
+  EXPECT_EQ(resolved_ids({.to = at(4)}), "r1");
+  EXPECT_EQ(resolved_ids({.after = AlertPlace{at(4), "r4"}, .from = at(3), .to = at(5)}), "r1");
+  EXPECT_EQ(resolved_ids({.node = "gpu02", .from = at(3), .to = at(5)}), "");
+}
+
+TEST_P(ClusterContract, ATimeWithoutAlertsCostsABoundedLook) {
+  std::vector<Stored<AlertRecord>> rows(2 * AlertTable::kMostExamined + 5);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto second = static_cast<std::int64_t>(i);
+    rows[i].row.alert = {.id = "r" + std::to_string(i),
+                         .rule = "xid",
+                         .node = "gpu01",
+                         .since = at(second),
+                         .state = AlertState::resolved,
+                         .resolved_at = at(second + 1)};
+  }
+  ASSERT_TRUE(alerts().put(rows).ok());
+  AlertPageQuery query{.from = at(static_cast<std::int64_t>(rows.size()) + 9)};
+  int pages = 0;
+  for (bool more = true; more; ++pages) {
+    const auto page = must(alerts().resolved(query));
+    EXPECT_THAT(page.alerts, testing::IsEmpty());
+    more = page.next.has_value();
+    query.after = page.next;
+  }
+  EXPECT_EQ(pages, 3);
+  query = {.node = "gpu01", .limit = 2, .to = at(5)};
+  const auto page = must(alerts().resolved(query));
+  EXPECT_EQ(ids(page.alerts), "r4 r3");
+  ASSERT_TRUE(page.next);
+  query.after = page.next;
+  EXPECT_EQ(resolved_ids(query), "r2 r1");
 }
 
 TEST_P(ClusterContract, OldResolvedAlertsAreForgottenInSlices) {
@@ -234,7 +265,7 @@ TEST_P(ClusterContract, OldResolvedAlertsAreForgottenInSlices) {
   for (int i = 1; i <= 5; ++i) put_alert("r" + std::to_string(i), i, AlertState::resolved);
   EXPECT_TRUE(must(alerts().forget_resolved(at(4), 2)));
   EXPECT_FALSE(must(alerts().forget_resolved(at(4), 2)));
-  EXPECT_EQ(ids(must(alerts().resolved({}))), "r5 r4");
+  EXPECT_EQ(resolved_ids({}), "r5 r4");
   EXPECT_EQ(ids(must(alerts().open())), "open");
 }
 
@@ -388,6 +419,7 @@ TEST_P(ClusterContract, JobsAreKeptInTheOrderInWhichTheyWereAskedFor) {
   second.row.attempts = 4;
   second.row.attempt = 2;
   second.row.not_before = at(9);
+  second.row.deadline = at(10) + Nanos(1);
   second.revision = must(jobs.put(second));
   const Stored<JobRecord> first{.row = {.run = "c", .node = "gpu02", .created = at(1)}};
   must(jobs.put(first));

@@ -33,7 +33,8 @@ struct JobRecord {
   std::vector<std::string> after;                ///< jobs that must have succeeded first
   int attempts = 1;                              ///< in all, where an attempt may be lost
   int attempt = 1;
-  WallTime not_before{};  ///< of a further attempt
+  WallTime not_before{};             ///< of a further attempt
+  std::optional<WallTime> deadline;  ///< to have ended by
   bool operator==(const JobRecord&) const = default;
 };
 

@@ -64,6 +64,33 @@ TEST_P(RunStoreContract, ASeriesIsReadByTime) {
   EXPECT_EQ(chart->front().buckets[0].points + chart->front().buckets[1].points, 20);
 }
 
+TEST_P(RunStoreContract, ManySeriesTogetherAreDrawnInFewerBuckets) {
+  // A thousand series of one point each beside a long one: all of them are on one grid.
+  Run run = a_run();
+  const auto writer = writer_of(run);
+  constexpr std::int64_t kSteps = 20'000;
+  std::vector<SeriesPoint> points;
+  for (std::int64_t step = 0; step < kSteps; ++step) points.push_back({0, step, 1});
+  ASSERT_OK(writer->append_points(writer->open_series({"loss", {}}, ""), points));
+  for (int i = 0; i < 1999; ++i) {
+    const auto handle = writer->open_series({"m", {{"n", std::to_string(i)}}}, "");
+    ASSERT_OK(writer->append_points(handle, std::vector<SeriesPoint>{{0, i, 1}}));
+  }
+  ASSERT_OK(writer->finish(run));
+  const auto all = store_->read_curves(run.id, {.width = kMostBuckets});
+  ASSERT_OK(all);
+  EXPECT_EQ(all->size(), 2000U);
+  std::int64_t seen = 0;
+  for (const auto& curve : *all) {
+    EXPECT_LE(curve.buckets.size(), 250U);
+    for (const auto& bucket : curve.buckets) seen += bucket.points;
+  }
+  EXPECT_EQ(seen, kSteps + 1999) << "every point counts";
+  const auto one = store_->read_curves(run.id, {.names = {"loss"}, .width = kMostBuckets});
+  ASSERT_OK(one);
+  EXPECT_EQ(one->front().buckets.size(), static_cast<std::size_t>(kSteps)) << "by itself it has all the room";
+}
+
 TEST_P(RunStoreContract, StrangeChartsAreRefusedOrDrawn) {
   Run run = a_run();
   const auto writer = writer_of(run);

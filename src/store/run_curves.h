@@ -16,7 +16,7 @@ struct CurveQuestion {
   Axis axis = Axis::step;
   std::optional<std::int64_t> from;  ///< steps, or nanoseconds since the Unix epoch; absent: from the first point on
   std::optional<std::int64_t> to;    ///< up to here, without it; absent: to the last point
-  std::size_t width = 1000;          ///< at most so many buckets a series
+  std::size_t width = 1000;          ///< at most so many buckets a series; fewer where there are thousands of series
 };
 
 /// The points of a stretch of the axis. The figures are exact; NaN and infinity are counted and left out of them.

@@ -4,11 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "store/journal/journal.h"
 
 namespace assay {
 namespace {
+
+/// All series of an answer have so many buckets together, whatever width was asked for: they are a hundred bytes each
+/// on their way, and a run may have a hundred thousand series.
+constexpr std::size_t kMostBucketsTogether = 500'000;
+constexpr std::size_t kMostCurves = 100'000;
+constexpr std::size_t kBytesOfSeries = 400;
 
 /// What both passes over the points have in common: which of them the question is about.
 class AskedPoints : public JournalVisitor {
@@ -45,11 +52,13 @@ class Extent final : public AskedPoints {
       last = any ? std::max(last, *place) : *place;
       any = true;
     }
+    if (series.size() <= kMostCurves) series.insert(key);
   }
 
   bool any = false;
   std::int64_t first = 0;
   std::int64_t last = 0;
+  std::set<SeriesKey> series;  ///< as many as may be asked for, and one more
 };
 
 void add_to(CurveBucket& bucket, double value) {
@@ -70,12 +79,15 @@ class Buckets final : public AskedPoints {
       : AskedPoints(question), first_(static_cast<std::uint64_t>(extent.first)) {
     // Unsigned: the distance of the farthest two places does not fit otherwise.
     const auto distance = static_cast<std::uint64_t>(extent.last) - first_;
-    span_ = distance / question.width + 1;
+    const std::size_t room = std::max<std::size_t>(1, kMostBucketsTogether / extent.series.size());
+    span_ = distance / std::min(question.width, room) + 1;
     count_ = static_cast<std::size_t>(distance / span_) + 1;
   }
 
   void on_points(const SeriesKey& key, std::string_view unit, std::span<const SeriesPoint> points) override {
     if (!asks_for(key)) return;
+    // What came since the first pass has no room.
+    if (series_.size() >= kMostCurves && !series_.contains(key)) return;
     auto& series = series_[key];
     if (series.buckets.empty()) {
       series.unit = unit;
@@ -131,6 +143,11 @@ Result<std::vector<RunCurve>> draw_curves(const CurveQuestion& question, const S
   Extent extent(question);
   ASSAY_CHECK(show(extent));
   if (!extent.any) return std::vector<RunCurve>();
+  if (extent.series.size() > kMostCurves) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("these are more than {} series", kMostCurves),
+                 .hint = "Name those that are wanted."};
+  }
   Buckets buckets(question, extent);
   ASSAY_CHECK(show(buckets));
   return buckets.take();
@@ -138,7 +155,9 @@ Result<std::vector<RunCurve>> draw_curves(const CurveQuestion& question, const S
 
 void RunPoints::on_points(const SeriesKey& key, std::string_view unit, std::span<const SeriesPoint> points) {
   if (too_many_) return;
-  if (points.size_bytes() > limit_ - bytes_) {
+  // Of a series with few points the rest is what takes memory.
+  const std::size_t bytes = points.size_bytes() + (series_.contains(key) ? 0 : kBytesOfSeries + key.name.size());
+  if (bytes > limit_ - bytes_) {
     too_many_ = true;
     series_.clear();
     bytes_ = 0;
@@ -147,7 +166,7 @@ void RunPoints::on_points(const SeriesKey& key, std::string_view unit, std::span
   auto& series = series_[key];
   if (series.points.empty()) series.unit = unit;
   series.points.insert(series.points.end(), points.begin(), points.end());
-  bytes_ += points.size_bytes();
+  bytes_ += bytes;
 }
 
 void RunPoints::show(JournalVisitor& visitor) const {

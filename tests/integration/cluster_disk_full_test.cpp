@@ -90,6 +90,33 @@ TEST_F(ClusterDiskFull, IsSaidRiddenOutAndLeavesNoGap) {
   EXPECT_EQ(agent.terminate(), 0);
 }
 
+TEST_F(ClusterDiskFull, LosesNothingWhenTheLeaderIsKilledMeanwhile) {
+  const SmallDisk disk(leader_.cli().data());
+  if (!disk.mounted()) GTEST_SKIP() << "needs a file system of its own, and may not mount one: " << disk.why_not();
+  leader_.start();
+  auto agent = leader_.start_agent("n1", {"--period", "50ms"});
+  ASSERT_TRUE(eventually([&] { return leader_.seconds_of("n1").size() >= 2; }));
+  const auto before = leader_.seconds_of("n1");
+  disk.fill();
+  EXPECT_TRUE(eventually([&] {
+    disk.fill();
+    return agent.said().find("503") != std::string::npos;
+  }));
+  leader_.process().kill_now();
+  disk.free();
+  leader_.start();
+  const auto wanted = *before.rbegin() + 2;
+  std::set<std::int64_t> seconds;
+  EXPECT_TRUE(eventually([&] {
+    seconds = leader_.seconds_of("n1");
+    return !seconds.empty() && *seconds.rbegin() > wanted && missing_between_ends(seconds).empty();
+  })) << "seconds are missing: "
+      << testing::PrintToString(missing_between_ends(seconds));
+  EXPECT_TRUE(std::includes(seconds.begin(), seconds.end(), before.begin(), before.end()));
+  EXPECT_THAT(leader_.problems(), IsEmpty());
+  EXPECT_EQ(agent.terminate(), 0);
+}
+
 TEST_F(ClusterDiskFull, IsNoLongerAProblemOnceThereIsRoomAgain) {
   const SmallDisk disk(leader_.cli().data());
   if (!disk.mounted()) GTEST_SKIP() << "needs a file system of its own, and may not mount one: " << disk.why_not();

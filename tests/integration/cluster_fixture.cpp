@@ -250,6 +250,18 @@ AssayProcess TestLeader::start_fleet(int nodes, const std::vector<std::string>& 
   return {command, cli_.folder() / "fleet.log", {}};
 }
 
+json::object TestLeader::fleet_summary() {
+  const auto said = read_file(cli_.folder() / "fleet.log").value_or("");
+  // What stands before it was printed by the way.
+  const auto begin = said.rfind("\n{\n");
+  auto value = parse_json(begin == std::string::npos ? said : said.substr(begin));
+  if (!value || !value->is_object() || !value->as_object().contains("result")) {
+    ADD_FAILURE() << "the fleet ended without a summary: " << said;
+    return {};
+  }
+  return std::move(value->at("result").as_object());
+}
+
 AssayProcess TestLeader::start_command(const std::string& name, const std::vector<std::string>& arguments) {
   return {arguments, cli_.folder() / (name + ".log"), {{"ASSAY_DATA", cli_.data().string()}}};
 }
@@ -288,6 +300,10 @@ void ClusterTest::TearDown() {
     const auto text = read_file(entry.path());
     if (text) std::cerr << "--- " << entry.path().filename().string() << "\n" << *text;
   }
+}
+
+void expect_prompt(const json::object& fleet_summary) {
+  EXPECT_LT(fleet_summary.at("batch_latency_ms").at("p99").to_number<double>(), 1000) << json::serialize(fleet_summary);
 }
 
 std::vector<std::int64_t> missing_between_ends(const std::set<std::int64_t>& seconds) {

@@ -85,6 +85,8 @@ class TestLeader {
                            const std::string& state = "", const std::map<std::string, std::string>& environment = {});
   /// Simulated nodes PREFIX001 and so on, until they are stopped.
   AssayProcess start_fleet(int nodes, const std::vector<std::string>& arguments = {});
+  /// What the fleet said of itself at its end (docs/guides/fleet-sim.md).
+  json::object fleet_summary();
 
   /// A command that goes on; what it prints goes to NAME.log.
   AssayProcess start_command(const std::string& name, const std::vector<std::string>& arguments);
@@ -115,6 +117,9 @@ class ClusterTest : public testing::Test {
 
   TestLeader leader_;
 };
+
+/// The leader acknowledged what the nodes of a fleet sent within a second, of a hundred requests all but one.
+void expect_prompt(const json::object& fleet_summary);
 
 /// Seconds between the first and the last that are not there.
 std::vector<std::int64_t> missing_between_ends(const std::set<std::int64_t>& seconds);

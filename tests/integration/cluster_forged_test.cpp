@@ -57,6 +57,7 @@ class ClusterForged : public ClusterTest {
   void expect_nobody_else_pays(AssayProcess& fleet) {
     EXPECT_THAT(leader_.silenced(), testing::Each(testing::Eq("forged")));
     EXPECT_EQ(fleet.terminate(), 0) << "everything of the honest nodes was acknowledged";
+    expect_prompt(leader_.fleet_summary());
     EXPECT_LT(leader_.process().memory_bytes("VmHWM"), std::int64_t{512} << 20);
   }
   static WallTime now() { return SystemClock().wall(); }

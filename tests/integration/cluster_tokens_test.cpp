@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "cluster_fixture.h"
 
 namespace assay {
@@ -37,6 +39,27 @@ TEST_F(ClusterTokens, ANodeWaitsUntilAnAdministratorLetsItIn) {
   EXPECT_EQ(leader_.state_of("n1"), "absent");
   EXPECT_EQ(approve("n1", "admin").exit_code, 0);
   leader_.expect_state("n1", "online");
+}
+
+TEST_F(ClusterTokens, AJoinTokenIsGoodForADayUnlessItsMakerSaidOtherwise) {
+  leader_.start();
+  for (const auto& [name, expires] :
+       std::vector<std::pair<std::string, std::string>>{{"usual", ""}, {"month", "30d"}, {"images", "never"}}) {
+    leader_.token_file("agent", expires.empty() ? std::vector<std::string>{"--name", name}
+                                                : std::vector<std::string>{"--name", name, "--expires", expires});
+  }
+  const auto tokens = leader_.cli().json({"token", "list"}).at("result").at("tokens").as_array();
+  const auto hours_left = [&](const std::string& name) {
+    for (const auto& token : tokens) {
+      if (token.at("name").as_string() != name) continue;
+      if (token.at("expires").is_null()) return std::numeric_limits<double>::infinity();
+      return seconds_of(parse_iso8601(token.at("expires").as_string()).value() - SystemClock().wall()) / 3600;
+    }
+    return 0.0;
+  };
+  EXPECT_NEAR(hours_left("usual"), 24, 0.5);
+  EXPECT_NEAR(hours_left("month"), 24 * 30, 0.5);
+  EXPECT_EQ(hours_left("images"), std::numeric_limits<double>::infinity());
 }
 
 TEST_F(ClusterTokens, ANameThatAStrangerTookIsTakenBackWithOneCommand) {

@@ -174,6 +174,19 @@ TEST_F(Slurm, ARequeuedJobIsNotDoneAgain) {
   EXPECT_TRUE(eventually([&] { return job_ids().empty(); })) << "nobody waits for it any more";
 }
 
+TEST_F(Slurm, AJobThatMakesRoomForAMoreUrgentOneSaysSo) {
+  use("nodelist=node1");
+  const auto job = start_ready(endless());
+  const auto urgent = cluster_->run({"sbatch", "--parsable", "--partition=urgent", "--nodelist=node1", "--exclusive",
+                                     "--output=/dev/null", "--wrap=sleep 1000"});
+  const auto outcome = follow_slurm_job(*job);
+  ASSERT_FALSE(outcome.ending.ok());
+  EXPECT_EQ(outcome.ending.error().kind, ErrorKind::interrupted);
+  EXPECT_THAT(outcome.ending.error().message, AllOf(HasSubstr("(PREEMPTED"), HasSubstr("on node1")));
+  EXPECT_EQ(cluster_->run({"scancel", urgent}), "");
+  cluster_->cancel_all();
+}
+
 TEST_F(Slurm, TheDeathOfASlurmdIsNoticed) {
   use("nodelist=node2");
   const auto job = start_ready(endless());

@@ -22,15 +22,16 @@ class Unavailable(Exception):
     """Why there can be no container here."""
 
 
-def root_of(suite):
-    """The cached root file system of a release of Debian; made where it is missing."""
+def root_of(suite, purpose="", options=(), deadline_s=BOOTSTRAP_DEADLINE_S):
+    """The cached root file system of a release of Debian; made where it is missing. `purpose` names one that is made
+    with further options of mmdebstrap."""
     if os.geteuid() != 0:
         raise Unavailable("containers need root")
     for tool in ("systemd-nspawn", "mmdebstrap"):
         if not shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin"):
             raise Unavailable(f"there is no {tool} here")
     roots = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay" / "roots"
-    root = roots / suite
+    root = roots / (suite + purpose)
     if root.is_dir():
         return root
     roots.mkdir(parents=True, exist_ok=True)
@@ -38,9 +39,9 @@ def root_of(suite):
     try:
         # In namespaces of its own: whenever it ends, so do its children and its mounts.
         done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "mmdebstrap", "--quiet",
-                               "--variant=minbase", "--include=systemd,systemd-sysv,dbus", suite, str(made)],
+                               "--variant=minbase", "--include=systemd,systemd-sysv,dbus", *options, suite, str(made)],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=BOOTSTRAP_DEADLINE_S, check=False)
+                              timeout=deadline_s, check=False)
         if done.returncode:
             raise Unavailable(f"mmdebstrap {suite} ended with {done.returncode}: {done.stdout.strip()[-200:]}")
         # Else every container would bear the name of this machine.
@@ -49,7 +50,7 @@ def root_of(suite):
         if not root.is_dir():  # Another test may have been quicker.
             made.rename(root)
     except subprocess.TimeoutExpired as late:
-        raise Unavailable(f"mmdebstrap {suite} took more than {BOOTSTRAP_DEADLINE_S} s") from late
+        raise Unavailable(f"mmdebstrap {suite} took more than {deadline_s} s") from late
     finally:
         shutil.rmtree(made, ignore_errors=True)
     return root
@@ -95,9 +96,10 @@ def _end(process):
     process.communicate(timeout=30)
 
 
-def run_without_systemd(root, shared, command, deadline_s):
-    """Runs a shell command in the root as in a chroot: nothing else runs there. Its exit status and output."""
-    return _run(_nspawn(root, shared, "--as-pid2", "/bin/sh", "-c", command), deadline_s)
+def run_without_systemd(root, shared, command, deadline_s, *options):
+    """Runs a shell command in the root as in a chroot: nothing else runs there. Its exit status and output. `options`
+    are further ones of systemd-nspawn."""
+    return _run(_nspawn(root, shared, *options, "--as-pid2", "/bin/sh", "-c", command), deadline_s)
 
 
 def run_under_systemd(root, shared, script, deadline_s):

@@ -56,6 +56,8 @@ SlurmdTimeout=10
 UnkillableStepTimeout=600
 KillWait=2
 SlurmdParameters=config_overrides
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 StateSaveLocation={folder}/state
 SlurmctldLogFile={folder}/slurmctld.log
 SlurmctldPidFile={folder}/slurmctld.pid
@@ -72,7 +74,8 @@ SlurmdSpoolDir={folder}/%n
   }
   return conf +
          "PartitionName=normal Nodes=ALL Default=YES State=UP\n"
-         "PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE State=UP\n";
+         "PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE State=UP\n"
+         "PartitionName=urgent Nodes=ALL PriorityTier=10 State=UP\n";
 }
 
 /// GPUs are counted by their files, and shown to jobs only if those are devices.

@@ -14,9 +14,9 @@
 namespace assay {
 
 /// A real Slurm on this machine: munged, slurmctld and `nodes` slurmd of 32 CPUs and two GPUs each (as far as Slurm
-/// knows: the devices are /dev/null), all in a temporary folder and on loopback. Partitions: `normal`, and `whole` that
-/// gives out whole nodes. No accounts. Needs root (slurmd starts jobs as other users). Everything it started is ended
-/// with it. One thread.
+/// knows: the devices are /dev/null), all in a temporary folder and on loopback. Partitions: `normal`, `whole` that
+/// gives out whole nodes, and `urgent`, whose jobs end those of others where there is no room. No accounts. Needs root
+/// (slurmd starts jobs as other users). Everything it started is ended with it. One thread.
 class SlurmCluster {
  public:
   /// Whether `start` has a chance: Slurm is installed, we are root, and the machine knows its own name. Else the

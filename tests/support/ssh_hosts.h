@@ -12,9 +12,12 @@
 
 #include <csignal>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "base/process_tree.h"
@@ -69,6 +72,32 @@ class SshHosts {
     add_line("known_hosts", fmt::format("{} {}", name, public_key(name)));
     start(name);
   }
+  /// Why no machine with users of its own can be played here; empty: it can.
+  static std::string missing_users() {
+    if (::geteuid() != 0) return "users of its own take root";
+    const auto tried = run_command({"unshare", "-m", "sh", "-c", "mount --bind /etc/passwd /etc/passwd"});
+    return tried && tried->exit_code == 0 ? "" : "there are no mount namespaces here";
+  }
+  /// A machine with further users, each with a home folder there that others may enter: `NAME-USER` logs in as USER.
+  void add_shared(const std::string& name, const std::vector<std::string>& users) {
+    // Users read what lies below: their keys and their homes.
+    ::chmod(folder_.path().c_str(), 0711);
+    std::string accounts = read_file("/etc/passwd").value();
+    ::uid_t id = 60'100;
+    for (const auto& user : users) {
+      const auto home = home_of(user);
+      accounts += fmt::format("{}:*:{}:{}::{}:/bin/sh\n", user, id, id, home.string());
+      fs::create_directories(home);
+      if (::chown(home.c_str(), id, id) != 0) throw std::runtime_error("no home folder");
+      ++id;
+    }
+    (void)write_file_atomically(folder_.path() / ("passwd_" + name), accounts).ok();
+    ::chmod(path("passwd_" + name).c_str(), 0644);
+    shared_.insert(name);
+    add(name);
+    for (const auto& user : users) alias(name + "-" + user, name, ports_.at(name), "  User " + user + "\n");
+  }
+  fs::path home_of(const std::string& user) const { return folder_.path() / ("home-" + user); }
   /// Another name for a host that works: as if two machines shared their home folders.
   void add_twin(const std::string& name, const std::string& host) { alias(name, host, ports_.at(host)); }
   /// A name of its own for a host, under which its key is not known, or another one is.
@@ -165,12 +194,21 @@ class SshHosts {
         config,
         fmt::format("Port {}\nListenAddress 127.0.0.1\nHostKey \"{}\"\nPidFile none\nAuthorizedKeysFile \"{}\"\n"
                     "StrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
-                    "PermitRootLogin prohibit-password\nMaxStartups 100\nSetEnv \"XDG_CACHE_HOME={}\"\n",
-                    ports_.at(name), path(name), path("authorized_keys"), cache(name).parent_path().string()))
+                    "PermitRootLogin prohibit-password\nMaxStartups 100\n{}",
+                    ports_.at(name), path(name), path("authorized_keys"),
+                    shared_.contains(name)
+                        ? ""
+                        : fmt::format("SetEnv \"XDG_CACHE_HOME={}\"\n", cache(name).parent_path().string())))
         .ok();
+    std::vector<std::string> command = {"/usr/sbin/sshd", "-D", "-e", "-f", config.string()};
+    if (shared_.contains(name)) {
+      // It sees the accounts of that machine, and nobody else does.
+      const std::string script = "mount --make-rprivate / && mount --bind \"$0\" /etc/passwd && exec \"$@\"";
+      command.insert(command.begin(), {"unshare", "-m", "sh", "-c", script, path("passwd_" + name)});
+    }
     const auto nothing = open_file("/dev/null", O_RDWR).value();
     const auto log = open_file(folder_.path() / "sshd.log", O_WRONLY | O_CREAT | O_APPEND).value();
-    servers_[name] = spawn({.arguments = {"/usr/sbin/sshd", "-D", "-e", "-f", config.string()},
+    servers_[name] = spawn({.arguments = std::move(command),
                             .environment = merged_environment({}).value(),
                             .descriptors = {{nothing.get(), 0}, {nothing.get(), 1}, {log.get(), 2}},
                             .own_session = true})
@@ -198,6 +236,7 @@ class SshHosts {
   std::string user_;
   std::map<std::string, int> ports_;
   std::map<std::string, pid_t> servers_;
+  std::set<std::string> shared_;  ///< hosts with accounts of their own
   FileDescriptor hung_;
 };
 

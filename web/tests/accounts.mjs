@@ -300,6 +300,14 @@ await play(async (scene) => {
     await admin.getByRole("row", { name: /ada/ }).waitFor();
     await checks.examine(admin, "admin-offers");
     expect((await ask(ada, "POST", "/api/v1/runs", { spec: "kind: null\n", node: "here" })).status === 403, "what is not offered is started");
+    await checks.go(ada, base, "/benchmark");
+    await ada.getByText("You may start what the catalog has").click();
+    await ada.getByText("nvidia-smi *").waitFor();
+    await checks.examine(ada, "benchmark-offers");
+    await ada.getByRole("button", { name: "Begin with smi" }).click();
+    await until("its command", async () => /^kind: command\ncommand: nvidia-smi$/m.test(await ada.getByLabel("Specification").inputValue()));
+    await ada.getByLabel("Specification").fill("kind: null\n");
+    await ada.getByText(/the catalog does not offer this run.*It offers: smi/).waitFor();
     const { quota } = (await ask(ada, "GET", "/api/v1/quota")).body;
     expect(quota.runs_at_once === 2 && quota.gpus_at_once === 3 && (quota.runs_per_order ?? null) === null && (quota.gpu_hours_per_day ?? null) === null, `her quota: ${JSON.stringify(quota)}`);
     await admin.getByRole("row", { name: /ada/ }).getByRole("button", { name: "Remove…" }).click();

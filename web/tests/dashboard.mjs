@@ -195,6 +195,8 @@ await play(async (scene) => {
     expect(await page.getByRole("button", { name: "Start" }).isDisabled(), "it may be started");
     await page.getByLabel("Specification").fill("kind: null\nrepeat: 3\n");
     await page.getByText("A study of 3 runs").waitFor();
+    await page.getByLabel("Specification").fill("kind: train\nmodel: mlp\ndataset: spiral\n");
+    await until("what it would be called", async () => (await page.getByLabel("name", { exact: true }).getAttribute("placeholder")) === "mlp on spiral");
   });
   await check("a benchmark is started from the form, its curve grows while it runs, and it is stopped", async () => {
     await scene.agent();

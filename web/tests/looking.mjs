@@ -1,8 +1,27 @@
 // What graphs, tables and maps do for whoever looks closer: with the pointer, the keyboard and the controls beside them.
 //   node tests/looking.mjs ASSAY REPOSITORY SCREENSHOTS
+import { readFileSync } from "node:fs";
 import { kScreens } from "./checks.mjs";
 import { play } from "./scene.mjs";
 import { sleep, until } from "./stage.mjs";
+
+/** A report with a chart of each sort, as the leader writes them. */
+const kFigures = (() => {
+  const axis = (label, unit = "", more = {}) => ({ label, unit, logarithmic: false, from_zero: false, ...more });
+  const xy = (id, title, x, y, series, references = [], caption = "") => ({ type: "xy_chart", id, title, caption, x, y, series, references });
+  const blocks = [
+    xy("speedup", "Speed-up", axis("GPUs"), axis("Speed-up", "", { from_zero: true }), [
+      { name: "measured", stroke: "line", points: [{ x: 1, y: 1 }, { x: 2, y: 1.8, range: [1.7, 1.9] }, { x: 4, y: 3.1, range: [2.8, 3.4] }, { x: 8, y: 4.2, marked: true }] },
+      { name: "ideal", stroke: "dashed", points: [{ x: 1, y: 1 }, { x: 8, y: 8 }] },
+      { name: "expected range", stroke: "expected_range", points: [{ x: 1, y: 1, range: [1, 1] }, { x: 8, y: 6, range: [5, 7] }] },
+    ]),
+    xy("latency", "Distribution: Latency", axis("Latency", "s", { logarithmic: true }), axis("Share", "ratio", { from_zero: true }), [{ name: "server", stroke: "steps", points: Array.from({ length: 200 }, (_, i) => ({ x: 0.004 * 1.03 ** i, y: (i + 1) / 200 })) }], [{ label: "limit", y: 0.99 }]),
+    xy("memory", "Speed against memory", axis("Peak memory", "B"), axis("Throughput", "samples/s", { from_zero: true }), Array.from({ length: 11 }, (_, i) => ({ name: `arm ${i}`, stroke: "points", points: [{ x: (i + 3) * 2 ** 30, y: 900 - 20 * i }] })), [], "Up and to the left is better."),
+    { type: "bar_chart", id: "gains", title: "Effect of each change", caption: "", axis: axis("Times the baseline", "", { from_zero: true }), band: [0.95, 1.05], references: [{ label: "baseline", y: 1 }], bars: [{ name: "rank 8", value: 1.1, range: [1.02, 1.2] }, { name: "fp16", value: 0.7, marked: true }, { name: "failed", value: null }] },
+    { type: "heat_chart", id: "heat", title: "samples_per_second", caption: "", row_label: "learning_rate", column_label: "momentum", unit: "samples/s", rows: ["0.1", "0.2"], columns: ["0.5", "0.9"], cells: [[100, 200], [150, null]] },
+  ];
+  return { document: { title: "Figures", subtitle: "", verdict: "all valid", sections: [{ id: "all", title: "All", blocks }] } };
+})();
 
 await play(async (scene) => {
   const { cluster, checks, checks: { check, expect, go }, get: api, made } = scene;
@@ -196,6 +215,44 @@ await play(async (scene) => {
     await until("another part", async () => page.url() !== part && /from=.*to=/.test(page.url()));
     await page.unroute(/\/artifacts$/);
   });
+  const figures = async (page) => {
+    await page.route(/\/api\/v1\/reports\?/, (route) => route.fulfill({ json: kFigures }));
+    await go(page, base, `/reports?of=${sweep[0].id}`);
+    await page.getByRole("heading", { name: "Figures" }).waitFor();
+  };
+  await check("charts of reports have their axes, intervals, levels and what must not be used, as in the HTML file", async () => {
+    await figures(page);
+    const figure = (title) => page.locator("figure", { has: page.getByRole("heading", { name: title, exact: true }) });
+    const speedup = figure("Speed-up");
+    for (const name of ["measured", "ideal", "expected range", "flagged or invalid"]) await speedup.getByText(name, { exact: true }).waitFor();
+    await speedup.getByRole("application", { name: "Speed-up: Speed-up over GPUs" }).focus();
+    const said = async (key) => (await page.keyboard.press(key), (await speedup.locator(".said").innerText()).replaceAll("\u202f", " "));
+    expect((await said("ArrowRight")) === "measured: GPUs 1, Speed-up 1", "the first point");
+    expect(/GPUs 2, Speed-up 1.8 \(1.7 to 1.9\)/.test(await said("ArrowRight")), "its interval");
+    await said("ArrowRight");
+    expect(/GPUs 8, Speed-up 4.2 \(flagged or invalid\)/.test(await said("ArrowRight")), "what must not be used");
+    expect((await said("ArrowDown")) === "ideal: GPUs 8, Speed-up 8", "the next line");
+    await speedup.getByRole("button", { name: "Table" }).click();
+    const rows = await speedup.getByRole("row").allTextContents();
+    expect(rows.length === 9 && rows.some((row) => /measured.*1\.7 to 1\.9.*yes/.test(row)) && rows.some((row) => /8.*flagged or invalid/.test(row)), rows.join(" | "));
+    const [file] = await Promise.all([page.waitForEvent("download"), speedup.getByRole("button", { name: "Speed-up as CSV" }).click()]);
+    const lines = readFileSync(await file.path(), "utf8").trimEnd().split("\r\n");
+    expect(lines[0] === "line,GPUs,Speed-up,from,to,flagged" && lines[2] === "measured,2,1.8,1.7,1.9,no" && lines[4] === "measured,8,4.2,,,yes", lines.join(" | "));
+    await Promise.all([page.waitForEvent("download"), speedup.getByRole("button", { name: "Speed-up as PNG" }).click()]);
+    const latency = figure("Distribution: Latency").getByRole("application");
+    await latency.scrollIntoViewIfNeeded();
+    const box = await latency.boundingBox();
+    await latency.hover({ position: { x: box.width / 2, y: box.height / 2 } });
+    await figure("Distribution: Latency").getByText(/server: Latency .*ms, Share \d/).waitFor();
+    const bars = figure("Effect of each change");
+    await bars.getByText("1.02 to 1.2", { exact: false }).waitFor();
+    await bars.getByText(/baseline \(1\)/).waitFor();
+    expect((await bars.locator(".bar.hollow").count()) === 1 && (await bars.locator("tbody .whisker").count()) === 1 && (await bars.getByText("flagged:").count()) === 1, "an interval, and a bar that must not be used");
+    await page.getByText("Down: learning_rate. Across: momentum.").waitFor();
+    await page.getByRole("button", { name: "learning_rate 0.1, momentum 0.9: 200 samples/s" }).waitFor();
+    await checks.examine(page, "report-figures");
+    await page.unroute(/\/api\/v1\/reports\?/);
+  });
   await check("an alert is silenced for a while, and the silence is ended", async () => {
     await go(page, base, "/alerts");
     await page.getByRole("button", { name: "Silence…" }).first().click();
@@ -215,6 +272,8 @@ await play(async (scene) => {
         await sleep(300);
         await checks.fits(other, `${one}-${name}`, options);
       }
+      await figures(other);
+      await checks.fits(other, `report-figures-${name}`, options);
       await other.context().close();
     });
   }

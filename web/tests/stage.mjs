@@ -60,10 +60,10 @@ export class Cluster {
     if (done.status !== 0 && done.status !== 4) throw new Error(`assay ${args.join(" ")}: ${done.status} ${done.stderr}`);
     return done.stdout;
   }
-  async lead(listen = "127.0.0.1:0") {
+  async lead(listen = "127.0.0.1:0", ...more) {
     const file = join(this.env.ASSAY_DATA, "leader", "endpoint.json");
     rmSync(file, { force: true });
-    this.start("leader", "serve", "--listen", listen);
+    this.start("leader", "serve", "--listen", listen, ...more);
     await until("the leader", () => existsSync(file));
     this.url = await until("its address", () => JSON.parse(readFileSync(file, "utf8")).url);
     await until("an answer", async () => (await fetch(this.url + "/health")).ok);

@@ -258,9 +258,11 @@ class DetailReader {
     } else if (key == "result_tokens_per_second" || key == "result_completed_tokens_per_second" ||
                key == "result_token_throughput_with_loadgen_overhead") {
       result_.tokens_per_second = number;
-    } else if (key == "early_stopping_latency_ss" || key == "early_stopping_latency_ms") {
-      // LoadGen writes both and leaves the one of the other scenario at 0.
+    } else if (key == "early_stopping_latency_ss") {
       if (number > 0) result_.early_stopping_latency_ns = number;
+    } else if (key == "early_stopping_latency_ms") {
+      // Of a SingleStream run it is what multi-stream would have, where there were enough queries to tell.
+      if (number > 0 && result_.scenario != "SingleStream") result_.early_stopping_latency_ns = number;
     } else {
       return false;
     }
@@ -270,6 +272,7 @@ class DetailReader {
   void take_latency_entry(std::string_view key, double number) {
     if (!key.starts_with("result_")) return;
     key.remove_prefix(7);
+    if (take_query_latency(key, number)) return;
     const auto named = [&](LatencyFigures& figures, std::string_view min, std::string_view max, std::string_view mean) {
       if (key == min) figures.min = number;
       if (key == max) figures.max = number;
@@ -293,7 +296,26 @@ class DetailReader {
     if (const auto percentile = percentile_before(key, ending)) figures->percentiles[*percentile] = number;
   }
 
+  /// MultiStream runs have the latencies of queries first, then those of samples, which are not what is judged.
+  bool take_query_latency(std::string_view key, double number) {
+    LatencyFigures& figures = result_.latency;
+    if (key == "min_query_latency_ns") {
+      figures.min = number;
+    } else if (key == "max_query_latency_ns") {
+      figures.max = number;
+    } else if (key == "mean_query_latency_ns") {
+      figures.mean = number;
+    } else if (const auto percentile = percentile_before(key, "_percentile_per_query_latency_ns")) {
+      figures.percentiles[*percentile] = number;
+    } else {
+      return of_queries_ && key.ends_with("_latency_ns") && !key.starts_with("first_token_");
+    }
+    of_queries_ = true;
+    return true;
+  }
+
   LoadgenResult& result_;
+  bool of_queries_ = false;
 };
 
 /// The key of an entry, without reading the rest of it. Some entries list millions of samples.
@@ -314,12 +336,12 @@ bool wanted(std::string_view entry) {
          entry.find("\"is_warning\": true") != std::string_view::npos;
 }
 
-void take_entry(const json::value& entry, LoadgenResult& result) {
+void take_entry(const json::value& entry, LoadgenResult& result, DetailReader& reader) {
   const auto* object = entry.if_object();
   const auto* key = object ? object->if_contains("key") : nullptr;
   const auto* value = object ? object->if_contains("value") : nullptr;
   if (!key || !key->is_string() || !value) return;
-  DetailReader(result).take(key->get_string(), *value);
+  reader.take(key->get_string(), *value);
   const auto* metadata = object->if_contains("metadata");
   if (!metadata || !metadata->is_object()) return;
   const auto is = [&](std::string_view what) {
@@ -385,6 +407,7 @@ Result<LoadgenResult> parse_loadgen_detail(std::string_view bytes, std::string_v
   LoadgenResult result;
   result.flags = std::move(looked.flags);
   result.has_detail = true;
+  DetailReader reader(result);
   std::int64_t entries = 0;
   std::string_view rest = looked.text;
   while (!rest.empty()) {
@@ -402,7 +425,7 @@ Result<LoadgenResult> parse_loadgen_detail(std::string_view bytes, std::string_v
     const auto entry = parse_exact_json(line);
     // LoadGen closes every entry; one that is open was cut.
     if (entry) {
-      take_entry(entry->value, result);
+      take_entry(entry->value, result, reader);
     } else {
       result.cut = true;
     }

@@ -1,5 +1,7 @@
 #include "importers/loadgen/loadgen_log.h"
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "importers/text/import_fixture.h"
 #include "support/source_tree.h"
@@ -214,6 +216,34 @@ TEST(LoadgenLog, DamagedEntriesAreLeftOut) {
   EXPECT_TRUE(result->cut);
   EXPECT_EQ(result->sut_name, "x");
   EXPECT_EQ(result->queries, std::nullopt);
+}
+
+TEST(LoadgenLog, TheLatenciesOfAMultiStreamRunAreThoseOfItsQueries) {
+  const auto line = [](std::string_view key, std::string_view value) {
+    return fmt::format(":::MLLOG {{\"key\": \"{}\", \"value\": {}, \"metadata\": {{\"is_error\": false}}}}\n", key,
+                       value);
+  };
+  const std::string detail =
+      line("effective_scenario", "\"MultiStream\"") + line("result_min_query_latency_ns", "800") +
+      line("result_max_query_latency_ns", "990") + line("result_mean_query_latency_ns", "900") +
+      line("result_99.00_percentile_per_query_latency_ns", "980") + line("early_stopping_latency_ms", "985") +
+      line("result_min_latency_ns", "100") + line("result_max_latency_ns", "990") +
+      line("result_mean_latency_ns", "450") + line("result_99.00_percentile_latency_ns", "970");
+  const auto result = parse_loadgen_detail(detail, "mlperf_log_detail.txt");
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(result->latency.min, 800);
+  EXPECT_EQ(result->latency.mean, 900);
+  EXPECT_EQ(result->latency.percentiles.at(99), 980);
+  EXPECT_EQ(result->early_stopping_latency_ns, 985);
+}
+
+TEST(LoadgenLog, TheEstimateOfASingleStreamRunIsItsOwn) {
+  const std::string detail =
+      ":::MLLOG {\"key\": \"effective_scenario\", \"value\": \"SingleStream\"}\n"
+      ":::MLLOG {\"key\": \"early_stopping_latency_ss\", \"value\": 700}\n"
+      ":::MLLOG {\"key\": \"early_stopping_latency_ms\", \"value\": 900}\n";
+  EXPECT_EQ(parse_loadgen_detail(detail, "mlperf_log_detail.txt")->early_stopping_latency_ns, 700)
+      << "the other is what multi-stream would have";
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <future>
 
+#include "base/files.h"
 #include "base/ids.h"
 #include "base/process_tree.h"
 #include "launch/finished_job_fixture.h"
@@ -109,6 +110,36 @@ TEST_F(SshLauncherTest, SomebodyWithoutAnAccountIsDenied) {
   const auto denied = failure_on("alpha-nobody");
   EXPECT_EQ(denied.kind, ErrorKind::denied) << denied.text();
   EXPECT_THAT(denied.hint, testing::HasSubstr("never asks for a password"));
+}
+
+TEST_F(SshLauncherTest, UsersOfAHostDoNotComeIntoEachOthersWay) {
+  if (const auto missing = SshHosts::missing_users(); !missing.empty()) GTEST_SKIP() << missing;
+  const std::vector<std::string> users = {"assay-ada", "assay-bob"};
+  hosts().add_shared("shared", users);
+  const auto launcher_of = [](const std::string& user) {
+    auto options = options_for({"shared-" + user});
+    options.state = hosts().folder() / ("state-" + user);
+    return make_ssh_launcher(options);
+  };
+  // Both have the same token, and each looks for what the other one's job has left there.
+  const auto go = hosts().folder() / "go";
+  std::vector<std::unique_ptr<RunningJob>> jobs;
+  for (const std::size_t i : {0U, 1U}) {
+    const auto others = hosts().home_of(users[1 - i]) / ".cache";
+    Job job = shell(fmt::format("until [ -e '{}' ]; do sleep 0.05; done; id -un; ls -R '{}'; echo end", go.string(),
+                                others.string()));
+    job.token = "same";
+    auto started = launcher_of(users[i])->start(job);
+    ASSERT_TRUE(started.ok()) << started.error().text();
+    jobs.push_back(std::move(*started));
+  }
+  ASSERT_TRUE(write_file_atomically(go, "").ok());
+  for (const std::size_t i : {0U, 1U}) {
+    const auto finished = finish_job(*jobs[i]);
+    EXPECT_EQ(finished.text[JobStream::out], users[i] + "\nend\n");
+    EXPECT_THAT(finished.text[JobStream::error], testing::HasSubstr("ermission denied"));
+    EXPECT_TRUE(fs::exists(hosts().home_of(users[i]) / ".cache" / "assay")) << "it was done there";
+  }
 }
 
 TEST_F(SshLauncherTest, AHostThatHangsOrIsNotThereIsGivenUp) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "store/cluster/rows.h"
@@ -68,6 +69,24 @@ Result<std::vector<Stored<AlertRecord>>> alerts_of(Statement& statement) {
   }
 }
 
+/// Resolved ones, newest first by an index that has the order, so that each row is looked at when it is asked for and
+/// not before.
+Result<Statement> prepare_alert_walk(Database& database, const AlertPageQuery& query) {
+  const bool by_node = !query.node.empty();
+  ASSAY_TRY(auto statement,
+            database.prepare(fmt::format(
+                "SELECT {} FROM alert INDEXED BY {} WHERE {}state = 'resolved' AND since <= ?2 "
+                "AND (since < ?2 OR id > ?3) ORDER BY since DESC, id",
+                selected(kAlerts), by_node ? "alert_of_node" : "alert_by_time", by_node ? "node = ?1 AND " : "")));
+  if (by_node) statement.bind(1, query.node);
+  AlertPlace after{.since = WallTime::max(), .id = {}};
+  // Every id is larger than none.
+  if (query.to) after.since = std::max(*query.to, WallTime::min() + Nanos(1)) - Nanos(1);
+  if (query.after && query.after->since <= after.since) after = *query.after;
+  statement.bind(2, stored_time(after.since)).bind(3, after.id);
+  return statement;
+}
+
 }  // namespace
 
 Result<std::vector<Stored<AlertRecord>>> AlertRows::open() {
@@ -78,22 +97,22 @@ Result<std::vector<Stored<AlertRecord>>> AlertRows::open() {
   });
 }
 
-Result<std::vector<Stored<AlertRecord>>> AlertRows::resolved(const AlertPageQuery& query) {
-  return connections_.read([&](Database& database) -> Result<std::vector<Stored<AlertRecord>>> {
-    std::string which = query.node.empty() ? "" : "node = ?1 AND ";
-    if (query.from) which += "resolved_at >= ?5 AND ";
-    if (query.to) which += "since < ?6 AND ";
-    ASSAY_TRY(auto statement,
-              database.prepare(fmt::format("SELECT {} FROM alert WHERE {}state = 'resolved' AND since <= ?2 AND "
-                                           "(since < ?2 OR id > ?3) ORDER BY since DESC, id LIMIT ?4",
-                                           selected(kAlerts), which)));
-    if (!query.node.empty()) statement.bind(1, query.node);
-    statement.bind(2, query.after ? stored_time(query.after->since) : std::numeric_limits<std::int64_t>::max())
-        .bind(3, query.after ? query.after->id : "")
-        .bind(4, static_cast<std::int64_t>(query.limit));
-    if (query.from) statement.bind(5, stored_time(*query.from));
-    if (query.to) statement.bind(6, stored_time(*query.to));
-    return alerts_of(statement);
+Result<AlertPage> AlertRows::resolved(const AlertPageQuery& query) {
+  return connections_.read([&](Database& database) -> Result<AlertPage> {
+    ASSAY_TRY(auto statement, prepare_alert_walk(database, query));
+    AlertPage page;
+    AlertPlace last;
+    for (std::size_t examined = 0;; ++examined) {
+      ASSAY_TRY(const bool more, statement.step());
+      if (!more) return page;
+      if (examined == kMostExamined || page.alerts.size() == query.limit) {
+        page.next = std::move(last);
+        return page;
+      }
+      last = {.since = wall_time(statement.integer(7)), .id = statement.text(0)};
+      const bool was_over = query.from && time_in(statement, 13) < query.from;
+      if (!was_over) page.alerts.push_back(alert_in(statement));
+    }
   });
 }
 

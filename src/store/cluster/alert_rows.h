@@ -10,7 +10,7 @@ class AlertRows final : public AlertTable {
   explicit AlertRows(ClusterConnections& connections) : connections_(connections) {}
 
   Result<std::vector<Stored<AlertRecord>>> open() override;
-  Result<std::vector<Stored<AlertRecord>>> resolved(const AlertPageQuery& query) override;
+  Result<AlertPage> resolved(const AlertPageQuery& query) override;
   Result<Stored<AlertRecord>> find(std::string_view id) override;
   Result<void> put(std::span<Stored<AlertRecord>> alerts) override;
   Result<bool> forget_resolved(WallTime time, std::size_t most) override;

@@ -94,6 +94,10 @@ constexpr std::array kMigrations = {
        ALTER TABLE quota ADD COLUMN gpus_at_once INTEGER;)",
     kPriceTables,
     kPanelTable,
+    // When nothing is to run on a node, and until when a job is to have ended; 0: no such time.
+    R"(ALTER TABLE job ADD COLUMN deadline INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE node ADD COLUMN maintenance_from INTEGER NOT NULL DEFAULT 0;
+       ALTER TABLE node ADD COLUMN maintenance_until INTEGER NOT NULL DEFAULT 0;)",
 };
 
 }  // namespace

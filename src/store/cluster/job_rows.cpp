@@ -9,9 +9,9 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 17> kJobColumns = {
-    "id",    "node",  "created",  "author", "planned",   "gpus",     "study",   "entry",     "stop",
-    "doing", "owner", "priority", "held",   "waits_for", "attempts", "attempt", "not_before"};
+constexpr std::array<std::string_view, 18> kJobColumns = {
+    "id",    "node",  "created",  "author", "planned",   "gpus",     "study",   "entry",      "stop",
+    "doing", "owner", "priority", "held",   "waits_for", "attempts", "attempt", "not_before", "deadline"};
 constexpr int kRevisionColumn = static_cast<int>(kJobColumns.size());
 constexpr RevisedTable kJobs{.name = "job", .columns = kJobColumns};
 
@@ -40,6 +40,7 @@ Result<Stored<JobRecord>> job_from(const Statement& statement) {
   job.row.attempts = static_cast<int>(statement.integer(14));
   job.row.attempt = static_cast<int>(statement.integer(15));
   job.row.not_before = wall_time(statement.integer(16));
+  if (statement.integer(17) != 0) job.row.deadline = wall_time(statement.integer(17));
   return job;
 }
 
@@ -70,7 +71,7 @@ Result<Revision> JobRows::put(const Stored<JobRecord>& job) {
     statement.bind(10, row.current).bind(11, row.owner).bind(12, std::int64_t{row.priority});
     statement.bind(13, std::int64_t{row.held}).bind(14, json::serialize(json::value_from(row.after)));
     statement.bind(15, std::int64_t{row.attempts}).bind(16, std::int64_t{row.attempt});
-    statement.bind(17, stored_time(row.not_before));
+    statement.bind(17, stored_time(row.not_before)).bind(18, stored_time(row.deadline.value_or(WallTime{})));
     return run_put(statement, kJobs, job.revision, row.run);
   });
 }

@@ -10,9 +10,9 @@
 namespace assay {
 namespace {
 
-constexpr std::array<std::string_view, 12> kNodeColumns = {"name",     "first_seen",   "last_seen", "simulated",
-                                                           "draining", "drain_reason", "version",   "period_ms",
-                                                           "facts",    "devices",      "allow",     "sources"};
+constexpr std::array<std::string_view, 14> kNodeColumns = {
+    "name",      "first_seen", "last_seen", "simulated", "draining", "drain_reason",     "version",
+    "period_ms", "facts",      "devices",   "allow",     "sources",  "maintenance_from", "maintenance_until"};
 constexpr RevisedTable kNodes{.name = "node", .columns = kNodeColumns};
 
 /// Lists and maps are columns in JSON. What is damaged in one of them is left out: the rest of the node is as good.
@@ -43,7 +43,10 @@ Stored<NodeRecord> node_in(const Statement& statement) {
                                   .drain_reason = statement.text(5),
                                   .version = statement.text(6),
                                   .period_ms = statement.integer(7)},
-                          .revision = statement.integer(12)};
+                          .revision = statement.integer(14)};
+  if (statement.integer(13) != 0) {
+    node.row.maintenance = {.from = wall_time(statement.integer(12)), .until = wall_time(statement.integer(13))};
+  }
   if (const auto read = read_nested(statement, node.row); !read) {
     log_warning("A part of what is kept of node '{}' cannot be read: {}", node.row.name, read.error().text());
   }
@@ -86,6 +89,7 @@ Result<Stored<NodeRecord>> NodeRows::find(std::string_view name) {
 
 Result<Revision> NodeRows::put(const Stored<NodeRecord>& node) {
   const NodeRecord& record = node.row;
+  const auto maintenance = record.maintenance.value_or(Maintenance{});
   return connections_.write([&](Database& database) -> Result<Revision> {
     ASSAY_TRY(auto statement, prepare_put(database, kNodes, node.revision));
     statement.bind(1, record.name)
@@ -99,7 +103,9 @@ Result<Revision> NodeRows::put(const Stored<NodeRecord>& node) {
         .bind(9, json::serialize(json::value_from(record.facts)))
         .bind(10, text_of_devices(record))
         .bind(11, json::serialize(json::value_from(record.allow)))
-        .bind(12, json::serialize(json::value_from(record.sources)));
+        .bind(12, json::serialize(json::value_from(record.sources)))
+        .bind(13, stored_time(maintenance.from))
+        .bind(14, stored_time(maintenance.until));
     return run_put(statement, kNodes, node.revision, record.name);
   });
 }

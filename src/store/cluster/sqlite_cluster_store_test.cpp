@@ -85,8 +85,8 @@ TEST_F(SqliteClusterStoreTest, AlertsAndSilencesOfTheFirstFormatStay) {
   EXPECT_FALSE(open.acknowledged_at);
   const auto resolved = store_->alerts().resolved({});
   ASSERT_TRUE(resolved.ok());
-  ASSERT_EQ(resolved->size(), 2U);
-  const AlertRecord& heard = (*resolved)[0].row;
+  ASSERT_EQ(resolved->alerts.size(), 2U);
+  const AlertRecord& heard = resolved->alerts[0].row;
   EXPECT_EQ(heard.alert.what, "gpu01 is heard again; it was silent for 5 min 00 s.");
   EXPECT_EQ(heard.alert.resolved_at, wall_ns(1'760'000'335'123'000'000));
   EXPECT_EQ(heard.acknowledged_at, wall_ns(1'760'000'300'123'000'000));
@@ -94,7 +94,7 @@ TEST_F(SqliteClusterStoreTest, AlertsAndSilencesOfTheFirstFormatStay) {
   EXPECT_EQ(heard.note, "seen it");
   EXPECT_TRUE(heard.told);
   EXPECT_EQ(heard.alert.worst_value, 1);
-  const AlertRecord& fallen = (*resolved)[1].row;
+  const AlertRecord& fallen = resolved->alerts[1].row;
   EXPECT_EQ(fallen.alert.about, "GPU-a");
   EXPECT_TRUE(std::isnan(fallen.alert.last_value));
   EXPECT_THAT(fallen.alert.values, ElementsAre(Pair("xid", 79)));
@@ -245,6 +245,21 @@ TEST_F(SqliteClusterStoreTest, ListsOfEventsAreWalkedInTheOrderOfAnIndex) {
     while (*plan->step()) text += plan->text(3) + "\n";
     EXPECT_EQ(text.find("TEMP B-TREE"), std::string::npos) << text;
     EXPECT_NE(text.find("time<?"), std::string::npos) << text;
+  }
+}
+
+TEST_F(SqliteClusterStoreTest, ListsOfAlertsAreWalkedInTheOrderOfAnIndex) {
+  open();
+  auto database = Database::open(file().string());
+  for (const std::string where : {"INDEXED BY alert_by_time WHERE", "INDEXED BY alert_of_node WHERE node = 'n' AND"}) {
+    auto plan = database->prepare("EXPLAIN QUERY PLAN SELECT id, what FROM alert " + where +
+                                  " state = 'resolved' AND since <= 5 AND (since < 5 OR id > 'a') "
+                                  "ORDER BY since DESC, id");
+    ASSERT_TRUE(plan.ok()) << plan.error().text();
+    std::string text;
+    while (*plan->step()) text += plan->text(3) + "\n";
+    EXPECT_EQ(text.find("TEMP B-TREE"), std::string::npos) << text;
+    EXPECT_NE(text.find("since<?"), std::string::npos) << text;
   }
 }
 

@@ -181,6 +181,8 @@ Result<void> JournalReader::define_series(std::uint64_t offset, std::string_view
     series.key.labels[std::move(label)] = reader.text();
   }
   if (!reader.ok()) return unreadable("the definition of a series makes no sense");
+  // What is asked for again is looked up again: a journal may define more of them than fit into memory.
+  if (series_.size() >= kMostKnownSeries) series_.clear();
   series_.insert_or_assign(offset, std::move(series));
   return {};
 }

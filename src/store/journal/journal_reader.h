@@ -71,6 +71,7 @@ class JournalReader {
   bool ended_ = false;     ///< the end mark was the last that was shown
   std::string window_;     ///< the part of the journal that is in memory
   std::uint64_t window_offset_ = 0;
+  static constexpr std::size_t kMostKnownSeries = 100'000;
   std::unordered_map<std::uint64_t, Series> series_;  ///< by the offset of their definition
 };
 

@@ -118,6 +118,8 @@ class LocalStore final : public RunStore {
   /// How much more the run may record.
   std::uint64_t room_in(const RunFolder& folder) const;
   std::string no_room() const;
+  /// `usage` where the run has as many files as it may have, and none of that name: each costs whoever looks.
+  Result<void> check_number_of_files(const RunFolder& folder, std::string_view name) const;
   /// Makes the folder of a new run; with `terms`, this is its owner.
   Result<std::optional<RunLeases::Claim>> make_run(Run& run, const LeaseTerms* terms);
 
@@ -200,6 +202,19 @@ std::uint64_t LocalStore::room_in(const RunFolder& folder) const {
   if (!most_of_a_run_) return UINT64_MAX;
   const auto most = static_cast<std::uint64_t>(most_of_a_run_->count);
   return most - std::min(most, folder.bytes());
+}
+
+Result<void> LocalStore::check_number_of_files(const RunFolder& folder, std::string_view name) const {
+  std::error_code code;
+  if (!most_of_a_run_ || fs::exists(folder.artifacts() / name, code)) return {};
+  std::size_t files = 0;
+  for (fs::directory_iterator entry(folder.artifacts(), code), end; !code && entry != end; entry.increment(code)) {
+    ++files;
+  }
+  if (files < kMostFilesOfRun) return {};
+  return Error{
+      .kind = ErrorKind::usage,
+      .message = fmt::format("run '{}' has {} files already, as many as the leader keeps of one", folder.id(), files)};
 }
 
 std::string LocalStore::no_room() const {
@@ -290,6 +305,7 @@ Result<void> LocalStore::attach(std::string_view run, std::string_view name, Byt
   }
   ASSAY_TRY(const auto folder, existing(run));
   ASSAY_CHECK(make_folders(folder.artifacts()));
+  ASSAY_CHECK(check_number_of_files(folder, name));
   // Nobody waits for a long one: it is written beside its place, and the last to be complete counts.
   const auto staged = folder.artifacts() / fmt::format("{}{}", new_id(), kTemporarySuffix);
   std::uint64_t room = 0;

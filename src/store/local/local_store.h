@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 
@@ -26,6 +27,9 @@ struct LocalStoreOptions {
   /// What a run may record, its files included; a leader must not let one fill its disk.
   std::optional<Bytes> most_of_a_run;
 };
+
+/// The most files that a run may have where there is a `most_of_a_run`.
+inline constexpr std::size_t kMostFilesOfRun = 10'000;
 
 /// The store in a folder of this machine (or of a network file system): one folder per run, an SQLite index beside
 /// them. Makes the folder if it is missing. A folder that cannot be written can still be read. README.md of src/store

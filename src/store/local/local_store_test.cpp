@@ -4,10 +4,7 @@
 
 #include <thread>
 
-#include "base/json.h"
-#include "base/units.h"
 #include "model/study.h"
-#include "store/journal/journal_encoder.h"
 #include "store/local/index_rows.h"
 #include "store/local/local_store_fixture.h"
 #include "store/local/run_catalogue.h"
@@ -321,74 +318,6 @@ TEST_F(LocalStoreTest, ManyListWhileRunsAreRecorded) {
   // Its file goes under readers that are idle: the next ones are on the new one.
   for (const char* suffix : {"", "-wal", "-shm"}) fs::remove(data_ / (std::string("index.db") + suffix));
   EXPECT_THAT(names(*store), SizeIs(21));
-}
-
-/// Frames of an event of some hundred bytes each.
-std::string long_frames(JournalEncoder& encoder, int count) {
-  const auto event = json::serialize(json::object{{"text", std::string(200, 'x')}});
-  for (int i = 0; i < count; ++i) EXPECT_TRUE(encoder.add_event(WallTime(std::chrono::seconds(i)), event).ok());
-  auto frames = encoder.frames();
-  encoder.drop_frames();
-  return frames;
-}
-
-/// Whatever a node sends for a run: the disk is everybody's.
-TEST_F(LocalStoreTest, ARunThatRecordsTooMuchIsEndedWithTheReason) {
-  const auto store = open_local_store(data_, {.most_of_a_run = Bytes{50'000}}).value();
-  const auto begin = [&](const std::string& name) {
-    Run run;
-    run.name = name;
-    run.kind = "command";
-    return *store->create_run(run, {.owner = "gpu03", .length = std::chrono::minutes(5)});
-  };
-  const auto greedy = begin("greedy");
-  const auto modest = begin("modest");
-  JournalEncoder encoder;
-  std::uint64_t size = 0;
-  Result<std::uint64_t> appended = size;
-  while (appended.ok() && size < 200'000) {
-    size = *appended;
-    appended = store->append_frames(greedy, size, long_frames(encoder, 20));
-  }
-  ASSERT_FALSE(appended.ok());
-  EXPECT_EQ(appended.error().kind, ErrorKind::usage);
-  EXPECT_THAT(appended.error().message, HasSubstr("bytes_per_run"));
-  EXPECT_GT(size, 40'000U);
-  EXPECT_LE(store->journals(greedy.run)->front().size, 50'000U);
-  const auto ended = store->find_run(greedy.run);
-  ASSERT_OK(ended);
-  EXPECT_EQ(ended->state, RunState::ended);
-  EXPECT_EQ(ended->verdict, Verdict::failed);
-  ASSERT_TRUE(ended->error);
-  EXPECT_THAT(ended->error->message, HasSubstr("may record"));
-  ASSERT_THAT(ended->flags, SizeIs(1));
-  EXPECT_EQ(ended->flags[0].kind, "recording_incomplete");
-  EXPECT_EQ(store->read_frames(greedy.run, kOwnersJournal, 0, 100'000)->size(), size) << "what was kept can be read";
-
-  // Another has its own room; who is not its owner any more ends nothing.
-  JournalEncoder other;
-  auto stale = modest;
-  ++stale.epoch;
-  EXPECT_ERROR(ErrorKind::denied, store->append_frames(stale, 0, std::string(60'000, 'x')));
-  ASSERT_OK(store->append_frames(modest, 0, long_frames(other, 20)));
-  EXPECT_EQ(store->find_run(modest.run)->state, RunState::running);
-}
-
-TEST_F(LocalStoreTest, AFileForWhichThereIsNoRoomIsRefusedAndLeavesNothing) {
-  const auto store = open_local_store(data_, {.most_of_a_run = Bytes{50'000}}).value();
-  Run run;
-  run.kind = "command";
-  const auto lease = *store->create_run(run, {.owner = "gpu03", .length = std::chrono::minutes(5)});
-  ASSERT_OK(attach_text(*store, run.id, "small", std::string(20'000, 'x')));
-  const auto refused = attach_text(*store, run.id, "large", std::string(40'000, 'x'));
-  EXPECT_ERROR(ErrorKind::usage, refused);
-  EXPECT_THAT(refused.error().message, HasSubstr("bytes_per_run"));
-  EXPECT_THAT(*store->artifacts(run.id), SizeIs(1));
-  std::size_t files = 0;
-  for (const auto& file : fs::directory_iterator(data_ / "runs" / run.id / "artifacts")) files += file.exists() ? 1 : 0;
-  EXPECT_EQ(files, 1U);
-  EXPECT_EQ(store->find_run(run.id)->state, RunState::running) << "it may go on without";
-  EXPECT_EQ(lease.run, run.id);
 }
 
 TEST_F(LocalStoreTest, ADamagedStudyIsNamed) {

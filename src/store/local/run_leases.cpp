@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -13,6 +15,8 @@
 
 namespace assay {
 namespace {
+
+constexpr Nanos kBetweenLooks = std::chrono::minutes(1);
 
 Error fenced(const Lease& lease, const std::optional<Lease>& now) {
   if (now && now->epoch > lease.epoch) {
@@ -86,6 +90,22 @@ std::string this_process() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
   return fmt::format("pid {} on {}", ::getpid(), host.data());
+}
+
+/// So many files this process may have open for further processes of runs: whoever asks for more must not take those
+/// that everybody needs.
+std::size_t most_held() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
+  return std::min<std::size_t>(files.rlim_cur / 8, RunLeases::kMostRanks);
+}
+
+/// `usage` where a run has as many journals as it may have.
+Result<void> check_ranks(const RunFolder& folder) {
+  if (folder.journals().size() <= RunLeases::kMostRanks) return {};
+  return Error{.kind = ErrorKind::usage,
+               .message = fmt::format("run '{}' has {} further processes already, as many as may be recorded",
+                                      folder.id(), RunLeases::kMostRanks)};
 }
 
 Error owned(std::string_view run, std::string_view owner) {
@@ -230,6 +250,8 @@ Result<Run> RunLeases::change_owned(const Lease& lease, const std::function<Resu
 
 Result<Lease> RunLeases::join(const RunFolder& folder, std::string_view name) {
   ASSAY_CHECK(make_folders(folder.ranks()));
+  ASSAY_CHECK(check_ranks(folder));
+  ASSAY_CHECK(check_room());
   Lease lease{.run = folder.id(), .journal = std::string(name), .owner = this_process()};
   auto file = open_file(folder.journal(name), O_RDWR | O_CREAT | O_EXCL);
   if (!file) {
@@ -245,6 +267,31 @@ Result<Lease> RunLeases::join(const RunFolder& folder, std::string_view name) {
   const std::lock_guard lock(mutex_);
   held_[{lease.run, lease.journal}] = std::move(held);
   return lease;
+}
+
+Result<void> RunLeases::check_room() {
+  const std::lock_guard lock(mutex_);
+  if (held_.size() < most_held()) return {};
+  // Those who died without a word are found out now and then.
+  if (const WallTime now = clock_.wall(); now >= looked_ + kBetweenLooks || now < looked_) {
+    looked_ = now;
+    std::map<std::string, bool> over;
+    std::erase_if(held_, [&](const auto& entry) {
+      const auto& [run, journal] = entry.first;
+      if (journal == kOwnersJournal) return false;
+      const auto [known, is_new] = over.try_emplace(run, false);
+      if (is_new) {
+        const auto found = runs_->folder(run).load();
+        known->second = found.ok() ? found->state == RunState::ended : found.error().kind == ErrorKind::not_found;
+      }
+      return known->second;
+    });
+    if (held_.size() < most_held()) return {};
+  }
+  return Error{
+      .kind = ErrorKind::io,
+      .message = fmt::format("no more than {} further processes of runs can be recorded here at a time", held_.size()),
+      .hint = "Whoever runs this leader can let it open more files (`ulimit -n`)."};
 }
 
 Result<std::uint64_t> RunLeases::append(const Lease& lease, std::uint64_t offset, std::string_view frames) {
@@ -265,6 +312,7 @@ Result<std::uint64_t> RunLeases::append(const Lease& lease, std::uint64_t offset
     return append_to(file.get(), offset, frames);
   }
   ASSAY_CHECK(make_folders(folder.ranks()));
+  if (!fs::exists(folder.journal(lease.journal), code)) ASSAY_CHECK(check_ranks(folder));
   ASSAY_TRY(const auto file, open_file(folder.journal(lease.journal), O_RDWR | O_CREAT));
   return append_to(file.get(), offset, frames);
 }

@@ -43,6 +43,8 @@ class RunLeases {
   Result<Lease> join(const RunFolder& folder, std::string_view name);
   Result<std::uint64_t> append(const Lease& lease, std::uint64_t offset, std::string_view frames);
 
+  static constexpr std::size_t kMostRanks = 10'000;  ///< of a run
+
  private:
   /// What this process holds by a lock.
   struct Held {
@@ -56,12 +58,15 @@ class RunLeases {
   std::shared_ptr<Held> held_by(const Lease& lease) const;
   /// `denied` unless the lease is good; the folder's change lock must be held.
   Result<void> check(const RunFolder& folder, const Lease& lease) const;
+  /// `io` where no further file may be open; what is held of runs that are over is let go first.
+  Result<void> check_room();
   Lease lease_for(const std::string& run, std::uint64_t epoch, const LeaseTerms& terms) const;
 
   const std::shared_ptr<RunCatalogue> runs_;
   const Clock& clock_;
   mutable std::mutex mutex_;
   std::map<Key, std::shared_ptr<Held>> held_;
+  WallTime looked_;  ///< for runs that are over
 };
 
 }  // namespace assay

@@ -113,13 +113,12 @@ class AlertsInMemory final : public AlertTable {
     }
     return alerts;
   }
-  Result<std::vector<Stored<AlertRecord>>> resolved(const AlertPageQuery& query) override {
+  Result<AlertPage> resolved(const AlertPageQuery& query) override {
     const std::lock_guard lock(shared_.mutex);
     std::vector<Stored<AlertRecord>> alerts;
     for (const auto& [id, stored] : rows_.all()) {
       const Alert& alert = stored.row.alert;
       if (alert.state != AlertState::resolved || (!query.node.empty() && alert.node != query.node)) continue;
-      if (query.from && !(alert.resolved_at && *alert.resolved_at >= *query.from)) continue;
       if (query.to && alert.since >= *query.to) continue;
       if (query.after && std::tie(query.after->since, alert.id) <= std::tie(alert.since, query.after->id)) continue;
       alerts.push_back(stored);
@@ -127,8 +126,19 @@ class AlertsInMemory final : public AlertTable {
     // They come in order of ids, which decide among those of one time.
     std::stable_sort(alerts.begin(), alerts.end(),
                      [](const auto& a, const auto& b) { return a.row.alert.since > b.row.alert.since; });
-    if (alerts.size() > query.limit) alerts.resize(query.limit);
-    return alerts;
+    AlertPage page;
+    AlertPlace last;
+    for (std::size_t examined = 0; examined < alerts.size(); ++examined) {
+      const Alert& alert = alerts[examined].row.alert;
+      if (examined == kMostExamined || page.alerts.size() == query.limit) {
+        page.next = std::move(last);
+        break;
+      }
+      last = {.since = alert.since, .id = alert.id};
+      const bool was_over = query.from && alert.resolved_at < query.from;
+      if (!was_over) page.alerts.push_back(alerts[examined]);
+    }
+    return page;
   }
   Result<Stored<AlertRecord>> find(std::string_view id) override {
     const std::lock_guard lock(shared_.mutex);

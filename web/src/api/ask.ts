@@ -14,10 +14,11 @@ export class AskError extends Error {
   }
 }
 
-/** How a request shows who asks; the session sets it. */
-export const credentials: { token: string; csrf: string; refused: () => void } = {
+/** How a request shows who asks; the session sets it. `unnamed`: without the cookie, which is good no longer. */
+export const credentials: { token: string; csrf: string; unnamed: boolean; refused: () => void } = {
   token: "",
   csrf: "",
+  unnamed: false,
   refused: () => undefined,
 };
 
@@ -45,6 +46,11 @@ function headersOf(method: string, body: unknown): Headers {
   return headers;
 }
 
+/** Whether a request carries the cookie of a session. */
+export function cookies(): RequestCredentials {
+  return credentials.unnamed ? "omit" : "same-origin";
+}
+
 async function refusal(response: Response): Promise<AskError> {
   let view: ErrorView = { kind: "io", message: `the leader answered ${response.status}`, hint: "" };
   try {
@@ -66,7 +72,7 @@ export async function send(method: string, path: string, question: Question = {}
       body:
         question.body === undefined ? undefined : question.body instanceof Blob ? question.body : JSON.stringify(question.body),
       signal: question.signal ?? null,
-      credentials: "same-origin",
+      credentials: cookies(),
       cache: "no-store",
     });
   } catch (error) {

@@ -1,4 +1,4 @@
-import { address, credentials } from "./ask";
+import { address, cookies, credentials } from "./ask";
 import { connection } from "./connection.svelte";
 import { readEvents } from "./sse";
 import type { LiveEvent, LiveNode, LiveSeries } from "./types";
@@ -89,7 +89,7 @@ class Live {
     for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, 8000)) {
       try {
         const headers: HeadersInit = credentials.token ? { Authorization: "Bearer " + credentials.token } : {};
-        const response = await fetch(address("/api/v1/live", { query }), { headers, signal, cache: "no-store" });
+        const response = await fetch(address("/api/v1/live", { query }), { headers, signal, credentials: cookies(), cache: "no-store" });
         if (response.status === 401) return credentials.refused();
         if (!response.ok || !response.body) throw new Error(String(response.status));
         connection.heard();

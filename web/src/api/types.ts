@@ -7,6 +7,8 @@
 export interface AlertList {
   /** Open ones first */
   alerts: Array<AlertView>;
+  /** For `before`: there may be more; empty: that is all */
+  next: string;
 }
 
 /** That somebody takes care of an alert. */
@@ -201,6 +203,10 @@ export type Done = Record<string, never>;
 export interface DrainRequest {
   /** For those who wonder */
   reason?: string;
+  /** When it begins, from now: 8h. Runs that would not have ended by then are not begun there */
+  in?: string;
+  /** How long it lasts: 2h; then the node gets work again by itself */
+  for?: string;
 }
 
 /** What was erased. */
@@ -780,6 +786,10 @@ export interface NodeView {
   draining: boolean;
   /** Why; may be empty */
   drain_reason: string;
+  /** When its next maintenance begins, or that of now began */
+  maintenance_from?: string;
+  /** When it is over, and the node gets work again */
+  maintenance_until?: string;
   /** Of its agent */
   version: string;
   /** host, os, kernel, cpu, … */
@@ -1121,11 +1131,13 @@ export interface QueuedRun {
   created: string;
   /** When its node began */
   started?: string;
+  /** When it is to have ended; its turn comes as early as that takes */
+  deadline?: string;
   /** How long it will probably take */
   length: ExpectedLength;
   /** Of one that has begun: when it will probably end */
   expected_end?: string;
-  /** Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, gpus_busy */
+  /** Of one that waits: held, dependency, never, retry_delay, quota, no_such_node, set_aside, maintenance, gpus_busy */
   reason?: string;
   /** The same for people; of one that has begun: that its node is lost */
   why?: string;
@@ -1361,6 +1373,8 @@ export interface RunOrder {
   each_node?: boolean;
   /** A step counts as an hour of waiting; above 0 for administrators */
   priority?: number;
+  /** It is to have ended so soon: 6h; for administrators */
+  within?: string;
   /** It waits until somebody releases it */
   hold?: boolean;
   /** Further attempts where a node is lost */
@@ -1977,7 +1991,7 @@ export interface Routes {
     body: undefined;
     answer: LiveEvent;
   };
-  /** What needs attention: what, where, since when, the values and what to do */
+  /** What needs attention: what, where, since when, the values and what to do. Each answer looks at a bounded number of alerts: where there is a 'next', there may be more */
   "GET /api/v1/alerts": {
     path: Record<string, never>;
     query: { all?: boolean; node?: string; from?: string; to?: string; before?: string; limit?: number };
@@ -2054,7 +2068,7 @@ export interface Routes {
     body: undefined;
     answer: Run;
   };
-  /** Change a run's name, tags and other words about it; its state and verdict stay */
+  /** Change a run's name and tags; administrators: and what else is said of it. Its state and verdict stay */
   "PUT /api/v1/runs/{run}": {
     path: { run: string };
     query: Record<string, never>;

@@ -1,3 +1,4 @@
+import { findAlerts } from "../api/alerts";
 import { ask } from "../api/ask";
 import { load } from "../api/loaded.svelte";
 import { readRange } from "../format/time";
@@ -33,8 +34,8 @@ export function clusterMarks(question: () => MarksQuestion) {
     const of = node ? { node } : {};
     const cut: string[] = [];
     const alerts = async () => {
-      const { alerts: found } = await ask("GET /api/v1/alerts", { query: { all: true, limit: kMost, ...time, ...of }, signal });
-      if (found.length === kMost) cut.push("alerts");
+      const { alerts: found, next } = await findAlerts({ all: true, ...time, ...of }, kMost, signal);
+      if (next) cut.push("alerts");
       return found.map((alert) => markOfAlert(alert, now));
     };
     const events = async () => {

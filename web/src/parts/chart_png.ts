@@ -1,10 +1,19 @@
-import { stroke } from "../format/palette";
+import { stroke, type Stroke } from "../format/palette";
 import type { Line } from "./chart_data";
 
+/** A line of a chart, as its legend shows it. */
+export interface LegendEntry extends Stroke {
+  label: string;
+}
+
+export function legendOf(lines: Line[], style: CSSStyleDeclaration): LegendEntry[] {
+  return lines.map((line, i) => ({ label: line.label, ...stroke(line.stroke ?? i, style) }));
+}
+
 /** The chart as it stands, on its background, with title and legend. */
-export function pngOf(chart: HTMLCanvasElement, title: string, lines: Line[], style: CSSStyleDeclaration): Promise<Blob> {
+export function pngOf(chart: HTMLCanvasElement, title: string, entries: LegendEntry[], style: CSSStyleDeclaration): Promise<Blob> {
   const ratio = devicePixelRatio;
-  const named = lines.slice(0, 24);
+  const named = entries.slice(0, 24);
   const columns = Math.max(1, Math.floor(chart.width / (220 * ratio)));
   const legend = Math.ceil(named.length / columns) * 18 * ratio + 12 * ratio;
   const canvas = document.createElement("canvas");
@@ -20,10 +29,9 @@ export function pngOf(chart: HTMLCanvasElement, title: string, lines: Line[], st
   pen.fillText(title, 10 * ratio, 20 * ratio);
   pen.drawImage(chart, 0, 30 * ratio);
   pen.font = `${12 * ratio}px system-ui, sans-serif`;
-  named.forEach((line, i) => {
+  named.forEach(({ label, colour: paint, dash }, i) => {
     const x = (10 + (i % columns) * 220) * ratio;
     const y = chart.height + (44 + Math.floor(i / columns) * 18) * ratio;
-    const { colour: paint, dash } = stroke(line.stroke ?? i, style);
     pen.strokeStyle = paint;
     pen.lineWidth = 2 * ratio;
     pen.setLineDash(dash.map((d) => d * ratio));
@@ -31,7 +39,7 @@ export function pngOf(chart: HTMLCanvasElement, title: string, lines: Line[], st
     pen.moveTo(x, y - 4 * ratio);
     pen.lineTo(x + 22 * ratio, y - 4 * ratio);
     pen.stroke();
-    pen.fillText(line.label, x + 28 * ratio, y, 185 * ratio);
+    pen.fillText(label, x + 28 * ratio, y, 185 * ratio);
   });
   return new Promise((done, fail) =>
     canvas.toBlob((blob) => (blob ? done(blob) : fail(new Error("the picture could not be made"))), "image/png"),

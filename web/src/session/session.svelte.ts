@@ -46,6 +46,7 @@ class Session {
     // Whoever opens a link sees what it shows, also where they are signed in besides.
     credentials.token = shared || storedToken();
     credentials.csrf = "";
+    credentials.unnamed = false;
     for (;;) {
       try {
         this.take(await ask("GET /api/v1/session"));
@@ -54,7 +55,12 @@ class Session {
         if (shared !== this.shared) return;
         if (isRefusal(error)) {
           if (shared) this.state = "ended";
-          else this.forget("");
+          else if (credentials.token || credentials.unnamed) this.forget("");
+          else {
+            // The cookie is of a session that is over: whoever shows nothing may be let in to look.
+            credentials.unnamed = true;
+            continue;
+          }
           return;
         }
       }
@@ -87,6 +93,7 @@ class Session {
   /** `keep`: for always, or for this tab */
   async tryToken(token: string, keep: boolean): Promise<boolean> {
     credentials.token = token.trim();
+    credentials.unnamed = false;
     try {
       this.take(await ask("GET /api/v1/session"));
     } catch (error) {
@@ -155,6 +162,7 @@ class Session {
     localStorage.removeItem(kToken);
     credentials.token = "";
     credentials.csrf = "";
+    credentials.unnamed = false;
   }
   private forget(why: string) {
     this.forgetToken();

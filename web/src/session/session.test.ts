@@ -4,17 +4,19 @@ const who = { user: "ada", name: "", role: "user", scopes: ["read"], via: "sessi
 /** What the leader answers to each log-out, in turn: a status, or nothing at all. */
 let answers: (number | null)[] = [];
 let asked = 0;
+/** Who may look: whoever has a session, or whoever shows nothing */
+let open = "same-origin";
 
 beforeEach(() => {
   vi.useFakeTimers();
   vi.resetModules();
-  [answers, asked] = [[], 0];
+  [answers, asked, open] = [[], 0, "same-origin"];
   const storage = { getItem: () => null, setItem: () => undefined, removeItem: () => undefined };
   vi.stubGlobal("sessionStorage", storage);
   vi.stubGlobal("localStorage", storage);
   vi.stubGlobal("document", { baseURI: "http://leader/" });
-  vi.stubGlobal("fetch", (_: string, { method }: { method: string }) => {
-    if (method === "GET") return Promise.resolve(new Response(JSON.stringify(who)));
+  vi.stubGlobal("fetch", (_: string, { method, credentials }: { method: string; credentials: string }) => {
+    if (method === "GET") return Promise.resolve(credentials === open ? new Response(JSON.stringify(who)) : new Response("{}", { status: 401 }));
     const status = answers[asked++];
     if (!status) return Promise.reject(new TypeError("no network"));
     return Promise.resolve(new Response(status === 200 ? "{}" : JSON.stringify({ error: { kind: "io", message: "the disk is full", hint: "" } }), { status }));
@@ -62,4 +64,14 @@ test("who would rather stay stays, and nothing more is asked", async () => {
   await vi.advanceTimersByTimeAsync(10_000);
   await done;
   expect([session.state, session.leaving, asked]).toEqual(["in", "", 1]);
+});
+
+test("a session that is over keeps nobody out where everybody may look", async () => {
+  open = "omit";
+  const [{ session }, { credentials }] = [await import("./session.svelte"), await import("../api/ask")];
+  await session.begin("");
+  expect([session.state, credentials.unnamed]).toEqual(["in", true]);
+  open = "nobody";
+  await session.begin("");
+  expect([session.state, credentials.unnamed]).toEqual(["out", false]);
 });

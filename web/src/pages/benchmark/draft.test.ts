@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formFields, isEditable, settingsAt, valueIn, withValue, yamlOfSettings } from "./draft";
+import { formFields, isEditable, nameFor, settingsAt, textOfOffer, valueIn, withValue, yamlOfSettings } from "./draft";
 
 const text = "kind: train\nmodel: mlp   # small\ncommand:\n  - a\n";
 
@@ -50,4 +50,19 @@ test("settings that are kept in seconds are written with their unit", () => {
   const properties = { epochs: { type: "integer", description: "Default: 10" }, time_limit: { type: "string", pattern: "(ms|s|min|h)" }, params: { type: "object" } };
   const yaml = yamlOfSettings({ kind: "train", epochs: 10, time_limit: 30, tags: [], params: { rate: 0.1 }, unknown: 1 }, properties);
   expect(yaml).toBe('kind: train\ntime_limit: 30s\nparams: {"rate":0.1}\n');
+});
+
+test("an offer of the catalog is something to begin from", () => {
+  expect(textOfOffer({ name: "gpt", kind: "train", models: ["*", "gpt2*"], datasets: ["text:/data/*"] })).toBe("kind: train\nmodel: gpt2\ndataset: text:/data/\nepochs: 20\nbatch_size: 32\n".replace("text:/data/", '"text:/data/"'));
+  expect(textOfOffer({ name: "smi", kind: "command", commands: ["nvidia-smi *"] })).toBe("kind: command\ncommand: nvidia-smi\n");
+  expect(textOfOffer({ name: "any", kind: "train" })).toContain("model: mlp");
+});
+
+test("what has no name is called by what it does", () => {
+  expect(nameFor("kind: train\nmodel: mlp\ndataset: spiral\n")).toBe("mlp on spiral");
+  expect(nameFor('kind: train\nmodel: {name: "gpt2", layers: 2}\ntask: lora\n')).toBe("lora gpt2");
+  expect(nameFor("kind: serve\nmodel: llama-3.1-8b\n")).toBe("serve llama-3.1-8b");
+  expect(nameFor("kind: command\ncommand: [a, b]\n")).toBe("command");
+  expect(nameFor("kind: train\nmodel:\n  name: mlp\n")).toBe("train");
+  expect(nameFor("kind: train\nname: mine\nmodel: mlp\n")).toBe("");
 });

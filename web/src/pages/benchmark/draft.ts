@@ -1,5 +1,7 @@
 // A specification while it is written. The text is the truth; the form reads and changes its top-level lines. Pure functions.
 
+import type { Offer } from "../../api/types";
+
 export interface SchemaField {
   type?: string | string[];
   enum?: unknown[];
@@ -136,3 +138,27 @@ export const kStarts: Record<string, string> = {
   serve: "kind: serve\nmodel: llama-3.1-8b\nscenario: server\nrate: 20/s\n",
   node: "kind: node\nnodes: all\nsuite: quick\n",
 };
+
+/** What to call what has no name: "mlp on spiral", where a list of runs would have "spec" for each of them; "" where it has one. */
+export function nameFor(text: string): string {
+  if (valueIn(text, "name")) return "";
+  // A name alone, or `{name: mlp, hidden: [64, 32]}`.
+  const called = (key: string) => {
+    const value = valueIn(text, key) ?? "";
+    return /^\{/.test(value) ? (/\bname:\s*["']?([^\s,"'}]+)/.exec(value)?.[1] ?? "") : value;
+  };
+  const kind = valueIn(text, "kind") ?? "";
+  const [model, dataset] = [called("model"), called("dataset")];
+  if (kind === "train" && model) return [valueIn(text, "task") ?? "", model, dataset && `on ${dataset}`].filter(Boolean).join(" ");
+  if (kind === "serve" && model) return `serve ${model}`;
+  return kind;
+}
+
+/** A specification to begin from that an offer of the catalog allows, as far as its patterns name something. */
+export function textOfOffer({ kind, models = [], datasets = [], commands = [] }: Offer): string {
+  // `gpt2*` is begun with as gpt2; what begins with a wildcard names nothing.
+  const named = (patterns: string[]) => patterns.map((pattern) => (pattern.split(/[*?[]/)[0] ?? "").trim()).find((name) => name !== "") ?? "";
+  let text = kStarts[kind] ?? `kind: ${kind}\n`;
+  for (const [key, value] of [["model", named(models)], ["dataset", named(datasets)], ["command", named(commands)]] as const) if (value) text = withValue(text, key, value);
+  return text;
+}
