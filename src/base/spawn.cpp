@@ -93,13 +93,17 @@ void place_descriptors(ChildPlan& plan) {
   }
 }
 
-/// Tries the paths in turn as execvp does: what is not there is passed over, what may not be run is remembered.
+/// Tries the paths in turn as shells do: what is not there is passed over, what may not be run is remembered. A folder
+/// of the PATH that we may not look into is passed over, too: whoever gives a run to another user hands its own PATH
+/// on.
 [[noreturn]] void execute_first(const ChildPlan& plan) {
   int remembered = ENOENT;
   std::size_t remembered_at = 0;
   for (std::size_t i = 0; i < plan.candidates.size(); ++i) {
     ::execve(plan.candidates[i].c_str(), plan.arguments.data(), plan.environment.data());
     if (errno == EACCES) {
+      struct stat info{};
+      if (plan.candidates.size() > 1 && ::stat(plan.candidates[i].c_str(), &info) != 0) continue;
       remembered = EACCES;
       remembered_at = i;
     } else if (errno != ENOENT && errno != ENOTDIR && errno != ESTALE && errno != ENODEV && errno != ETIMEDOUT) {

@@ -157,6 +157,30 @@ TEST(Subprocess, FindsProgramsOnThePathOfTheAddedEnvironment) {
   EXPECT_EQ(run({"only-here"}, {.environment = {{"PATH", "/nowhere:" + folder.path().string()}}}).out, "found\n");
 }
 
+/// For root: as somebody whom permissions hold for.
+class WithoutRights {
+ public:
+  WithoutRights() { EXPECT_TRUE(::getuid() != 0 || ::seteuid(65534) == 0); }
+  WithoutRights(const WithoutRights&) = delete;
+  WithoutRights& operator=(const WithoutRights&) = delete;
+  ~WithoutRights() { EXPECT_TRUE(::getuid() != 0 || ::seteuid(0) == 0); }
+};
+
+TEST(Subprocess, AFolderOfThePathThatIsClosedToUsIsPassedOver) {
+  const TemporaryFolder folder;
+  const auto closed = folder.path() / "closed";
+  fs::create_directory(closed);
+  fs::permissions(closed, fs::perms::none);
+  const CommandOptions options{.environment = {{"PATH", closed.string() + ":/usr/bin:/bin"}}};
+  {
+    const WithoutRights here;
+    EXPECT_EQ(run({"true"}, options).exit_code, 0);
+    const auto error = failure({"no-such-program-anywhere"}, options);
+    EXPECT_EQ(error.kind, ErrorKind::missing_file) << error.text();
+    EXPECT_EQ(failure({(closed / "program").string()}, options).kind, ErrorKind::denied);
+  }
+}
+
 TEST(Subprocess, RefusesWhatNoProgramCanBeGiven) {
   EXPECT_EQ(failure({}).kind, ErrorKind::usage);
   EXPECT_EQ(failure({""}).kind, ErrorKind::usage);

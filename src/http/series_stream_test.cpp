@@ -131,7 +131,7 @@ TEST_F(SeriesStream, PieceByPieceItIsTheSame) {
     expect_same({.selector = {}, .range = {kStart + 100, kStart + kHourNs + 7}, .max_points = 50});
     expect_same({.selector = {}, .range = hours, .width_ns = kHourNs, .max_points = 0});
     expect_same({.selector = {.name = "gpu.util", .labels = {{"gpu", LabelMatch::Test::differs, "b"}}},
-                 .range = hours,
+                 .range = {kStart, kStart + kHourNs / 4},
                  .width_ns = 100'000'000,
                  .max_points = 0});
   }

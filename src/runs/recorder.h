@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "launch/job_stream.h"
 #include "model/run.h"
 #include "runs/line_splitter.h"
 #include "runs/protocol.h"
@@ -23,6 +22,8 @@
 namespace assay {
 
 struct Reading;
+template <typename T>
+struct PerStream;
 
 /// More metrics than this are surely a mistake (a step number in the name), and each costs memory.
 inline constexpr std::size_t kMostMetrics = 2000;

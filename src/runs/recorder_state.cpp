@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "launch/job_stream.h"
 #include "runs/recorder.h"
 #include "telemetry/reading.h"
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "launch/job_stream.h"
 #include "support/collecting_writer.h"
 
 namespace assay {

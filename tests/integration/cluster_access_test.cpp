@@ -4,6 +4,7 @@
 #include "access/secrets.h"
 #include "base/text.h"
 #include "cluster_fixture.h"
+#include "net/client_messages.h"
 
 namespace assay {
 namespace {

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "cluster_fixture.h"
+#include "net/client_messages.h"
 
 namespace assay {
 namespace {

@@ -8,6 +8,7 @@
 #include "base/crash_point.h"
 #include "base/ids.h"
 #include "cluster_fixture.h"
+#include "net/client_messages.h"
 
 namespace assay {
 namespace {

@@ -12,6 +12,7 @@
 #include "access/secrets.h"
 #include "base/spawn.h"
 #include "base/text.h"
+#include "net/client_messages.h"
 #include "net/http_client.h"
 #include "net/url.h"
 
@@ -149,6 +150,10 @@ void TestLeader::start(const std::vector<std::string>& arguments,
   const auto value = parse_json(*text);
   ASSERT_TRUE(value.ok() && value->is_object()) << *text;
   url_ = text_at(value->as_object(), "url");
+}
+
+ClientResponse TestLeader::request(const std::string& method, const std::string& target, const std::string& secret) {
+  return request(method, target, secret, {}, "");
 }
 
 ClientResponse TestLeader::request(const std::string& method, const std::string& target, const std::string& secret,

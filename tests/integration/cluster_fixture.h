@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "net/client_messages.h"
 #include "support/assay_cli.h"
 
 namespace assay {
+
+struct ClientResponse;
+class Headers;
 
 /// A process of the built `assay` that goes on until somebody ends it. What it prints goes to a file. Destroying it
 /// ends it at once, and it ends with the test program, however that ends. One thread.
@@ -61,8 +63,9 @@ class TestLeader {
   fs::path log() const { return cli_.folder() / "leader.log"; }
 
   /// What comes back for this secret (none: empty); a connection that fails is a test failure and status 0.
+  ClientResponse request(const std::string& method, const std::string& target, const std::string& secret);
   ClientResponse request(const std::string& method, const std::string& target, const std::string& secret,
-                         Headers headers = {}, const std::string& body = "");
+                         Headers headers, const std::string& body = "");
   /// As the owner of the data folder; the answer must be 200 and an object.
   json::object get(const std::string& target);
   /// What the leader says is wrong with itself.

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cluster_fixture.h"
+#include "net/client_messages.h"
 #include "net/raw_connection_fixture.h"
 #include "protocol/batch.h"
 #include "telemetry/reading.h"

@@ -6,6 +6,7 @@
 
 #include "base/ids.h"
 #include "cluster_fixture.h"
+#include "net/client_messages.h"
 
 namespace assay {
 namespace {

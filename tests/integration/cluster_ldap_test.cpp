@@ -4,6 +4,7 @@
 
 #include "cluster_fixture.h"
 #include "ldap_fixture.h"
+#include "net/client_messages.h"
 
 namespace assay {
 namespace {

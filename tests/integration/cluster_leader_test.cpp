@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cluster_fixture.h"
+#include "net/client_messages.h"
 
 namespace assay {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "cluster_fixture.h"
+#include "net/client_messages.h"
 #include "net/listener.h"
 #include "net/url.h"
 

@@ -4,6 +4,7 @@
 #include "access/secrets.h"
 #include "cluster_fixture.h"
 #include "net/authority_fixture.h"
+#include "net/client_messages.h"
 #include "net/tls.h"
 
 namespace assay {
