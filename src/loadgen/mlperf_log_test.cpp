@@ -20,7 +20,7 @@ struct LoggedLoad {
   std::string detail;
 };
 
-LoggedLoad logged_load(LoadPlan plan, LoadRules rules, SimulatedServer::Serve serve) {
+LoggedLoad logged_load(const LoadPlan& plan, const LoadRules& rules, SimulatedServer::Serve serve) {
   SimulatedServer server(std::move(serve));
   server.first_token_after = milliseconds(20);
   server.output_tokens = 11;

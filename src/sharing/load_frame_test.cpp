@@ -19,7 +19,9 @@ struct FramePair {
 
 TEST(LoadFrame, IsReadHoweverItsBytesCome) {
   FramePair pair;
-  const std::string bytes = pair.writer.write(FrameType::hello, "who I am") + pair.writer.write(FrameType::ready, "");
+  // One after the other: each has its place in the stream, and a sum may be made from its end.
+  std::string bytes = pair.writer.write(FrameType::hello, "who I am");
+  bytes += pair.writer.write(FrameType::ready, "");
   std::vector<LoadFrame> frames;
   for (const char byte : bytes) {
     pair.reader.feed(std::string_view(&byte, 1));
