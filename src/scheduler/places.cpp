@@ -155,11 +155,10 @@ std::vector<KindFit> Places::fits_of(const JobNeeds& needs) const {
   }
   const auto slowness = [&](const KindFit& fit) {
     int most = 0;
-    for (const auto& [model, tenths] : needs.slower) {
+    for (const auto& slower : needs.slower) {
+      const auto is_slower = [&](const GpuOffer& gpu) { return gpu.model == slower.first; };
       const auto& gpus = kinds_[fit.kind].gpus;
-      const bool has_some =
-          std::any_of(gpus.begin(), gpus.end(), [&](const GpuOffer& gpu) { return gpu.model == model; });
-      if (has_some) most = std::max(most, tenths);
+      if (std::any_of(gpus.begin(), gpus.end(), is_slower)) most = std::max(most, slower.second);
     }
     return most;
   };

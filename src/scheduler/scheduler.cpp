@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -146,7 +147,7 @@ void Scheduler::leave_line(JobNumber number) {
     const auto place =
         std::find_if(aside_.begin(), aside_.end(), [&](const SetAside& one) { return one.job == number; });
     ASSAY_ASSERT(place != aside_.end());
-    const SetAside aside = *place;
+    const SetAside aside = std::move(*place);
     aside_.erase(place);
     give_back(aside);
   }

@@ -180,7 +180,7 @@ class Scheduler {
   std::vector<SetAside> aside_;
   std::uint64_t plan_round_ = 1;
   bool nodes_have_changed_ = false;
-  std::vector<NodeNumber> roomier_;  ///< nodes on which room has come about since the set-asides were looked at
+  std::vector<NodeNumber> roomier_;   ///< nodes on which room has come about since the set-asides were looked at
   std::vector<JobNumber> newcomers_;  ///< that stand in line since the last decision
   std::uint64_t next_sequence_ = 0;
   std::set<std::pair<WallTime, JobNumber>> delayed_;  ///< by when they may start

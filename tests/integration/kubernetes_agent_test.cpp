@@ -38,8 +38,7 @@ class KubernetesAgentTest : public ClusterTest {
 
 TEST_F(KubernetesAgentTest, RunsAreJobsThatOutliveTheAgent) {
   const auto spec = cli().write(
-      "spec.yaml",
-      "kind: command\ndevice: cpu\ncommand: \"for i in $(seq 40); do echo step=$i loss=0.$i; sleep 0.2; done\"\n");
+      "spec.yaml", "kind: command\ncommand: \"for i in $(seq 40); do echo step=$i loss=0.$i; sleep 0.2; done\"\n");
   const auto answer = cli().json({"submit", spec, "--node", "pods"});
   const std::string run(answer.at("result").at("submitted").as_array().at(0).at("run").as_string());
   ASSERT_TRUE(eventually([&] { return logs(run).find("step=3 ") != std::string::npos; })) << logs(run);

@@ -50,6 +50,7 @@ class GridComparison {
     row.two_tier_p99 = ratio_over_seeds(two_tier_unsure_.p99);
     row.two_tier_longest_wait = ratio_over_seeds(two_tier_unsure_.longest);
     std::vector<double> to_central;
+    to_central.reserve(two_tier_unsure_.mean.size());
     for (std::size_t i = 0; i < two_tier_unsure_.mean.size(); ++i) {
       to_central.push_back(two_tier_unsure_.mean[i] / central_unsure_.mean[i]);
     }
