@@ -222,7 +222,8 @@ ChartBlock curve_chart_of(const LoadSweeps& all) {
   double most = 0;
   ChartSeries knees{.name = "knee", .stroke = Stroke::points};
   for (const auto& sweep : all.sweeps) {
-    ChartSeries line{.name = sweep.name, .stroke = Stroke::line};
+    // Beyond its knee a server completes less, and later.
+    ChartSeries line{.name = sweep.name, .stroke = Stroke::line, .turns_back = true};
     for (const auto& point : sweep.curve.points) {
       line.points.push_back({.x = point.completed, .y = point.latency, .marked = !point.valid});
       least = std::min(least, point.latency);

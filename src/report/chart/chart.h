@@ -35,7 +35,8 @@ enum class Stroke {
 struct ChartSeries {
   std::string name;
   Stroke stroke = Stroke::line;
-  std::vector<ChartPoint> points;  ///< by x; non-finite ones leave a gap
+  std::vector<ChartPoint> points;  ///< non-finite ones leave a gap
+  bool turns_back = false;         ///< joined in the order in which they stand, else by x
 };
 
 /// A level to hold values against: "75 %".

@@ -157,7 +157,7 @@ std::vector<PlacedRun> place(const ChartSeries& series, const XyChart& chart, co
   // NaN has no order; gaps are where they were given, so such a series is taken as it is.
   const bool ordinary =
       std::none_of(ordered.begin(), ordered.end(), [](const auto* point) { return std::isnan(point->x); });
-  if (ordinary) std::stable_sort(ordered.begin(), ordered.end(), by_x);
+  if (ordinary && !series.turns_back) std::stable_sort(ordered.begin(), ordered.end(), by_x);
   std::vector<PlacedRun> runs(1);
   for (const auto* point : ordered) {
     if (is_drawn(series, chart, *point)) {

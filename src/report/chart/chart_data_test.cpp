@@ -56,6 +56,15 @@ TEST(ChartData, PointsOutOfOrderAreSorted) {
   EXPECT_EQ(runs[0].front().point->x, 1);
 }
 
+TEST(ChartData, ACurveThatTurnsBackIsJoinedAsItStands) {
+  XyChart chart = chart_of({{0, 0}, {10, 1}, {6, 5}});
+  chart.series[0].turns_back = true;
+  const auto runs = placed(chart);
+  ASSERT_THAT(runs, ElementsAre(SizeIs(3)));
+  EXPECT_LT(runs[0][2].x, runs[0][1].x);
+  EXPECT_LT(runs[0][2].y, runs[0][1].y) << "higher";
+}
+
 TEST(ChartData, FlaggedPointsAreAlwaysMarked) {
   std::vector<ChartPoint> points;
   points.reserve(1000);
