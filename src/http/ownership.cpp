@@ -95,8 +95,8 @@ Result<std::vector<Owned>> made_by(std::string_view path, const HttpResponse& re
 void check_before(ApiEndpoint& endpoint, Leader& leader) {
   endpoint.handle.call = [&leader, &accounts = leader.accounts(), &runs = leader.runs(),
                           removes = endpoint.method == "DELETE", frames = endpoint.path == kFrames,
-                          call = std::move(endpoint.handle.call)](
-                             const HttpRequest& request, const Principal& caller) -> Result<HttpResponse> {
+                          call = std::move(endpoint.handle.call)](const HttpRequest& request,
+                                                                  const Principal& caller) -> Result<HttpResponse> {
     if (!frames || !shows_number(request)) ASSAY_CHECK(check_may_change(accounts, runs, request, caller));
     if (removes) ASSAY_CHECK(check_may_remove(leader, request, caller));
     ASSAY_TRY(auto response, call(request, caller));
