@@ -363,6 +363,7 @@ Result<std::vector<std::string>> merged_environment(const std::map<std::string, 
 Result<std::vector<std::string>> environment_list(const std::map<std::string, std::string>& variables) {
   ASSAY_CHECK(check_environment(variables));
   std::vector<std::string> list;
+  list.reserve(variables.size());
   for (const auto& [name, value] : variables) list.push_back(fmt::format("{}={}", name, value));
   return list;
 }
