@@ -116,7 +116,7 @@ void name_sweeps(std::vector<LoadSweep>& sweeps) {
   for (auto& sweep : sweeps) {
     std::vector<std::string> parts;
     for (const auto& [key, value] : beside_weight(sweep.arms.front()->any())) {
-      if (seen[key].size() > 1) parts.push_back(key + "=" + value);
+      if (seen[key].size() > 1) parts.push_back(fmt::format("{}={}", key, value));
     }
     sweep.name = parts.empty() ? sweep.arms.front()->any().name : join(parts, ", ");
   }
