@@ -3,11 +3,12 @@ same batch. Needs no second step, no seed and no luck.
 
     python3 bench/engine/gradients.py [--engine PATH] [--device cpu] [--changes JSON] [--json FILE]
 
-Each side's gradients are held against PyTorch's in fp32 (without TF32). How far autocast is off says what bf16 costs there;
-the engine's `bf16` must be as far off, within 10 % for every tensor, or nearer. Two more runs say whether the comparison
-can be trusted: in fp32 the engine must be nearer to PyTorch than a tenth of that, else model or batch differ; and
-`bf16_all`, which rounds residual stream and gradients as well, must be further off for a third of the tensors, else nothing
-would be noticed here. (In a GPT-2 of four layers on a CPU it is for 30 of 52: for matrices by 10 to 50 %, not for biases.)
+Each side's gradients are held against PyTorch's in fp32 (without TF32). How far autocast is off says what bf16 costs there.
+The engine's `bf16` passes if no tensor is further off by more than 10 %, and if on the whole the tensors are not further off:
+a sign test over all of them. Two more runs say whether the comparison can be trusted: in fp32 the engine must be nearer to
+PyTorch than a tenth of autocast's error, else model or batch differ; and `bf16_all`, which rounds residual stream and gradients
+as well, must not pass, else nothing would be noticed here. Rounding a residual stream adds 2 % to the errors of a whole GPT-2:
+no tensor tells, 148 of them do.
 
 Exit codes: 0 as autocast, 1 not, or the comparison cannot be trusted, or something failed, 2 wrong arguments, 3 no GPU or no
 PyTorch here.
@@ -22,12 +23,12 @@ from statistics import median
 
 import compare
 import data
+import learning
 import provenance
 from workloads import SEED, workload_named
 
 TOLERANCE = 0.10
 EXACT_SHARE = 0.10  # of autocast's error
-NOTICED_SHARE = 1 / 3  # of all tensors
 PRECISIONS = ("fp32", "bf16", "bf16_all")
 SHOWN = 8
 
@@ -49,16 +50,20 @@ def judge(errors):
     inexact = [name for name, ratio in ratios(errors, "fp32").items() if ratio > EXACT_SHARE]
     if inexact:
         return "other model or batch", [f"in fp32 {name} is off by {errors['fp32'][name]:.2e}" for name in inexact], False
-    control = ratios(errors, "bf16_all")
-    noticed = sum(ratio > 1 + TOLERANCE for ratio in control.values())
-    if noticed < NOTICED_SHARE * len(control):
-        return "notices nothing", [f"bf16_all is further off for {noticed} of {len(control)} tensors only"], False
-    own = ratios(errors, "bf16")
-    further = sorted((name for name in own if own[name] > 1 + TOLERANCE), key=own.get, reverse=True)
-    reasons = [f"{name}: {own[name]:.2f} times as far off as autocast" for name in further]
-    nearer = sum(ratio < 1 - TOLERANCE for ratio in own.values())
-    reasons.append(f"{nearer} of {len(own)} tensors are nearer to fp32 by more than {TOLERANCE:.0%}")
-    return "further off than autocast" if further else "as autocast", reasons, not further
+    control, _ = further_off(ratios(errors, "bf16_all"))
+    if not control:
+        return "notices nothing", ["bf16_all passes as well"], False
+    worse, reasons = further_off(ratios(errors, "bf16"))
+    return "further off than autocast" if worse else "as autocast", reasons, not worse
+
+
+def further_off(found):
+    """Whether tensors with these ratios are further off than autocast's, and in words why, or why not."""
+    beyond = sorted((name for name, ratio in found.items() if ratio > 1 + TOLERANCE), key=found.get, reverse=True)
+    further = sum(ratio > 1 for ratio in found.values())
+    reasons = [f"{name}: {found[name]:.2f} times as far off as autocast" for name in beyond]
+    reasons.append(f"{further} of {len(found)} tensors are further off than with autocast")
+    return bool(beyond) or learning.tail(further, len(found)) <= learning.ONE_SIDED, reasons
 
 
 def table(errors):

@@ -31,7 +31,7 @@ class Verdict(unittest.TestCase):
         return verdict, passed, reasons
 
     def test_errors_as_large_as_autocasts_pass(self):
-        for factor in (0.91, 1.0, 1.09):
+        for factor in (0.91, 1.0):
             self.assertEqual(self.verdict(errors(bf16=factor))[:2], ("as autocast", True))
 
     def test_one_tensor_that_is_further_off_is_named(self):
@@ -39,17 +39,24 @@ class Verdict(unittest.TestCase):
         self.assertEqual((verdict, passed), ("further off than autocast", False))
         self.assertEqual(reasons[0], "h.3: 1.20 times as far off as autocast")
 
+    def test_most_tensors_a_little_further_off_do_not_pass(self):
+        found = errors(bf16=1.02)
+        for few in (TENSORS[:1], TENSORS[:2]):
+            for name in few:
+                found["bf16"][name] *= 0.9
+            verdict, passed, reasons = self.verdict(found)
+            # A coin falls nine times in ten on one side in 1 % of cases, eight times in 5 %.
+            self.assertEqual(passed, len(few) == 2, reasons)
+        self.assertEqual(reasons, ["8 of 10 tensors are further off than with autocast"])
+
     def test_being_nearer_passes_and_is_told(self):
-        verdict, passed, reasons = self.verdict(errors(h_3=0.5))
+        verdict, passed, reasons = self.verdict(errors(bf16=0.99))
         self.assertEqual((verdict, passed), ("as autocast", True))
-        self.assertIn("1 of 10 tensors are nearer", reasons[0])
+        self.assertEqual(reasons, ["0 of 10 tensors are further off than with autocast"])
 
     def test_where_the_control_passes_nothing_is_proved(self):
-        self.assertEqual(self.verdict(errors(bf16_all=1.05))[:2], ("notices nothing", False))
-        some = errors(bf16_all=1.05)
-        for name in TENSORS[:4]:
-            some["bf16_all"][name] *= 1.2
-        self.assertEqual(self.verdict(some)[:2], ("as autocast", True))
+        self.assertEqual(self.verdict(errors(bf16_all=1.0))[:2], ("notices nothing", False))
+        self.assertEqual(self.verdict(errors(bf16_all=1.02))[:2], ("as autocast", True))
 
     def test_another_batch_shows_in_fp32(self):
         self.assertEqual(self.verdict(errors(fp32=0.5))[:2], ("other model or batch", False))
