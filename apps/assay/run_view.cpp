@@ -22,6 +22,7 @@ namespace {
 constexpr std::size_t kSparkWidth = 24;
 constexpr std::size_t kMostRows = 24;
 constexpr std::size_t kMostNodesShown = 4;  ///< with as many rows each
+constexpr std::size_t kUuidShown = 12;      ///< of a GPU's: as much as people tell GPUs by
 
 /// Collects the values of every series, for the sparklines.
 class Courses final : public JournalVisitor {
@@ -43,9 +44,13 @@ bool is_system_metric(std::string_view name) {
   return name.starts_with("host.") || name.starts_with("gpu.") || name.starts_with("workload.");
 }
 
-std::string series_title(const SeriesSummary& series) {
+std::string series_title(const SeriesSummary& series, const TerminalStyle& style) {
   std::string title = series.name;
-  for (const auto& [label, value] : series.labels) title += fmt::format(" {}={}", label, value);
+  for (const auto& [label, value] : series.labels) {
+    const bool is_long = label == "gpu" && value.starts_with("GPU-") && value.size() > kUuidShown;
+    title += fmt::format(" {}={}{}", label, is_long ? value.substr(0, kUuidShown) : value,
+                         is_long ? style.pick("…", "...") : "");
+  }
   return title;
 }
 
@@ -64,19 +69,22 @@ void line(std::string& out, const TerminalStyle& style, std::string_view label, 
                      std::string(10 - std::min<std::size_t>(display_width(label), 9), ' '), text);
 }
 
-/// The series of one table; those of several nodes metric by metric, so that nodes can be compared.
+/// The series of one table; those of several nodes metric by metric, so that nodes can be compared. Of a machine, what
+/// moved comes first: there are many series that say nothing as long as they stand still.
 std::vector<const SeriesSummary*> rows_of(const Run& run, bool system, std::size_t& most) {
   std::vector<const SeriesSummary*> rows;
-  std::map<std::string_view, std::size_t> places;
   std::set<std::string_view> nodes;
   for (const auto& series : run.series) {
     if (is_system_metric(series.name) != system) continue;
     rows.push_back(&series);
-    places.try_emplace(series.name, places.size());
     if (const auto node = series.labels.find("node"); node != series.labels.end()) nodes.insert(node->second);
   }
+  if (system)
+    std::stable_partition(rows.begin(), rows.end(), [](const SeriesSummary* row) { return row->min != row->max; });
   most = kMostRows * std::clamp<std::size_t>(nodes.size(), 1, kMostNodesShown);
   if (nodes.empty()) return rows;
+  std::map<std::string_view, std::size_t> places;
+  for (const auto* row : rows) places.try_emplace(row->name, places.size());
   std::stable_sort(rows.begin(), rows.end(), [&](const SeriesSummary* one, const SeriesSummary* other) {
     return places.at(one->name) < places.at(other->name);
   });
@@ -100,8 +108,8 @@ std::string series_table(const Run& run, const Courses& courses, bool system, co
     const std::string unit = series.unit.empty() ? unit_of(series.name) : series.unit;
     const bool any = series.points > series.non_finite;
     const auto value = [&](double number) { return any ? format_value(number, unit) : std::string("-"); };
-    table.add({series_title(series), Cell(value(series.last), Colour::bold), value(series.mean), value(series.min),
-               value(series.max), format_count(static_cast<double>(series.points)),
+    table.add({series_title(series, style), Cell(value(series.last), Colour::bold), value(series.mean),
+               value(series.min), value(series.max), format_count(static_cast<double>(series.points)),
                Cell(sparkline(courses.of(series), kSparkWidth, style), Colour::cyan)});
   }
   if (table.empty()) return {};
