@@ -22,6 +22,7 @@ from steps import ROOT, Display, build, clock, run, tail_of
 LONGEST_OUTPUT = 200  # lines shown of one failed test
 FUZZ_SECONDS = 340  # of all programs together, so that another parser costs the others a little and nobody a wait
 FUZZ_LEAST = 5
+AT_ONCE = 4  # tests, also on two processors: those that start programs wait more than they compute
 
 
 @dataclass
@@ -110,7 +111,7 @@ def run_tests(display, results, suite, selection):
     """The tests of one build, through ctest, added up from its report."""
     report = ROOT / "build" / suite.preset / "report.xml"
     report.unlink(missing_ok=True)
-    command = ["ctest", "--test-dir", f"build/{suite.preset}", "--output-on-failure", "--no-tests=error", "-j2",
+    command = ["ctest", "--test-dir", f"build/{suite.preset}", "--output-on-failure", "--no-tests=error", f"-j{AT_ONCE}",
                "--output-junit", str(report), *selection]
     outcome = run(display, "run", f"testing {suite.preset}", command, ROOT / f"build/{suite.preset}-tests.log")
     results.took(suite.title, "run", outcome)
