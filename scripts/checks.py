@@ -143,7 +143,7 @@ def run_tests(display, results, suite, selection):
 
 
 def lint(display, results, arguments):
-    outcome = run(display, "run", "formatting and lint", ["scripts/lint.sh", *arguments], ROOT / "build/lint.log")
+    outcome = run(display, "build", "formatting and lint", ["scripts/lint.sh", *arguments], ROOT / "build/lint.log", niceness=10)
     results.took("formatting and lint", "run", outcome)
     for line in outcome.log.read_text().splitlines():
         verdict, _, name = line.partition(" ")
@@ -192,7 +192,7 @@ def fuzz(display, results, programs):
 
 
 class Checks:
-    """Builds one suite after the other while the finished ones are tested."""
+    """Builds one suite after the other, and looks at the text of all, while what is built is tested."""
 
     def __init__(self, options):
         self._options = options
@@ -206,6 +206,8 @@ class Checks:
         chosen = [suite for suite in SUITES if self._is_chosen(suite)]
         for number, suite in enumerate(chosen):
             self._build(suite, niceness=0 if number == 0 else 10)
+        if not self._options.label and not self._options.regex:
+            self._attempt(self._lint)
         self._work.put(None)
         runner.join()
         return self._close()
@@ -216,10 +218,13 @@ class Checks:
 
     def _run_what_comes(self):
         while (job := self._work.get()) is not None:
-            try:
-                job()
-            except Exception as error:  # noqa: BLE001  A check that breaks is a failed check, and the others go on.
-                self._results.fails(f"the checks themselves: {error!r}")
+            self._attempt(job)
+
+    def _attempt(self, job):
+        try:
+            job()
+        except Exception as error:  # noqa: BLE001  A check that breaks is a failed check, and the others go on.
+            self._results.fails(f"the checks themselves: {error!r}")
 
     def _build(self, suite, niceness):
         narrowed = None
@@ -229,8 +234,6 @@ class Checks:
             targets = narrowed.programs_below(suite.targets)
             if not targets:
                 self._display.say(f"== {suite.preset}: nothing of it was touched since {self._options.since}")
-                if suite.preset == "release":
-                    self._queue_lint()
                 return
         self._display.say(f"== {time.strftime('%H:%M:%S')} building {suite.preset}: {suite.title}")
         outcome = build(self._display, "build", suite.preset, targets, suite.options, niceness)
@@ -249,17 +252,15 @@ class Checks:
         self._work.put(lambda: run_tests(self._display, self._results, suite, selection))
         if self._options.label or self._options.regex:
             return
-        if suite.preset == "release":
-            self._queue_lint()
         if suite.preset == "asan-ubsan":
             programs = sorted(path for path in (ROOT / "build/asan-ubsan/fuzz").glob("fuzz_*")
                               if os.access(path, os.X_OK) and path.is_file() and (not narrowed or path.name in narrowed))
             if programs:
                 self._work.put(lambda: fuzz(self._display, self._results, programs))
 
-    def _queue_lint(self):
+    def _lint(self):
         arguments = ["--all"] if self._options.tidy_all else ["--since", self._options.since] if self._options.since else []
-        self._work.put(lambda: lint(self._display, self._results, arguments))
+        lint(self._display, self._results, arguments)
 
     def _close(self):
         results = self._results
