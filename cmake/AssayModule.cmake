@@ -94,12 +94,16 @@ function(assay_module path)
   endif()
 endfunction()
 
-# assay_test_program(NAME LABELS … SOURCES … LIBS …): a GoogleTest program, each TEST a ctest test. TOGETHER: all of them
-# are one, since they share something that takes long to set up.
+# assay_test_program(NAME LABELS … SOURCES … LIBS …): a GoogleTest program, each TEST a ctest test. SHARDS n: they are n of
+# ctest's, NAME_1 to NAME_n, since what they share takes long to set up; each has one of its own, and they run side by side.
+# COST: ctest begins with the highest.
 function(assay_test_program target)
-  cmake_parse_arguments(ARG "TOGETHER" "TIMEOUT" "LABELS;SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;SHARDS;COST" "LABELS;SOURCES;LIBS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
+  endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 0)
   endif()
   assay_test_main()
   add_executable(${target} ${ARG_SOURCES})
@@ -119,13 +123,17 @@ function(assay_test_program target)
   include(GoogleTest)
   # Discovery cannot hand on a list of labels; `ctest -L` takes a pattern, so one joined label does the same.
   list(JOIN ARG_LABELS "-" label)
-  if(ARG_TOGETHER)
-    add_test(NAME ${target} COMMAND ${target})
-    set_tests_properties(${target} PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_SHARDS)
+    foreach(shard RANGE 1 ${ARG_SHARDS})
+      math(EXPR index "${shard} - 1")
+      add_test(NAME ${target}_${shard} COMMAND ${target})
+      set_tests_properties(${target}_${shard} PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST}
+        ENVIRONMENT "GTEST_TOTAL_SHARDS=${ARG_SHARDS};GTEST_SHARD_INDEX=${index}")
+    endforeach()
     return()
   endif()
   gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 300
-    PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT})
+    PROPERTIES LABELS ${label} TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST})
 endfunction()
 
 # What is tested is compiled as users get it; the tests themselves are compiled fast.

@@ -90,13 +90,15 @@ class Affected:
         self._targets = targets
         self._users = users or {}
         touched = {WHOLE_TREE} & set(targets) if changed else set()
+        looked_at = set()
         for path in changed:
             owners = self._owners_of(path)
             if owners is None:
                 touched = set(targets)
                 break
             touched |= owners
-        self._names = self._with_dependents(touched)
+            looked_at |= self._looked_at_for(path)
+        self._names = self._with_dependents(touched) | looked_at
 
     def __contains__(self, name):
         return name in self._names
@@ -130,14 +132,12 @@ class Affected:
             owners |= self._made_from(user)
         if owners:
             return owners
-        if path.startswith("web/"):
-            return {DASHBOARD} & set(self._targets) | self._tests_naming(path)
-        if PACKAGING.search(path):
-            return {"assay"} & set(self._targets)
+        if path.startswith("web/") or PACKAGING.search(path):
+            return self._naming(path, OF_TESTS)
         if seeds := SEEDS.search(path):
             return {f"fuzz_{seeds[1]}"} & set(self._targets)
         if TEXTS.search(path) and not EVERYTHING.search(path):
-            return self._tests_naming(path)
+            return self._naming(path, OF_TESTS)
         if EVERYTHING.search(path):
             return None
         if path.endswith(CODE):
@@ -145,17 +145,24 @@ class Affected:
             return {name for name, target in self._targets.items() if str(Path(path).parent) == target.folder} or None
         return self._naming(path) or None
 
+    def _looked_at_for(self, path):
+        """The targets that scripts look at, and no other program, to see what a file does: a browser at the dashboard, a
+        container at the packages."""
+        found = {target for folder, target in SCRIPTED.items() if any(_mentions(file, path) for file in (ROOT / folder).iterdir())}
+        if path.startswith("web/"):
+            found.add(DASHBOARD)
+        if PACKAGING.search(path):
+            found.add("assay")
+        if DASHBOARD in found:
+            found |= {name for name, target in self._targets.items() if DASHBOARD in target.needs}
+        return found & set(self._targets)
+
     def _made_from(self, path):
         return {name for name, target in self._targets.items() if path in target.sources}
 
     def _naming(self, path, sources=re.compile("")):
         return {name for name, target in self._targets.items()
                 if any(_mentions(source, path) for source in target.sources if sources.search(source))}
-
-    def _tests_naming(self, path):
-        scripted = {target for folder, target in SCRIPTED.items()
-                    if any(_mentions(file, path) for file in (ROOT / folder).iterdir())}
-        return self._naming(path, OF_TESTS) | scripted & set(self._targets)
 
     def _dependencies_of(self, name):
         found, todo = set(), [name]

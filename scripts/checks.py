@@ -20,8 +20,8 @@ import affected
 from steps import ROOT, Display, build, clock, run, tail_of
 
 LONGEST_OUTPUT = 200  # lines shown of one failed test
-FUZZ_SECONDS = 340  # of all programs together, so that another parser costs the others a little and nobody a wait
-FUZZ_LEAST = 5
+FUZZ_SECONDS = 6  # of each program, however few a change touches
+AT_ONCE = 4  # tests, also on two processors: those that start programs wait more than they compute
 
 
 @dataclass
@@ -110,7 +110,7 @@ def run_tests(display, results, suite, selection):
     """The tests of one build, through ctest, added up from its report."""
     report = ROOT / "build" / suite.preset / "report.xml"
     report.unlink(missing_ok=True)
-    command = ["ctest", "--test-dir", f"build/{suite.preset}", "--output-on-failure", "--no-tests=error", "-j2",
+    command = ["ctest", "--test-dir", f"build/{suite.preset}", "--output-on-failure", "--no-tests=error", f"-j{AT_ONCE}",
                "--output-junit", str(report), *selection]
     outcome = run(display, "run", f"testing {suite.preset}", command, ROOT / f"build/{suite.preset}-tests.log")
     results.took(suite.title, "run", outcome)
@@ -143,7 +143,7 @@ def run_tests(display, results, suite, selection):
 
 
 def lint(display, results, arguments):
-    outcome = run(display, "run", "formatting and lint", ["scripts/lint.sh", *arguments], ROOT / "build/lint.log")
+    outcome = run(display, "build", "formatting and lint", ["scripts/lint.sh", *arguments], ROOT / "build/lint.log", niceness=10)
     results.took("formatting and lint", "run", outcome)
     for line in outcome.log.read_text().splitlines():
         verdict, _, name = line.partition(" ")
@@ -160,7 +160,6 @@ def fuzz(display, results, programs):
     """Each fuzzer for some seconds from its seeds, two at a time."""
     started, before = time.monotonic(), os.times()
     done = 0
-    each = max(FUZZ_LEAST, FUZZ_SECONDS // max(1, len(programs)))
 
     def one(program):
         folder = ROOT / "build/asan-ubsan/fuzz"
@@ -168,17 +167,17 @@ def fuzz(display, results, programs):
         corpus.mkdir(parents=True, exist_ok=True)
         log = folder / f"{program.name}.log"
         with open(log, "w") as out:
-            code = subprocess.run([program, f"-max_total_time={each}", "-timeout=10", "-rss_limit_mb=2048",
+            code = subprocess.run([program, f"-max_total_time={FUZZ_SECONDS}", "-timeout=10", "-rss_limit_mb=2048",
                                    "-print_final_stats=1", f"-artifact_prefix={folder}/{program.name}-", corpus,
                                    *([seeds] if seeds.is_dir() else [])], stdout=out, stderr=out, check=False).returncode
         return program, code, log
 
-    display.show("run", f"fuzzing: {len(programs)} programs, {each} s each")
+    display.show("run", f"fuzzing: {len(programs)} programs, {FUZZ_SECONDS} s each")
     inputs = 0
     with ThreadPoolExecutor(2) as pool:
         for program, code, log in pool.map(one, programs):
             done += 1
-            display.show("run", f"fuzzing: {done} of {len(programs)} programs, {each} s each")
+            display.show("run", f"fuzzing: {done} of {len(programs)} programs, {FUZZ_SECONDS} s each")
             if code:
                 results.fails(f"{program.name} (its input is kept in build/asan-ubsan/fuzz)", tail_of(log))
                 continue
@@ -193,7 +192,7 @@ def fuzz(display, results, programs):
 
 
 class Checks:
-    """Builds one suite after the other while the finished ones are tested."""
+    """Builds one suite after the other, and looks at the text of all, while what is built is tested."""
 
     def __init__(self, options):
         self._options = options
@@ -207,6 +206,8 @@ class Checks:
         chosen = [suite for suite in SUITES if self._is_chosen(suite)]
         for number, suite in enumerate(chosen):
             self._build(suite, niceness=0 if number == 0 else 10)
+        if not self._options.label and not self._options.regex:
+            self._attempt(self._lint)
         self._work.put(None)
         runner.join()
         return self._close()
@@ -217,10 +218,13 @@ class Checks:
 
     def _run_what_comes(self):
         while (job := self._work.get()) is not None:
-            try:
-                job()
-            except Exception as error:  # noqa: BLE001  A check that breaks is a failed check, and the others go on.
-                self._results.fails(f"the checks themselves: {error!r}")
+            self._attempt(job)
+
+    def _attempt(self, job):
+        try:
+            job()
+        except Exception as error:  # noqa: BLE001  A check that breaks is a failed check, and the others go on.
+            self._results.fails(f"the checks themselves: {error!r}")
 
     def _build(self, suite, niceness):
         narrowed = None
@@ -230,8 +234,6 @@ class Checks:
             targets = narrowed.programs_below(suite.targets)
             if not targets:
                 self._display.say(f"== {suite.preset}: nothing of it was touched since {self._options.since}")
-                if suite.preset == "release":
-                    self._queue_lint()
                 return
         self._display.say(f"== {time.strftime('%H:%M:%S')} building {suite.preset}: {suite.title}")
         outcome = build(self._display, "build", suite.preset, targets, suite.options, niceness)
@@ -250,17 +252,15 @@ class Checks:
         self._work.put(lambda: run_tests(self._display, self._results, suite, selection))
         if self._options.label or self._options.regex:
             return
-        if suite.preset == "release":
-            self._queue_lint()
         if suite.preset == "asan-ubsan":
             programs = sorted(path for path in (ROOT / "build/asan-ubsan/fuzz").glob("fuzz_*")
                               if os.access(path, os.X_OK) and path.is_file() and (not narrowed or path.name in narrowed))
             if programs:
                 self._work.put(lambda: fuzz(self._display, self._results, programs))
 
-    def _queue_lint(self):
+    def _lint(self):
         arguments = ["--all"] if self._options.tidy_all else ["--since", self._options.since] if self._options.since else []
-        self._work.put(lambda: lint(self._display, self._results, arguments))
+        lint(self._display, self._results, arguments)
 
     def _close(self):
         results = self._results

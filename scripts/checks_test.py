@@ -60,8 +60,9 @@ class AffectedTest(unittest.TestCase):
 
     def test_the_dashboard_belongs_to_the_program_that_has_it(self):
         targets = {**TARGETS, "assay_dashboard_files": library("."), "assay": program("apps/x.cpp", "assay_dashboard_files"),
-                   "all_tests": Target("UTILITY", "", set(), {"base_test", "assay"})}
+                   "cli_test": program("tests/x.cpp", "assay"), "all_tests": Target("UTILITY", "", set(), {"base_test", "cli_test"})}
         affected = Affected(targets, ["web/src/pages/queue/no-source-names-this.svelte"])
+        # What starts the program and has no browser would see the same.
         self.assertEqual(affected.programs_below(["all_tests"]), ["assay"])
         self.assertTrue(affected.touches({"name": "web_units", "command": ["node"],
                                           "properties": [{"name": "WORKING_DIRECTORY", "value": "/b/build/release/web"}]}))
@@ -80,7 +81,7 @@ class AffectedTest(unittest.TestCase):
         targets = {**TARGETS, "assay": program("apps/x.cpp", "report"), "cli_test": program("tests/x.cpp", "assay"),
                    "all_tests": Target("UTILITY", "", set(), {"base_test", "cli_test"})}
         for path in ("packaging/build.sh", "packaging/agent.yaml", "packaging/debian/assay-agent/postinst", "tests/packages/inside.sh"):
-            self.assertEqual(Affected(targets, [path]).programs_below(["all_tests"]), ["assay", "cli_test"], path)
+            self.assertEqual(Affected(targets, [path]).programs_below(["all_tests"]), ["assay"], path)
         self.assertEqual(Affected(targets, ["packaging/README.md"]).programs_below(["all_tests"]), [])
 
     def test_texts_that_no_test_names_change_nothing(self):

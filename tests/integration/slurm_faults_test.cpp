@@ -9,6 +9,7 @@
 #include "launch/job.h"
 #include "launch/job_ending.h"
 #include "slurm_fixture.h"
+#include "support/source_tree.h"
 
 // What becomes of jobs when people, limits or kill -9 get in their way. With a real Slurm.
 
@@ -298,7 +299,7 @@ TEST_F(Slurm, AJobThatHasEndedAndIsForgottenIsFoundByWhatItLeft) {
   environment["PATH"] = fmt::format("{}:{}", programs.path().string(), path);
   const auto launcher = make_slurm_launcher({.place = slurm_place_from(parse_place("slurm:").value()).value(),
                                              .folder = folder.parent_path(),
-                                             .assay = AssayCli::program(),
+                                             .assay = test::beside_program("assay_place_program"),
                                              .environment = environment});
   ASSERT_TRUE(launcher.ok()) << launcher.error().text();
   const auto attached = (*launcher)->attach(job.token, {});

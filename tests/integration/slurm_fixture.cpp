@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/source_tree.h"
+
 namespace assay {
 namespace {
 
@@ -45,7 +47,7 @@ void SlurmPlaceFixture::restart_owner() {
 std::unique_ptr<Launcher> SlurmPlaceFixture::another_launcher() const {
   return make_slurm_launcher({.place = slurm_place_from(parse_place("slurm:" + settings_).value()).value(),
                               .folder = folder_.path() / "jobs with a blank",
-                              .assay = AssayCli::program(),
+                              .assay = test::beside_program("assay_place_program"),
                               .environment = shared_slurm().value()->environment(),
                               .start_patience = start_patience_})
       .value();

@@ -14,7 +14,8 @@ namespace assay {
 /// none here.
 Result<SlurmCluster*> shared_slurm();
 
-/// A launcher on it, with a folder of its own. What it left behind is cancelled at the end.
+/// A launcher on it, with a folder of its own, whose jobs are hosted by `assay_place_program`. What it left behind is
+/// cancelled at the end.
 class SlurmPlaceFixture {
  public:
   /// `settings`: what people write behind `slurm:`.
