@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "client/leader_runs.h"
 #include "commands.h"
@@ -14,14 +15,19 @@ namespace {
 
 constexpr std::string_view kStudyPrefix = "study:";
 
-Result<std::vector<std::string>> targets_of(RunStore& store, const std::string& reference) {
+struct Target {
+  std::string name;
+  std::string path;
+};
+
+Result<std::vector<Target>> targets_of(RunStore& store, const std::string& reference) {
   if (reference.starts_with(kStudyPrefix)) {
     ASSAY_TRY(const auto study, resolve_study(store, std::string_view(reference).substr(kStudyPrefix.size())));
-    return std::vector{"/api/v1/studies/" + percent_encode(study) + "/stop"};
+    return std::vector{Target{std::string(kStudyPrefix) + study, "/api/v1/studies/" + percent_encode(study) + "/stop"}};
   }
   ASSAY_TRY(const auto runs, resolve_runs(store, reference));
-  std::vector<std::string> targets;
-  for (const auto& run : runs) targets.push_back("/api/v1/runs/" + percent_encode(run) + "/stop");
+  std::vector<Target> targets;
+  for (const auto& run : runs) targets.push_back({run, "/api/v1/runs/" + percent_encode(run) + "/stop"});
   return targets;
 }
 
@@ -30,17 +36,28 @@ int cancel(const Context& context, const std::vector<std::string>& references) {
   if (!connected) return context.fail(connected.error());
   const std::shared_ptr<Connection> leader(std::move(*connected));
   const auto store = open_leader_runs(leader);
-  std::size_t stopped = 0;
+  // All are known before any is told: a mistyped name ends nothing.
+  std::vector<Target> all;
   for (const auto& reference : references) {
     const auto targets = targets_of(*store, reference);
     if (!targets) return context.fail(targets.error());
-    for (const auto& target : *targets) {
-      if (const auto answer = leader->send_json("POST", target, {}); !answer) return context.fail(answer.error());
+    all.insert(all.end(), targets->begin(), targets->end());
+  }
+  std::size_t stopped = 0;
+  std::optional<Error> refused;
+  for (const auto& target : all) {
+    const auto answer = leader->send_json("POST", target.path, {});
+    if (answer) {
       ++stopped;
+      if (!context.json && !context.quiet) {
+        print(fmt::format("{} is told to end; what it has recorded stays.\n", target.name));
+      }
+    } else if (!refused) {
+      // One that has just ended by itself does not let the others go on.
+      refused = answer.error();
     }
   }
-  if (!context.json && !context.quiet) print("It is told to end; what it has recorded stays.\n");
-  return context.succeed({{"stopped", stopped}});
+  return refused ? context.fail(*refused) : context.succeed({{"stopped", stopped}});
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ void print_preview(const Context& context, const OrderPreview& preview) {
   print(table.render(style, 0));
   std::string summary =
       fmt::format("{}: {} {}", printable(preview.name), preview.runs.size(), preview.runs.size() == 1 ? "run" : "runs");
-  if (preview.expected_end) summary += ", done in about " + format_duration(*preview.expected_end - now);
+  if (preview.expected_end) summary += ", done in about " + rough_time(*preview.expected_end - now);
   if (preview.cost) summary += ", for about " + cost_text(preview.cost, preview.currency);
   print(reasons + style.paint(Colour::dim, summary + ". Nothing was asked for.\n"));
 }
@@ -131,9 +131,10 @@ void add_options(CLI::App& command, SubmitOptions& options) {
       ->allow_extra_args(false);
   command.add_option("--name", order.name, "Name of the run or study [the file's name]");
   command.add_option("--tag", order.tags, "Tag: key=value or a word; may be repeated")->allow_extra_args(false);
-  command.add_option("--node", order.node, "On this node [as the specification says, else wherever it fits]")
-      ->type_name("NODE");
-  command.add_flag("--each-node", order.each_node, "One run on each node that takes runs");
+  auto* node =
+      command.add_option("--node", order.node, "On this node [as the specification says, else wherever it fits]")
+          ->type_name("NODE");
+  command.add_flag("--each-node", order.each_node, "One run on each node that takes runs")->excludes(node);
   command.add_option("--gpus", options.gpus, "On these GPUs of the node, by UUID [as many as it needs]")
       ->delimiter(',')
       ->type_name("UUID,…");

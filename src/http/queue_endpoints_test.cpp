@@ -126,6 +126,12 @@ TEST_F(QueueApi, OneRunOnEachNode) {
   EXPECT_NE(all[0].at("node").as_string(), all[1].at("node").as_string());
   answer("POST", "/api/v1/runs", Role::user, order({}, "kind: null\nnodes: all\neach_node: true\n"));
   EXPECT_EQ(queue().size(), 4U);
+  const auto refused = [&](json::object more, const std::string& spec) {
+    return send("POST", "/api/v1/runs", bearer(Role::user), order(std::move(more), spec)).body;
+  };
+  EXPECT_THAT(refused({{"each_node", true}, {"node", "gpu01"}}, "kind: null\n"), HasSubstr("on 'gpu01' alone"));
+  EXPECT_THAT(refused({{"node", "gpu02"}}, "kind: null\nnodes: [gpu01]\n"),
+              HasSubstr("the specification says 'gpu01'"));
   const auto over_all = send("POST", "/api/v1/runs", bearer(Role::user), order({}, "kind: null\nnodes: all\n"));
   EXPECT_GE(over_all.status, 400);
   EXPECT_THAT(over_all.body, HasSubstr("each_node: true"));

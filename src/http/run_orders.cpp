@@ -42,6 +42,24 @@ Result<std::vector<std::string>> settings_of_cluster(const Spec& spec, bool each
   return settings;
 }
 
+/// A node that is asked for and is not that of the specification would be passed over in silence.
+Result<void> check_node(const RunOrder& order, const std::vector<PlannedRun>& plan) {
+  if (order.node.empty()) return {};
+  if (order.each_node) {
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("a run on each node was asked for, and one on '{}' alone", order.node),
+                 .hint = "Leave one of the two away."};
+  }
+  for (const auto& planned : plan) {
+    if (planned.nodes > 1 || planned.node.empty() || planned.node == order.node) continue;
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("the node '{}' was asked for, and the specification says '{}'", order.node,
+                                        planned.node),
+                 .hint = fmt::format("`--set nodes=[{}]` changes what it says.", order.node)};
+  }
+  return {};
+}
+
 Result<std::optional<WallTime>> deadline_of(const RunOrder& order, const Principal& caller, WallTime now) {
   if (order.within.empty()) return std::optional<WallTime>();
   const auto time = parse_duration(order.within);
@@ -76,6 +94,7 @@ Result<RunRequest> request_in(RunOrder order, const Principal& caller, const Run
   }
   RunRequest request;
   ASSAY_TRY(request.plan, expand(spec));
+  ASSAY_CHECK(check_node(order, request.plan));
   request.name = order.name.empty() ? default_name(spec) : order.name;
   request.tags = tags_of(spec);
   request.tags.insert(request.tags.end(), order.tags.begin(), order.tags.end());

@@ -299,10 +299,19 @@ RunDesk::Entries::iterator RunDesk::entry_of(std::string_view run) {
   return entries_.find(job == job_of_run_.end() ? run : std::string_view(job->second));
 }
 
+/// Of a run that was named by a person, who may have looked at the queue a moment too early.
+Error RunDesk::not_in_queue(std::string_view run) const {
+  const auto known = runs_.find_run(run);
+  if (!known || known->state != RunState::ended) return no_such_job(run);
+  return {.kind = ErrorKind::not_found,
+          .message = fmt::format("the run '{}' has ended", run),
+          .hint = fmt::format("`assay show {}` says how.", run)};
+}
+
 Result<RunDesk::Entries::iterator> RunDesk::waiting_entry(std::string_view run) {
   ASSAY_CHECK(refresh());
   const auto found = entry_of(run);
-  if (found == entries_.end()) return no_such_job(run);
+  if (found == entries_.end()) return not_in_queue(run);
   if (found->second.state != RunState::queued) {
     return Error{.kind = ErrorKind::busy,
                  .message = fmt::format("the run '{}' has begun on {}", run, found->second.place.front().node),
@@ -322,7 +331,7 @@ Result<void> RunDesk::stop(std::string_view run, std::string_view by) {
   const std::lock_guard lock(mutex_);
   ASSAY_CHECK(refresh());
   const auto found = entry_of(run);
-  if (found == entries_.end()) return no_such_job(run);
+  if (found == entries_.end()) return not_in_queue(run);
   auto& entry = found->second;
   if (!entry.job.row.stop) {
     auto job = entry.job.row;

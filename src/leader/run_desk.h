@@ -204,6 +204,7 @@ class RunDesk {
 
   // With the mutex.
   Entries::iterator entry_of(std::string_view run);
+  Error not_in_queue(std::string_view run) const;
   Result<Entries::iterator> waiting_entry(std::string_view run);
 
   Result<std::optional<Accepted>> asked_before(const RunRequest& request);
@@ -265,6 +266,7 @@ class RunDesk {
   Nanos patience_with(const Entry& entry) const;
 
   // run_desk_view.cpp
+  std::string silence_of(const Entry& entry) const;
   QueuedRun view_of(const Entry& entry, const WaitReport* report) const;
   Result<std::vector<QueuedRun>> look_at_queue();
   void tell(const std::string& node, Listener& listener);

@@ -246,7 +246,10 @@ Result<void> RunDesk::close_lost(Entry& entry) {
   const auto& run = entry.job.row.current;
   const auto lease = runs_.find_lease(run);
   if (!lease || !*lease || !(*lease)->expires || clock_.wall() < *(*lease)->expires) return {};
-  entry.silent_since = (*lease)->expires;
+  // What is said of it; what happens goes by the lease.
+  const auto node = nodes_.find((*lease)->owner);
+  const bool is_silent = node && node->state(clock_.now()) == NodeState::offline;
+  entry.silent_since = is_silent ? std::min(node->record().last_seen, *(*lease)->expires) : *(*lease)->expires;
   entry.given_up_at = std::max(*(*lease)->expires, started_) + patience_with(entry);
   if (clock_.wall() < *entry.given_up_at) return {};
   return close_run_of((*lease)->owner, run, *(*lease)->expires);

@@ -195,10 +195,12 @@ TEST_F(LostNodeTest, ANodeThatIsNotHeardOfGivesItsRunBackWhenTheLeaderWasTold) {
   const auto run = asked(RunRequest{.plan = {planned()}, .node = "gpu02", .retries = 1});
   taken(run, "gpu02");
   silent_ = {"gpu02"};
-  pass(std::chrono::seconds(59));
+  const auto last_heard = iso8601(leader_->nodes().find("gpu02")->record().last_seen);
   EXPECT_EQ(queued(run).why, "");
+  pass(std::chrono::seconds(59));
+  EXPECT_EQ(queued(run).why, "node 'gpu02' is silent: last heard of at " + last_heard);
   pass(std::chrono::seconds(2));
-  EXPECT_THAT(queued(run).why, HasSubstr("node 'gpu02' is lost: not heard of since"));
+  EXPECT_THAT(queued(run).why, HasSubstr("node 'gpu02' is lost: not heard of since " + last_heard));
   pass(std::chrono::seconds(117));
   EXPECT_EQ(state_of(run), RunState::starting);
   pass(std::chrono::seconds(3));

@@ -29,6 +29,16 @@ auto rank_of(const QueuedRun& run) {
 
 }  // namespace
 
+/// Of its nodes, while its lease lasts: nobody knows whether it goes on. Empty: all are heard of.
+std::string RunDesk::silence_of(const Entry& entry) const {
+  for (const auto& share : entry.place) {
+    const auto node = nodes_.find(share.node);
+    if (!node || node->state(clock_.now()) != NodeState::offline) continue;
+    return fmt::format("node '{}' is silent: last heard of at {}", share.node, iso8601(node->record().last_seen));
+  }
+  return {};
+}
+
 QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
   const auto& job = entry.job.row;
   QueuedRun run{.run = job.current,
@@ -61,6 +71,8 @@ QueuedRun RunDesk::view_of(const Entry& entry, const WaitReport* report) const {
   if (entry.silent_since) {
     run.why = fmt::format("node '{}' is lost: not heard of since {}, given up at {}", run.node,
                           iso8601(*entry.silent_since), iso8601(*entry.given_up_at));
+  } else if (!entry.place.empty()) {
+    run.why = silence_of(entry);
   }
   if (entry.started) run.expected_end = *entry.started + Nanos(static_cast<std::int64_t>(entry.length.seconds * 1e9));
   if (!report) return run;
@@ -110,7 +122,7 @@ Result<QueuedRun> RunDesk::find(std::string_view run) {
   const std::lock_guard lock(mutex_);
   ASSAY_CHECK(refresh());
   const auto found = entry_of(run);
-  if (found == entries_.end()) return no_such_job(run);
+  if (found == entries_.end()) return not_in_queue(run);
   if (!found->second.place.empty()) return view_of(found->second, nullptr);
   ASSAY_TRY(const auto report, scheduler_.explain(found->first, clock_.wall()));
   return view_of(found->second, &report);

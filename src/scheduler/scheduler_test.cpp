@@ -395,6 +395,8 @@ TEST_F(SchedulerTest, AForecastWorksTheQueueOff) {
   EXPECT_GT(forecast[1].late_start, forecast[1].expected_start);
   const WaitReport report = why("last", 2);
   EXPECT_EQ(report.ahead, 1U);
+  EXPECT_THAT(report.sentence, HasSubstr("with 1 job before it"));
+  EXPECT_THAT(why("next", 2).sentence, HasSubstr("first in line"));
   EXPECT_EQ(report.expected_start, at_second(150));
 }
 

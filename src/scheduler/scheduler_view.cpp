@@ -274,13 +274,14 @@ WaitReport Scheduler::report_of(JobNumber number, WallTime now, std::size_t ahea
   } else if (const auto node = places_.kept_by_maintenance(job.request.needs, fits, wish_of(job, now))) {
     const NodeOffer& offer = places_.node(*node).offer;
     report.ahead = ahead;
-    say(WaitReason::maintenance, fmt::format("might not end before the maintenance of {}, from {} to {}", offer.name,
-                                             iso8601(offer.maintenance->first), iso8601(offer.maintenance->second)));
+    say(WaitReason::maintenance,
+        fmt::format("might not end before the maintenance of {}, from {} to {}; a shorter time_limit may help",
+                    offer.name, iso8601(offer.maintenance->first), iso8601(offer.maintenance->second)));
   } else {
     report.ahead = ahead;
-    say(WaitReason::gpus_busy,
-        fmt::format("waits for free {}, with {} {} before it", job.request.needs.cpus ? "CPUs" : "GPUs", report.ahead,
-                    report.ahead == 1 ? "job" : "jobs"));
+    const std::string before =
+        ahead == 0 ? "first in line" : fmt::format("with {} {} before it", ahead, ahead == 1 ? "job" : "jobs");
+    say(WaitReason::gpus_busy, fmt::format("waits for free {}, {}", job.request.needs.cpus ? "CPUs" : "GPUs", before));
   }
   return report;
 }

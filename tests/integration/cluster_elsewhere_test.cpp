@@ -1,6 +1,5 @@
 // An agent whose runs are done on another machine, over a real sshd: they outlive it.
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "cluster_fixture.h"
@@ -54,13 +53,7 @@ TEST_F(ClusterElsewhere, RunsAreDoneThereAndOutliveTheAgent) {
   const auto record = run_of(run);
   EXPECT_EQ(record.at("verdict").as_string(), "valid") << json::serialize(record);
   EXPECT_EQ(record.at("placement").at("node").as_string(), "door");
-  const auto text = logs(run);
-  for (int i = 1; i <= 40; ++i) {
-    const auto line = fmt::format("step={} ", i);
-    const auto first = text.find(line);
-    EXPECT_NE(first, std::string::npos) << line << "is lost";
-    EXPECT_EQ(text.find(line, first + 1), std::string::npos) << line << "is there twice";
-  }
+  expect_each_step_once(logs(run), 40);
   EXPECT_TRUE(leader_.get("/api/v1/runs/" + run + "/lease").at("lease").is_null());
 }
 

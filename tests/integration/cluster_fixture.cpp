@@ -1,6 +1,7 @@
 #include "cluster_fixture.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -309,6 +310,15 @@ void ClusterTest::TearDown() {
 
 void expect_prompt(const json::object& fleet_summary) {
   EXPECT_LT(fleet_summary.at("batch_latency_ms").at("p99").to_number<double>(), 1000) << json::serialize(fleet_summary);
+}
+
+void expect_each_step_once(const std::string& text, int steps) {
+  for (int i = 1; i <= steps; ++i) {
+    const auto line = fmt::format("step={} ", i);
+    const auto first = text.find(line);
+    EXPECT_NE(first, std::string::npos) << line << "is lost";
+    EXPECT_EQ(text.find(line, first + 1), std::string::npos) << line << "is there twice";
+  }
 }
 
 std::vector<std::int64_t> missing_between_ends(const std::set<std::int64_t>& seconds) {

@@ -124,6 +124,9 @@ class ClusterTest : public testing::Test {
 /// The leader acknowledged what the nodes of a fleet sent within a second, of a hundred requests all but one.
 void expect_prompt(const json::object& fleet_summary);
 
+/// What a run printed has the line "step=I …" of each step from 1 to `steps`, once.
+void expect_each_step_once(const std::string& text, int steps);
+
 /// Seconds between the first and the last that are not there.
 std::vector<std::int64_t> missing_between_ends(const std::set<std::int64_t>& seconds);
 

@@ -72,7 +72,13 @@ TEST_F(ClusterQueue, TakesRunsAndSaysWhereTheyAreAndWhyTheyWait) {
   EXPECT_EQ(cli().run({"hold", first}).exit_code, 3) << "it has begun";
   EXPECT_EQ(cli().run({"cancel", third}).exit_code, 0);
   EXPECT_TRUE(eventually([&] { return is(after, "state", "over"); })) << "what it waited for will never be";
-  EXPECT_EQ(cli().run({"cancel", first, second, held}).exit_code, 0);
+  EXPECT_EQ(cli().run({"cancel", first, "nobody"}).exit_code, 2);
+  EXPECT_EQ(in_queue(first).at("state").as_string(), "running") << "a mistyped name ends nothing";
+  const auto cancelled = cli().run({"cancel", third, first, second, held});
+  EXPECT_EQ(cancelled.exit_code, 2);
+  EXPECT_THAT(cancelled.error, HasSubstr(third + "' has ended"));
+  EXPECT_THAT(cancelled.out, AllOf(HasSubstr(first + " is told"), HasSubstr(second), HasSubstr(held)))
+      << "one that is over does not let the others go on";
   EXPECT_TRUE(eventually([&] { return queue().empty(); }));
   EXPECT_THAT(cli().run({"queue"}).out, HasSubstr("Nothing waits"));
 }
@@ -84,6 +90,7 @@ TEST_F(ClusterQueue, PreviewsWithoutAskingAndRefusesMistakes) {
   EXPECT_TRUE(queue().empty());
   EXPECT_EQ(cli().run({"submit", "no-such-file"}).exit_code, 2);
   EXPECT_EQ(cli().run({"submit", spec("x"), "--node", "nobody"}).exit_code, 2);
+  EXPECT_EQ(cli().run({"submit", spec("x"), "--node", "n1", "--each-node"}).exit_code, 2);
   EXPECT_EQ(cli().run({"submit", spec("x"), "--after", "nobody"}).exit_code, 2);
   EXPECT_EQ(cli().run({"submit", spec("x"), spec("y"), "--key", "k"}).exit_code, 2);
   EXPECT_EQ(cli().run({"hold", "nobody"}).exit_code, 2);

@@ -48,13 +48,7 @@ TEST_F(KubernetesAgentTest, RunsAreJobsThatOutliveTheAgent) {
   ASSERT_TRUE(eventually([&] { return leader_.get("/api/v1/runs/" + run).at("state").as_string() == "ended"; }));
   const auto record = leader_.get("/api/v1/runs/" + run);
   EXPECT_EQ(record.at("verdict").as_string(), "valid") << json::serialize(record);
-  const auto text = logs(run);
-  for (int i = 1; i <= 40; ++i) {
-    const auto line = fmt::format("step={} ", i);
-    const auto first = text.find(line);
-    EXPECT_NE(first, std::string::npos) << line << "is lost";
-    EXPECT_EQ(text.find(line, first + 1), std::string::npos) << line << "is there twice";
-  }
+  expect_each_step_once(logs(run), 40);
   EXPECT_THAT(kubernetes_.objects("jobs"), SizeIs(1)) << "it was done once";
 }
 

@@ -176,6 +176,7 @@ Error refused_by_slurm(std::string_view text) {
   }
   if (mentions("partition name") || mentions("invalid partition"))
     return refused(ErrorKind::usage, "`sinfo -s` lists the partitions.");
+  if (mentions("node name")) return refused(ErrorKind::usage, "`sinfo -N` lists the nodes.");
   if (mentions("account")) return refused(ErrorKind::denied, "`sacctmgr show associations user=$USER` lists yours.");
   if (mentions("qos")) return refused(ErrorKind::denied, "`sacctmgr show associations user=$USER` lists yours.");
   if (mentions("denied") || mentions("not authorized")) return refused(ErrorKind::denied, {});

@@ -99,6 +99,8 @@ TEST(SlurmState, SaysWhySlurmRefusesAJob) {
   EXPECT_EQ(
       error("sbatch: error: Batch job submission failed: Unable to contact slurm controller (connect failure)\n").kind,
       ErrorKind::unreachable);
+  EXPECT_THAT(error("sbatch: error: Batch job submission failed: Invalid node name specified\n").hint,
+              HasSubstr("sinfo -N"));
   EXPECT_EQ(error("").message, "Slurm does not take the job: sbatch failed without a word");
 }
 

@@ -92,13 +92,15 @@ std::vector<std::string> ssh_arguments(const SshSettings& settings, const fs::pa
 }
 
 Error ssh_error(std::string_view host, std::string_view said) {
+  auto line = last_line(said);
+  // Some of its words begin with its name, as ours do.
+  if (line.starts_with("ssh: ")) line.erase(0, 5);
   for (const auto& saying : kSshSayings) {
     if (said.find(saying.words) == std::string_view::npos) continue;
     return {.kind = saying.kind,
-            .message = fmt::format("{}: ssh: {}", host, last_line(said)),
+            .message = fmt::format("{}: ssh: {}", host, line),
             .hint = fmt::format(fmt::runtime(saying.hint), host)};
   }
-  const auto line = last_line(said);
   return {.kind = ErrorKind::unreachable,
           .message = fmt::format("{}: ssh: {}", host, line.empty() ? "the connection was closed" : line),
           .hint = fmt::format("`ssh -v {}` says more.", host)};

@@ -11,6 +11,7 @@
 #include "launch/finished_job_fixture.h"
 #include "launch/hosted/killed_host_fixture.h"
 #include "launch/launcher_contract.h"
+#include "launch/ssh/ssh_command.h"
 #include "support/source_tree.h"
 #include "support/ssh_hosts.h"
 
@@ -103,6 +104,14 @@ TEST_F(SshLauncherTest, AnUnknownOrAChangedHostKeyIsRefusedByName) {
   const auto changed = failure_on("impostor");
   EXPECT_EQ(changed.kind, ErrorKind::denied);
   EXPECT_THAT(changed.hint, testing::HasSubstr("ssh-keygen -R impostor"));
+}
+
+TEST(SshError, IsSaidToComeFromSshOnce) {
+  const auto said = [](std::string_view words) { return ssh_error("gpu01", words).message; };
+  EXPECT_EQ(said("ssh: Could not resolve hostname gpu01: Name or service not known\n"),
+            "gpu01: ssh: Could not resolve hostname gpu01: Name or service not known");
+  EXPECT_EQ(said("Host key verification failed.\n"), "gpu01: ssh: Host key verification failed.");
+  EXPECT_EQ(said(""), "gpu01: ssh: the connection was closed");
 }
 
 TEST_F(SshLauncherTest, SomebodyWithoutAnAccountIsDenied) {
@@ -243,9 +252,18 @@ TEST_F(SshLauncherTest, ALostConnectionIsSurvived) {
   await_text(**job, JobStream::out, "before\n");
   hosts().cut("alpha");
   ASSERT_TRUE(write_file_atomically(go_on, "").ok());
-  (void)(*job)->wait(SystemClock().now() + std::chrono::milliseconds(500), -1);
+  std::string said;
+  for (const auto limit = SystemClock().now() + std::chrono::seconds(120);
+       said.empty() && SystemClock().now() < limit;) {
+    testing::internal::CaptureStderr();
+    (void)(*job)->wait(SystemClock().now() + std::chrono::milliseconds(100), -1);
+    said = testing::internal::GetCapturedStderr();
+  }
+  EXPECT_THAT(said, testing::HasSubstr("the connection to a job that goes on is lost, and tried again for 5 min 00 s"));
   hosts().restore("alpha");
+  testing::internal::CaptureStderr();
   const auto outcome = finish_job(**job);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("alpha: the job is followed again"));
   ASSERT_TRUE(outcome.ending.ok()) << outcome.ending.error().text();
   EXPECT_EQ(outcome.ending->exit_code, 6);
   EXPECT_EQ(outcome.text[JobStream::out], "after\n");

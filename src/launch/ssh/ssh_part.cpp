@@ -7,8 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
+#include "base/units.h"
 #include "launch/hosted/job_programs.h"
 
 namespace assay {
@@ -50,7 +52,7 @@ void SshPart::open_channel(SteadyTime now) {
   inbox_.begin_again();
   auto channel =
       SshChild::start(host_.command({kFollowJobArgument, id_, text_of(part_), offsets_text(inbox_.position())}));
-  if (!channel) return close_channel(std::move(channel).error(), now);
+  if (!channel) return close_channel(std::move(channel).error().within(host_.name()), now);
   channel_.emplace(std::move(*channel));
   to_send_ = last_wish_;
   said_at_ = now;
@@ -64,8 +66,9 @@ void SshPart::take_bytes(SteadyTime now) {
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) return close_channel(ssh_error(host_.name(), channel_->said()), now);
     auto taken = inbox_.take({buffer.data(), static_cast<std::size_t>(got)});
-    if (!taken) return close_channel(std::move(taken).error(), now);
+    if (!taken) return close_channel(std::move(taken).error().within(host_.name()), now);
     heard_at_ = now;
+    if (std::exchange(told_, false)) log_warning("{}: the job is followed again", host_.name());
     pause_ = kFirstPause;
     problem_.reset();
     if (!inbox_.ending()) continue;
@@ -79,8 +82,14 @@ void SshPart::close_channel(Error why, SteadyTime now) {
   channel_.reset();
   open_at_ = now + pause_;
   pause_ = std::min(pause_ * 2, kLongestReconnectPause);
-  log_debug("{}: the connection to the job is lost: {}", host_.name(), why.text());
-  problem_ = std::move(why).within(host_.name());
+  log_debug("the connection to the job is lost: {}", why.text());
+  // One that is there again at once is no news.
+  const bool again = problem_.has_value() && inbox_.order();
+  if (again && !std::exchange(told_, true)) {
+    log_warning("the connection to a job that goes on is lost, and tried again for {}: {}", format_duration(patience_),
+                why.text());
+  }
+  problem_ = std::move(why);
   // What was known of it and is gone will not come back.
   const bool gone = problem_->kind == ErrorKind::not_found && inbox_.order();
   if (!gone && now < heard_at_ + patience_) return;

@@ -50,6 +50,7 @@ class SshPart final : public JobPart {
   std::optional<PartEnding> ending_;
   SteadyTime heard_at_, said_at_, open_at_;
   Nanos pause_;
+  bool told_ = false;  ///< that the connection is lost
 };
 
 }  // namespace assay

@@ -110,9 +110,11 @@ void SeriesEngine::grow(const SeriesGrowth& growth) {
 }
 
 void SeriesEngine::replace_points(Head& head, PackedPoints points) {
-  head_points_ += points.size() - head.points.size();
-  head_bytes_ += points.memory() - head.points.memory();
-  head.points = std::move(points);
+  // Assigning would keep the room of the old ones where the new ones are few, and what is counted would not be what is
+  // held.
+  std::swap(head.points, points);
+  head_points_ += head.points.size() - points.size();
+  head_bytes_ += head.points.memory() - points.memory();
 }
 
 /// The page that the series needs is damaged: it stays in memory for a while, then its points are lost.

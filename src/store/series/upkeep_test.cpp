@@ -56,6 +56,23 @@ TEST_F(UpkeepTest, EachTierIsKeptForItsTime) {
   EXPECT_EQ(append({{id, kStart, 1}}).too_old, 1U);
 }
 
+TEST_F(UpkeepTest, MemoryIsCountedRightHoweverOftenHeadsAreWrittenOut) {
+  open();
+  const auto empty = store_->stats().head_bytes;
+  const auto id = intern("a");
+  const auto named = store_->stats().head_bytes;
+  for (int round = 0; round < 5; ++round) {
+    append_seconds(id, kStart + round * 600 * kSecondNs, 100);
+    const auto held = store_->stats().head_bytes;
+    EXPECT_GT(held, named) << "round " << round;
+    EXPECT_LT(held, named + 4096) << "round " << round;
+    ASSERT_TRUE(store_->flush().ok());
+    EXPECT_EQ(store_->stats().head_bytes, named) << "round " << round;
+  }
+  EXPECT_LE(empty, named);
+  EXPECT_LT(store_->stats().fullness, 0.01);
+}
+
 TEST_F(UpkeepTest, ASeriesOfWhichNothingIsLeftIsForgotten) {
   options_.keep = {std::chrono::hours(1), std::chrono::hours(2), std::chrono::hours(3)};
   set_clock(kStart);
