@@ -26,11 +26,11 @@ const kFigures = (() => {
 await play(async (scene) => {
   const { cluster, checks, checks: { check, expect, go }, get: api, made } = scene;
   const base = await scene.lead();
-  scene.fleet(4, 8, "--fault", "node-dead:node3@6s");
+  scene.fleet(5, 8, "--fault", "node-dead:node3@6s");
   cluster.run("run", "examples/command-sweep.yaml", "--tag", "demo");
   const sweep = JSON.parse(cluster.run("runs", "--json")).result.runs;
   await scene.agent("renamed");
-  await until("nodes", async () => (await api("/api/v1/nodes")).nodes.length === 5);
+  await until("nodes", async () => (await api("/api/v1/nodes")).nodes.length === 6);
   const spec = (name, seconds) => `kind: command\nname: ${name}\ncommand: [python3, -c, "import time; time.sleep(${seconds})"]\n`;
   const submit = async (name, seconds) => (await made("POST", "/api/v1/runs", { spec: spec(name, seconds), node: "renamed" })).run;
   const lately = await submit("lately", 3);
@@ -63,6 +63,23 @@ await play(async (scene) => {
     await until("the pin in the address", async () => /pin=gpu\.temperature_c/.test(decodeURIComponent(page.url())));
     await page.getByRole("button", { name: "Let go of 1 pinned" }).click();
     expect(!page.url().includes("pin="), page.url());
+  });
+  await check("a graph of more lines than there are strokes to tell them apart is painted and goes on, and what stands out leaves room for it", async () => {
+    await go(page, base, "/cluster?range=5min");
+    await chart().waitFor();
+    const coloured = () =>
+      page.locator("figure canvas").first().evaluate((canvas) => {
+        const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+        let found = 0;
+        for (let i = 0; i < data.length; i += 4) if (data[i + 3] > 200 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 60) ++found;
+        return found;
+      });
+    await until("lines in colours", async () => (await coloured()) > 300);
+    const [before, cells] = [await picture(), await page.locator(".cells").allTextContents()];
+    await until("another picture", async () => (await picture()) !== before && (await coloured()) > 300);
+    await until("other cells", async () => String(await page.locator(".cells").allTextContents()) !== String(cells));
+    const list = page.locator("section", { has: page.getByRole("heading", { name: "What stands out" }) });
+    expect((await list.locator("> ul > li").count()) <= 6, await list.innerText());
   });
   await check("the table of a metric is sorted by value, and the address has it", async () => {
     await go(page, base, "/cluster?metric=gpu.temperature_c");

@@ -16,8 +16,12 @@ export interface LiveQuestion {
   node?: string;
 }
 
-const kKept = 1200;
+/** Values of a line: what comes while the leader is asked for those before it. Charts keep what they show. */
+const kKept = 200;
 const kRedrawMs = 200;
+
+/** How long what came in waits to be drawn: the more lines there are, the more of what comes within a second is drawn at once. */
+export const redrawPause = (lines: number) => Math.min(1000, Math.max(kRedrawMs, lines));
 
 export function keyOf(series: { name: string; labels: Record<string, string> }): string {
   const labels = Object.entries(series.labels).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -33,13 +37,15 @@ export function together(questions: LiveQuestion[]): { metrics: string; nodes?: 
 
 /**
  * What is new on the cluster, told by the leader over one stream for the whole page: browsers open few connections to a
- * server. `version` grows at most five times a second; whoever draws reads it, then the lines.
+ * server. `version` grows at most five times a second, of hundreds of lines once; whoever draws reads it, then the lines.
  */
 class Live {
   version = $state(0);
   connected = $state(false);
   lines = new Map<string, LiveLine>();
   nodes = new Map<string, LiveNode>();
+  /** How often the stream was lost and found again, or went on for long while nobody looked: what was told meanwhile is missing */
+  gaps = $state(0);
   /** Changes whenever an alert was raised, changed or resolved */
   alerts = $state(0);
 
@@ -48,6 +54,16 @@ class Live {
   private stop: AbortController | undefined;
   private waiting: ReturnType<typeof setTimeout> | undefined;
   private drawing: ReturnType<typeof setTimeout> | undefined;
+  /** Nobody looked, and what is given up now nobody took */
+  private missed = false;
+
+  constructor() {
+    globalThis.document?.addEventListener("visibilitychange", () => {
+      if (document.hidden || !this.missed) return;
+      this.missed = false;
+      this.gaps += 1;
+    });
+  }
 
   add(question: LiveQuestion): () => void {
     this.questions.add(question);
@@ -82,10 +98,11 @@ class Live {
     this.drawing ??= setTimeout(() => {
       this.drawing = undefined;
       if (!document.hidden) this.version += 1;
-    }, kRedrawMs);
+    }, redrawPause(this.lines.size));
   }
 
   private async follow(query: Record<string, string>, signal: AbortSignal) {
+    let lost = false;
     for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, 8000)) {
       try {
         const headers: HeadersInit = credentials.token ? { Authorization: "Bearer " + credentials.token } : {};
@@ -94,6 +111,7 @@ class Live {
         if (!response.ok || !response.body) throw new Error(String(response.status));
         connection.heard();
         this.connected = true;
+        if (lost) this.gaps += 1;
         pause = 500;
         const numbered = new Map<number, LiveLine>();
         for await (const event of readEvents(response.body)) {
@@ -106,6 +124,7 @@ class Live {
         if (signal.aborted) return;
       }
       this.connected = false;
+      lost = true;
       await new Promise((done) => setTimeout(done, pause));
     }
   }
@@ -127,6 +146,7 @@ class Live {
       if (line.x.length > 2 * kKept) {
         line.x.splice(0, kKept);
         line.y.splice(0, kKept);
+        this.missed ||= globalThis.document?.hidden ?? false;
       }
     }
     if (event.alerts.length > 0) this.alerts += 1;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ask } from "./ask";
-import { listRuns } from "./runs";
+import { listRuns, variantText } from "./runs";
 
 /** A leader that looks at two runs for each page, of five that all fit a filter but the first two. */
 function pages(asked: unknown[]): typeof ask {
@@ -24,5 +24,13 @@ describe("listRuns", () => {
     const page = await listRuns("", 2, undefined, { asked: pages([]) });
     expect(page.runs.map(({ id }) => id)).toEqual(["r2", "r3"]);
     expect(page.next).toBe("4");
+  });
+});
+
+describe("a variant in a list", () => {
+  it("names its own parameters without the word for them", () => {
+    expect(variantText("params.rate=0.1, params.momentum=0.5, batch_size=8")).toBe("rate=0.1, momentum=0.5, batch_size=8");
+    expect(variantText("note=params.x")).toBe("note=params.x");
+    expect(variantText("")).toBe("");
   });
 });

@@ -24,3 +24,6 @@ export async function listRuns(filter: string, most: number, signal?: AbortSigna
   if (!whole.next) whole.total = whole.runs.length;
   return whole;
 }
+
+/** What tells a run of a study from the others, in as few words as a column of a list has room for. */
+export const variantText = (variant: string) => variant.replaceAll(/(^|, )params\./g, "$1");

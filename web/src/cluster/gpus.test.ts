@@ -29,7 +29,11 @@ describe("what stands out is pointed out", () => {
       gpu("b", "0", { "gpu.util": 0, "gpu.memory_used_bytes": 60, "gpu.memory_total_bytes": 100 }),
       gpu("c", "0", { "gpu.util": 0.5 }), gpu("c", "1", { "gpu.util": 0.6 }),
     ];
-    expect(found(all)).toEqual(["hot a", "imbalance a", "underused b"]);
+    expect(found(all)).toEqual(["hot a", "underused b", "imbalance a"]);
+  });
+  test("the worst of each kind first", () => {
+    const pair = (node: string, low: number, celsius: number) => [gpu(node, "0", { "gpu.util": 1, "gpu.temperature_c": celsius }), gpu(node, "1", { "gpu.util": low })];
+    expect(found([...pair("a", 0.4, 60), ...pair("b", 0.1, 88), ...pair("c", 0.2, 91)])).toEqual(["hot c", "hot b", "imbalance b", "imbalance c", "imbalance a"]);
   });
   test("nodes that do not share the work, by their means", () => {
     expect(found([gpu("a", "0", { "gpu.util": 0.9 }), gpu("a", "1", { "gpu.util": 0.9 }), gpu("b", "0", { "gpu.util": 0.3 }), gpu("b", "1", { "gpu.util": 0.4 }), gpu("c", "0", { "gpu.util": 0.6 })])).toEqual(["uneven b,a"]);

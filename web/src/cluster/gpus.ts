@@ -101,7 +101,12 @@ export interface Standout {
   kind: "hot" | "imbalance" | "uneven" | "underused" | "idle";
   nodes: string[];
   text: string;
+  /** How far it is from what is usual, beside others of its kind */
+  by?: number;
 }
+
+/** What comes first */
+const kKinds: Standout["kind"][] = ["hot", "underused", "uneven", "imbalance", "idle"];
 
 /** A node's GPUs are used this differently, or nodes are, where that is worth a look. */
 const kUneven = 0.4;
@@ -126,12 +131,12 @@ function standoutsOf(node: string, mine: GpuView[], mean: GpuMean): Standout[] {
   const hot = mine.filter((gpu) => (mean(gpu, "gpu.temperature_c") ?? 0) >= kHot);
   if (hot.length > 0) {
     const worst = Math.max(...hot.map((gpu) => mean(gpu, "gpu.temperature_c") ?? 0));
-    found.push({ kind: "hot", nodes: [node], text: `${numbers(hot)} at ${worst.toFixed(0)} °C` });
+    found.push({ kind: "hot", nodes: [node], text: `${numbers(hot)} at ${worst.toFixed(0)} °C`, by: worst });
   }
   const utils = mine.map((gpu) => mean(gpu, "gpu.util")).filter((util): util is number => typeof util === "number");
   const [low, high] = [Math.min(...utils), Math.max(...utils)];
   if (utils.length > 1 && high - low > kUneven) {
-    found.push({ kind: "imbalance", nodes: [node], text: `its GPUs are used from ${percent(low)} to ${percent(high)}` });
+    found.push({ kind: "imbalance", nodes: [node], text: `its GPUs are used from ${percent(low)} to ${percent(high)}`, by: high - low });
   }
   const asleep = mine.filter((gpu) => {
     const [used, total] = [gpu.values["gpu.memory_used_bytes"] ?? 0, gpu.values["gpu.memory_total_bytes"] ?? 0];
@@ -147,7 +152,7 @@ type GpuMean = (gpu: GpuView, metric: string) => number | null | undefined;
 /**
  * What an administrator should look at: hot GPUs; GPUs of a node, and nodes, that do not share the work; memory and nodes
  * that are taken while nothing computes; nodes that had nothing to do all the time. `given` says to whom a node was given; "":
- * to nobody.
+ * to nobody. The worst first.
  */
 export function standouts(gpus: GpuView[], mean: GpuMean, given: (node: string) => string = () => ""): Standout[] {
   const found: Standout[] = [];
@@ -175,5 +180,5 @@ export function standouts(gpus: GpuView[], mean: GpuMean, given: (node: string) 
     found.push({ kind: "uneven", nodes: [least.node, most.node], text: `nodes are used from ${percent(least.util)} to ${percent(most.util)}` });
   }
   if (idle.length > 0) found.push({ kind: "idle", nodes: idle, text: idle.length === 1 ? "its GPUs had nothing to do all this time" : `the GPUs of ${idle.length} nodes had nothing to do all this time` });
-  return found;
+  return found.sort((a, b) => kKinds.indexOf(a.kind) - kKinds.indexOf(b.kind) || (b.by ?? 0) - (a.by ?? 0));
 }

@@ -23,19 +23,57 @@ export function linesOf(answer: SeriesAnswer): RawLine[] {
   }));
 }
 
-/** A line with what came in after its last bucket, which may still be half full: each of that is a value of its own. Nothing later than `until`. */
-export function withLive(line: RawLine, live: LiveLine, until = Infinity): RawLine {
-  const last = line.x.at(-1) ?? 0;
-  let end = live.x.length;
-  while (end > 0 && (live.x[end - 1] ?? 0) > until) --end;
-  let begin = end;
+/**
+ * The lines of an answer, which go on with what the stream tells. Thousands of them must not be copied for each value that comes:
+ * their arrays grow where they are, and the list is another one only when there is another line.
+ */
+export class GrowingLines {
+  list: RawLine[];
+  private places: Map<string, RawLine>;
+
+  constructor(answer: SeriesAnswer | undefined) {
+    this.list = answer ? linesOf(answer) : [];
+    this.places = new Map(this.list.map((line) => [line.key, line]));
+  }
+
+  /**
+   * Takes what came after the last bucket of each line, which may still be half full: each of that is a value of its own. Nothing
+   * later than `until`; what is older than `from` is given up by and by.
+   */
+  take(live: Iterable<[string, LiveLine]>, from = -Infinity, until = Infinity) {
+    const added: RawLine[] = [];
+    for (const [key, one] of live) {
+      let line = this.places.get(key);
+      if (!line) {
+        line = { key, label: "", labels: one.series.labels, unit: one.series.unit, x: [], y: [] };
+        this.places.set(key, line);
+        added.push(line);
+      }
+      grow(line, one, until);
+      trim(line, from);
+    }
+    if (added.length > 0) this.list = [...this.list, ...added];
+  }
+}
+
+function grow({ x, y, low, high, counts }: RawLine, live: LiveLine, until: number) {
+  const last = x.at(-1) ?? 0;
+  let begin = live.x.length;
   while (begin > 0 && (live.x[begin - 1] ?? 0) > last) --begin;
-  if (begin === end) return line;
-  const y = live.y.slice(begin, end);
-  return {
-    ...line,
-    x: line.x.concat(live.x.slice(begin, end)),
-    y: line.y.concat(y),
-    ...(line.low && line.high && line.counts ? { low: line.low.concat(y), high: line.high.concat(y), counts: line.counts.concat(y.map((value) => (value === null ? 0 : 1))) } : {}),
-  };
+  for (let i = begin; i < live.x.length; ++i) {
+    const [at, value] = [live.x[i] ?? 0, live.y[i] ?? null];
+    if (at > until) return;
+    x.push(at);
+    y.push(value);
+    low?.push(value);
+    high?.push(value);
+    counts?.push(value === null ? 0 : 1);
+  }
+}
+
+/** Many at once, since all that stays is moved for it. */
+function trim({ x, y, low, high, counts }: RawLine, from: number) {
+  const most = 32 + (x.length >> 3);
+  if (x.length <= most || (x[most] ?? from) >= from) return;
+  for (const values of [x, y, low, high, counts]) values?.splice(0, most);
 }

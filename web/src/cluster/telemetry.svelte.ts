@@ -1,9 +1,9 @@
 import { ask } from "../api/ask";
-import { watchLive } from "../api/live.svelte";
+import { watchLive, type LiveLine } from "../api/live.svelte";
 import { load } from "../api/loaded.svelte";
 import { readRange, type Range } from "../format/time";
 import type { Line } from "../parts/chart_data";
-import { linesOf, withLive, type RawLine } from "./lines";
+import { GrowingLines, linesOf, type RawLine } from "./lines";
 
 export type { RawLine };
 
@@ -44,30 +44,27 @@ export function telemetry(question: () => TelemetryQuestion, points = 400) {
     return to - from;
   });
   const streams = $derived(!fixed && span <= kLiveSpan);
+  const live = watchLive(() => (streams && !asked.held ? { metrics: asked.metric, ...(asked.node ? { node: asked.node } : {}) } : null));
   const past = load(
     (signal) => {
+      void live.gaps;
       const range = readRange(asked.range, asked.held || Date.now());
       return ask("GET /api/v1/query", { query: { q: questionText(asked, range, points) }, signal });
     },
-    { every: () => (asked.held ? undefined : 60_000) },
+    // What the stream tells need not be asked for: a quarter of an hour of thousands of lines is tens of megabytes.
+    { every: () => (asked.held ? undefined : streams && live.connected ? 300_000 : 60_000) },
   );
-  const live = watchLive(() => (streams && !asked.held ? { metrics: asked.metric, ...(asked.node ? { node: asked.node } : {}) } : null));
 
-  const shown = $derived.by((): { lines: RawLine[]; range: Range; unit: string } => {
-    void live.version;
+  const growing = $derived(new GrowingLines(past.value));
+  const shown = $derived.by((): { lines: RawLine[]; range: Range; unit: string; revision: number } => {
+    const revision = live.version;
+    const wanted = ([, { series }]: [string, LiveLine]) => series.name === asked.metric && (!asked.node || series.node === asked.node);
     const range = readRange(asked.range, asked.held || Date.now());
-    const lines = past.value ? linesOf(past.value) : [];
-    if (streams) {
-      const places = new Map(lines.map((line, i) => [line.key, i]));
-      for (const [key, one] of live.lines) {
-        if (one.series.name !== asked.metric || (asked.node && one.series.node !== asked.node)) continue;
-        const at = places.get(key) ?? lines.length;
-        lines[at] = withLive(lines[at] ?? { key, label: "", labels: one.series.labels, unit: one.series.unit, x: [], y: [] }, one, asked.held || Infinity);
-      }
-    }
-    return { lines, range, unit: lines[0]?.unit ?? "" };
+    if (streams) growing.take([...live.lines].filter(wanted), range.from, asked.held || Infinity);
+    return { lines: growing.list, range, unit: growing.list[0]?.unit ?? "", revision };
   });
   return {
+    /** `lines` stay the same while they grow; `revision` is another one then. */
     get shown() {
       return shown;
     },

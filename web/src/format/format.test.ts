@@ -13,9 +13,13 @@ describe("labels along an axis", () => {
     expect(tickLabels([10_000, 20_000], "samples/s").map(plain)).toEqual(["10,000", "20,000"]);
   });
   test("of many cells have one unit", () => {
-    expect(plainFigures([0, 512 * 2 ** 20, 3.92 * 2 ** 30, null], "B")).toEqual({ texts: ["0.00", "0.50", "3.92", "–"], unit: "GiB" });
-    expect(plainFigures([0.702, 1], "ratio")).toEqual({ texts: ["70", "100"], unit: "%" });
-    expect(plainFigures([61.4, null], "°C")).toEqual({ texts: ["61", "–"], unit: "°C" });
+    const written = (values: (number | null)[], unit: string) => {
+      const figures = plainFigures(values, unit);
+      return { texts: values.map(figures.text), unit: figures.unit };
+    };
+    expect(written([0, 512 * 2 ** 20, 3.92 * 2 ** 30, null], "B")).toEqual({ texts: ["0.00", "0.50", "3.92", "–"], unit: "GiB" });
+    expect(written([0.702, 1, NaN], "ratio")).toEqual({ texts: ["70", "100", "–"], unit: "%" });
+    expect(written([61.4, null], "°C")).toEqual({ texts: ["61", "–"], unit: "°C" });
   });
 });
 

@@ -80,16 +80,16 @@ export function unitTitle(unit: string): string {
   return unit === "number" || unit.startsWith("B") ? "" : unit;
 }
 
-/** Numbers of one chart without their unit, which is told once: all in the prefix of the largest. */
-export function plainFigures(values: (number | null | undefined)[], unit: string): { texts: string[]; unit: string } {
-  const known = values.filter((value): value is number => typeof value === "number" && Number.isFinite(value));
-  const most = Math.max(0, ...known.map(Math.abs));
-  if (unit === "ratio") return { texts: values.map((value) => (typeof value === "number" ? (value * 100).toFixed(0) : "–")), unit: "%" };
+/** How numbers of one chart are written without their unit, which is told once: all in the prefix of the largest. */
+export function plainFigures(values: (number | null | undefined)[], unit: string): { text: (value: number | null | undefined) => string; unit: string } {
+  const written = (write: (value: number) => string) => (value: number | null | undefined) => (typeof value === "number" && Number.isFinite(value) ? write(value) : "–");
+  if (unit === "ratio") return { text: written((value) => (value * 100).toFixed(0)), unit: "%" };
+  const most = values.reduce<number>((most, value) => (typeof value === "number" && Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0);
   const base = unit === "B" || unit === "B/s" ? 1024 : 1;
   const step = base > 1 && most > 0 ? Math.min(kBinary.length - 1, Math.max(0, Math.floor(Math.log(most) / Math.log(base)))) : 0;
   const size = base ** step;
   const decimals = most / size >= 100 || most === 0 ? 0 : most / size >= 10 ? (base > 1 ? 1 : 0) : 2;
-  return { texts: values.map((value) => (typeof value === "number" && Number.isFinite(value) ? (value / size).toFixed(decimals) : "–")), unit: (kBinary[step] ?? "") + (unit === "number" ? "" : unit) };
+  return { text: written((value) => (value / size).toFixed(decimals)), unit: (kBinary[step] ?? "") + (unit === "number" ? "" : unit) };
 }
 
 /** "1 run", "12 runs". */

@@ -11,6 +11,12 @@ describe("lines of one chart", () => {
   test("with different axes are put on one, with nothing where they have no point", () => {
     expect(joined([line("a", [1, 3], [4, 5]), line("b", [2, 3], [6, null])])).toEqual([[1, 2, 3], [4, undefined, 5], [undefined, 6, null]]);
   });
+  test("that end earlier are taken as they are, and those out of order are put in theirs", () => {
+    const early = [4, 5];
+    expect(joined([line("a", [1, 2, 3], [7, 8, 9]), line("b", [1, 2], early)])[2]).toBe(early);
+    expect(joined([line("a", [1, 2, 3], [7, 8, 9]), line("b", [3, 1, 1], [4, 5, 6])])).toEqual([[1, 2, 3], [7, 8, 9], [6, undefined, 4]]);
+    expect(joined([line("a", [1, 1, 2], [7, 8, 9])])).toEqual([[1, 1, 2], [7, 8, 9]]);
+  });
   test("may be none", () => expect(joined([])).toEqual([[]]));
 });
 

@@ -31,22 +31,37 @@ export interface Mark {
 /** Ascending, with a column per line: undefined where it has no point, null where it has a gap. */
 export type Joined = [number[], ...(number | null | undefined)[][]];
 
-/** One axis for all lines, as uPlot wants it. */
+/** One axis for all lines, as uPlot wants it. A column may end before the axis: the line has no points there. */
 export function joined(lines: Line[]): Joined {
-  const first = lines[0];
-  if (!first) return [[]];
   // Thousands of lines have a handful of axes: those of their nodes.
   const axes: number[][] = [];
-  for (const { x } of lines) if (!axes.some((axis) => axis === x || sameAxis(axis, x))) axes.push(x);
-  if (axes.length === 1) return [first.x, ...lines.map((line) => line.y)];
-  const axis = [...new Set(axes.flat())].sort((a, b) => a - b);
-  const place = new Map(axis.map((x, i) => [x, i]));
-  const columns = lines.map((line) => {
+  const axisOf = lines.map(({ x }) => {
+    const known = axes.findIndex((axis) => sameAxis(axis, x));
+    return known >= 0 ? known : axes.push(x) - 1;
+  });
+  const axis = axes.length > 1 ? [...new Set(axes.flat())].sort((a, b) => a - b) : (axes[0] ?? []);
+  const places = axes.map((one) => placesIn(axis, one));
+  const columns = lines.map(({ y }, line) => {
+    const at = places[axisOf[line] ?? 0];
+    if (!at) return y;
     const column = new Array<number | null | undefined>(axis.length).fill(undefined);
-    line.x.forEach((x, i) => (column[place.get(x) ?? 0] = line.y[i] ?? null));
+    for (let i = 0; i < at.length; ++i) column[at[i] ?? 0] = y[i] ?? null;
     return column;
   });
   return [axis, ...columns];
+}
+
+/** Where the values of an axis stand in one that has them all; null: as the first there, in their order. */
+function placesIn(whole: number[], axis: number[]): Int32Array | null {
+  if (whole === axis) return null;
+  const places = new Int32Array(axis.length);
+  let [at, first] = [-1, true];
+  axis.forEach((x, i) => {
+    at = whole[at + 1] === x ? at + 1 : placeOf(whole, x);
+    first &&= at === i;
+    places[i] = at;
+  });
+  return first ? null : places;
 }
 
 /** More of them than a screen has pixels across. */
@@ -107,7 +122,11 @@ export function thinned(data: Joined, from: number, to: number): Joined {
 }
 
 function sameAxis(a: number[], b: number[]): boolean {
-  return a.length === b.length && a.every((x, i) => x === b[i]);
+  if (a.length !== b.length) return false;
+  if (a === b) return true;
+  // Axes that differ mostly do so at their end.
+  for (let i = a.length - 1; i >= 0; --i) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /** An exponential moving average that is not biased towards its beginning; `weight` 0 leaves the line as it is. */
