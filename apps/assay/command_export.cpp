@@ -4,9 +4,9 @@
 #include <map>
 #include <memory>
 
-#include "base/files.h"
 #include "commands.h"
 #include "exchange/run_series.h"
+#include "report_output.h"
 #include "store/journal/journal.h"
 #include "store/resolve.h"
 #include "store/run_store.h"
@@ -93,9 +93,7 @@ class ExportCommand {
   }
 
   Result<void> write(const std::string& text) const {
-    if (options_.file != "-") {
-      return write_file_atomically(options_.file, text).within(fmt::format("writing '{}'", options_.file));
-    }
+    if (options_.file != "-") return write_named_file(options_.file, text);
     if (!context_.json) print(text);
     return {};
   }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
 
 #include "base/version.h"
@@ -68,9 +70,24 @@ int Context::fail(const Error& error) const {
   return exit_code_of(error.kind);
 }
 
+namespace {
+
+/// Why standard output did not take something; 0: it took everything.
+std::atomic<int> output_problem{0};
+
+}  // namespace
+
 void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  int none = 0;
+  output_problem.compare_exchange_strong(none, errno);
+}
+
+Result<void> check_printed() {
+  const int problem = output_problem;
+  if (problem == 0 || problem == EPIPE) return {};
+  return system_error(problem, "cannot write to standard output");
 }
 
 void print_error(std::string_view text) {

@@ -53,8 +53,10 @@ struct Context {
 
 json::object to_json(const Error& error);
 
-/// Prints text to standard output; a reader that went away (`| head`) is no error.
+/// Prints text to standard output. Any thread may call.
 void print(std::string_view text);
+/// Whether all that was printed has arrived; a reader that went away (`| head`) is no error.
+Result<void> check_printed();
 /// Prints text to standard error.
 void print_error(std::string_view text);
 

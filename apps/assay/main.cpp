@@ -16,6 +16,7 @@
 #include "launch/kubernetes/pod_host.h"
 #include "launch/local/local_launcher.h"
 #include "run_services.h"
+#include "runs/judge.h"
 #include "runs/null_workload.h"
 #include "sampled_machine.h"
 #include "serve_target.h"
@@ -297,7 +298,11 @@ int main(int argc, char** argv) {
   if (mode == assay::kSensorArgument) return assay::sensor_main();
   if (assay::is_job_program(mode) || mode == assay::kHostPodArgument) return assay::host_program(argc, argv);
   try {
-    return assay::run_program(std::vector<std::string>(argv + 1, argv + argc));
+    const int code = assay::run_program(std::vector<std::string>(argv + 1, argv + argc));
+    const auto printed = assay::check_printed();
+    if (printed) return code;
+    assay::print_error(fmt::format("assay: {}\n", printed.error().text()));
+    return code == 0 ? assay::exit_code_of(printed.error().kind) : code;
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "assay: %s\n       This is a bug; please report it with the command you ran.\n",
                  problem.what());

@@ -1,5 +1,6 @@
 #include "report_output.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -101,12 +102,23 @@ Result<ReportOptions> report_options(const ReportArguments& arguments) {
   return options;
 }
 
+Result<void> write_named_file(const fs::path& path, std::string_view content) {
+  std::error_code code;
+  const auto kind = fs::symlink_status(path, code).type();
+  if (kind == fs::file_type::regular || kind == fs::file_type::not_found) return write_file_atomically(path, content);
+  const auto write = [&]() -> Result<void> {
+    ASSAY_TRY(const auto file, open_file(path, O_WRONLY | O_CREAT | O_TRUNC));
+    return write_all(file.get(), content);
+  };
+  return write().within(fmt::format("writing '{}'", path.string()));
+}
+
 int write_output(const Context& context, const std::string& path, std::string_view content) {
   if (path.empty() || path == "-") {
     print(content);
     return 0;
   }
-  if (auto written = write_file_atomically(path, content); !written) return context.fail(written.error());
+  if (auto written = write_named_file(path, content); !written) return context.fail(written.error());
   if (!context.quiet) print_error(fmt::format("Wrote {}\n", path));
   return 0;
 }

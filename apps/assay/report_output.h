@@ -29,10 +29,13 @@ void add_report_options(CLI::App& command, ReportArguments& arguments);
 /// Prices and grid as written become options; what cannot be read is an error of kind `usage`.
 Result<ReportOptions> report_options(const ReportArguments& arguments);
 
-/// Writes the document as asked for and returns the exit code. `result` goes into the envelope beside it with --json.
+/// Writes the document as asked for and returns the exit code.
 int write_document(const Context& context, const ReportArguments& arguments, const Document& document);
 
-/// Writes a file in one step and says so on standard error; "-" is standard output.
+/// Writes a file that a user named: in one step, but through a link, a device or a pipe, which stay what they are.
+Result<void> write_named_file(const std::filesystem::path& path, std::string_view content);
+
+/// The same, and says so on standard error; "-" is standard output.
 int write_output(const Context& context, const std::string& path, std::string_view content);
 
 }  // namespace assay

@@ -230,7 +230,7 @@ const ApiType<PanelContent>& api_type() {
           .optional("shared", &PanelContent::shared, "true: everybody who may look at runs sees it")
           .field("metrics", &PanelContent::metrics, "A chart for each")
           .optional("runs", &PanelContent::runs, "Their ids; none: those that the filter finds")
-          .optional("filter", &PanelContent::filter, "As `assay runs --filter`: tag=night metrics.loss<0.5")
+          .optional("filter", &PanelContent::filter, "As after `assay runs`: tag=night metrics.loss<0.5")
           .optional("newest", &PanelContent::newest, "At most so many of those that it finds (8)")
           .optional("axis", &PanelContent::axis, "step (the default), relative (time since the start) or wall (of day)")
           .optional("smoothing", &PanelContent::smoothing, "Of curves, from 0 to 0.98 (0)")

@@ -6,8 +6,6 @@
 #include "base/units.h"
 
 namespace assay {
-namespace {}  // namespace
-
 Result<Nanos> parse_age(std::string_view text) {
   std::string spelled;
   for (std::size_t i = 0; i < text.size(); ++i) {

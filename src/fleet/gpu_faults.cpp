@@ -96,7 +96,7 @@ std::vector<TelemetryEvent> events_between(const GpuAilment& before, const GpuAi
         {{"active", now.throttled ? 1 : 0}});
   }
   if (now.ecc_error && !before.ecc_error) {
-    add("ecc_uncorrected", "1 more uncorrected memory errors, 1 in all", {{"increase", 1}, {"total", 1}});
+    add("ecc_uncorrected", "1 more uncorrected memory error, 1 in all", {{"increase", 1}, {"total", 1}});
   }
   if (now.row_waits && !before.row_waits) add("row_remap", "a row waits to be remapped: the GPU needs a reset");
   return events;

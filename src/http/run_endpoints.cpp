@@ -129,29 +129,29 @@ HttpResponse bytes_response(std::string bytes) {
 }
 
 void add_lists(ApiTable& table, RunStore& runs, const Clock& clock) {
-  table.add(
-      {.path = "/api/v1/runs",
-       .summary = "Runs, newest first. Each answer looks at a bounded number of runs: where there is a 'next', there "
-                  "may be more",
-       .parameters = {{.name = "filter", .description = "As `assay runs --filter`: verdict=valid metrics.loss<0.5"},
-                      {.name = "sort", .description = "A field, or metrics.X; -X: descending"},
-                      {.name = "limit", .description = "At most so many", .type = "integer"},
-                      {.name = "after", .description = "The 'next' of the page before"},
-                      {.name = "changed_after",
-                       .description = "Only runs that were added or changed after the change of this number",
-                       .type = "integer"}},
-       .handle = answering([&runs, &clock](const HttpRequest& request, const Principal&) -> Result<RunPage> {
-         RunQuery query;
-         ASSAY_TRY(query.conditions, parse_conditions(request.query_value("filter").value_or(""), clock.wall()));
-         if (const auto sort = request.query_value("sort")) ASSAY_CHECK(set_sort(query, *sort));
-         ASSAY_TRY(const auto limit, limit_of(request, 100, kMostRows));
-         query.limit = static_cast<std::int64_t>(limit);
-         query.after = request.query_value("after").value_or("");
-         if (request.query_value("changed_after")) {
-           ASSAY_TRY(query.changed_after, natural_in(request, "changed_after", 0));
-         }
-         return runs.list_runs(query);
-       })});
+  table.add({.path = "/api/v1/runs",
+             .summary =
+                 "Runs, newest first. Each answer looks at a bounded number of runs: where there is a 'next', there "
+                 "may be more",
+             .parameters = {{.name = "filter", .description = "As after `assay runs`: verdict=valid metrics.loss<0.5"},
+                            {.name = "sort", .description = "A field, or metrics.X; -X: descending"},
+                            {.name = "limit", .description = "At most so many", .type = "integer"},
+                            {.name = "after", .description = "The 'next' of the page before"},
+                            {.name = "changed_after",
+                             .description = "Only runs that were added or changed after the change of this number",
+                             .type = "integer"}},
+             .handle = answering([&runs, &clock](const HttpRequest& request, const Principal&) -> Result<RunPage> {
+               RunQuery query;
+               ASSAY_TRY(query.conditions, parse_conditions(request.query_value("filter").value_or(""), clock.wall()));
+               if (const auto sort = request.query_value("sort")) ASSAY_CHECK(set_sort(query, *sort));
+               ASSAY_TRY(const auto limit, limit_of(request, 100, kMostRows));
+               query.limit = static_cast<std::int64_t>(limit);
+               query.after = request.query_value("after").value_or("");
+               if (request.query_value("changed_after")) {
+                 ASSAY_TRY(query.changed_after, natural_in(request, "changed_after", 0));
+               }
+               return runs.list_runs(query);
+             })});
   table.add({.method = "POST",
              .path = "/api/v1/runs/search",
              .summary = "Runs by a query whose conditions are read already",

@@ -80,14 +80,18 @@ Result<std::vector<std::string>> of_study(RunStore& store, std::string_view refe
   return Error{.kind = ErrorKind::not_found, .message = fmt::format("the study '{}' has no runs", study)};
 }
 
+Error too_far_back(std::string_view what, std::string_view plural, std::size_t count, std::string_view reference) {
+  return {.kind = ErrorKind::not_found,
+          .message = count == 0   ? fmt::format("there are no {} yet", plural)
+                     : count == 1 ? fmt::format("there is only one {}, so no '{}'", what, reference)
+                                  : fmt::format("there are only {} {}, so no '{}'", count, plural, reference)};
+}
+
 Result<std::vector<std::string>> nth_last(RunStore& store, std::string_view reference) {
   ASSAY_TRY(const auto back, places_back(reference));
   ASSAY_TRY(const auto page, list(store, {}, back + 1));
   if (back < std::ssize(page.rows)) return std::vector{page.rows.back().id};
-  return Error{.kind = ErrorKind::not_found,
-               .message = page.rows.empty()
-                              ? "there are no runs yet"
-                              : fmt::format("there are only {} runs, so no '{}'", page.rows.size(), reference)};
+  return too_far_back("run", "runs", page.rows.size(), reference);
 }
 
 }  // namespace
@@ -166,10 +170,7 @@ Result<std::string> resolve_study(RunStore& store, std::string_view reference) {
   if (reference.starts_with('@')) {
     ASSAY_TRY(const auto back, places_back(reference));
     if (back < static_cast<std::int64_t>(studies.size())) return studies[static_cast<std::size_t>(back)].id;
-    return Error{.kind = ErrorKind::not_found,
-                 .message = studies.empty()
-                                ? "there are no studies yet"
-                                : fmt::format("there are only {} studies, so no '{}'", studies.size(), reference)};
+    return too_far_back("study", "studies", studies.size(), reference);
   }
   std::vector<std::string> names;
   std::vector<std::string> with_prefix;

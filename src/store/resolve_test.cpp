@@ -75,6 +75,13 @@ TEST_F(ResolveTest, ByAge) {
   }
 }
 
+TEST_F(ResolveTest, OneIsNotSeveral) {
+  add_study("s1", "first");
+  EXPECT_EQ(study("@last-1"), "not_found: there is only one study, so no '@last-1'");
+  add_study("s2", "second");
+  EXPECT_EQ(study("@last-2"), "not_found: there are only 2 studies, so no '@last-2'");
+}
+
 TEST_F(ResolveTest, ByTag) {
   const auto ids = resolve_runs(*store_, "tag:old");
   ASSERT_TRUE(ids.ok());

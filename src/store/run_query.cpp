@@ -179,7 +179,7 @@ Result<void> read_value(Condition& condition, RunFieldKind kind, WallTime now) {
     ASSAY_TRY(condition.number, read_time(condition.text, now));
   } else if (kind == RunFieldKind::duration) {
     auto duration = parse_duration(condition.text);
-    if (!duration.ok()) return mistake(fmt::format("'{}': {}", condition.text, duration.error().message));
+    if (!duration.ok()) return mistake(fmt::format("'{}' {}", condition.text, duration.error().message));
     condition.number = seconds_of(*duration);
   } else {
     ASSAY_TRY(condition.number, read_number(condition.text));

@@ -79,6 +79,7 @@ TEST(Conditions, TimesAndDurations) {
   EXPECT_EQ(one("duration>=10s").number, 10);
   EXPECT_EQ(one("duration<1500ms").number, 1.5);
   EXPECT_THAT(mistake("duration>10"), HasSubstr("unit"));
+  EXPECT_THAT(mistake("duration>long"), HasSubstr("'long' is not a duration"));
   EXPECT_THAT(mistake("created>yesterday"), HasSubstr("neither a time nor an age"));
   EXPECT_THAT(mistake("created=2d"), HasSubstr("use <"));
 }

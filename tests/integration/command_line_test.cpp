@@ -32,6 +32,15 @@ TEST_F(CommandLine, HelpIsGroupedAndHasExamples) {
   }
 }
 
+TEST_F(CommandLine, WhatStandardOutputDoesNotTakeIsAnError) {
+  const auto program = AssayCli::program().string();
+  const auto full = run_command({"sh", "-c", "exec \"$0\" version >/dev/full", program}).value();
+  EXPECT_EQ(full.exit_code, 3);
+  EXPECT_THAT(full.error, HasSubstr("assay: cannot write to standard output: No space left on device"));
+  const auto gone = run_command({"bash", "-c", "set -o pipefail; \"$0\" schema | true", program}).value();
+  EXPECT_EQ(gone.exit_code, 0) << gone.error;
+}
+
 TEST_F(CommandLine, WrongUseIsExitCode2WithAHint) {
   EXPECT_THAT(cli_.run({"shwo"}).error, HasSubstr("unknown command 'shwo'. Did you mean 'show'?"));
   for (const std::vector<std::string>& arguments :

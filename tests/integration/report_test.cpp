@@ -70,6 +70,37 @@ TEST_F(ReportCommand, TheFormatFollowsTheNameOfTheFile) {
   EXPECT_FALSE(fs::exists(odd));
 }
 
+TEST_F(ReportCommand, AStudyIsReportedOnWithoutTheRunsThatWereDeleted) {
+  record(matrix_spec());
+  ASSERT_EQ(cli_.run({"rm", "@last"}).exit_code, 0);
+  const auto report = cli_.run({"report", "rates"});
+  EXPECT_EQ(report.exit_code, 0) << report.error;
+  EXPECT_THAT(report.out, HasSubstr("3 runs of kind command · 1 deleted since"));
+  const auto compared = cli_.run({"compare", "study:@last"});
+  EXPECT_EQ(compared.exit_code, 0) << compared.error;
+  ASSERT_EQ(cli_.run({"rm", "--yes", "study:@last"}).exit_code, 0);
+  const auto none = cli_.run({"report", "rates"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.error, HasSubstr("Those of the study were deleted."));
+}
+
+TEST_F(ReportCommand, ALinkAndADeviceThatAReportIsWrittenToStayThere) {
+  record(scaling_spec());
+  const fs::path link = cli_.folder() / "latest.html";
+  fs::create_symlink("page.html", link);
+  const fs::path device = cli_.folder() / "full.html";
+  fs::create_symlink("/dev/full", device);
+  for (const char* command : {"report", "export"}) {
+    EXPECT_EQ(cli_.run({command, "sizes", "-o", link.string()}).exit_code, 0);
+    EXPECT_TRUE(fs::is_symlink(link));
+    EXPECT_GT(fs::file_size(cli_.folder() / "page.html"), 1000U);
+    const auto full = cli_.run({command, "sizes", "-o", device.string()});
+    EXPECT_EQ(full.exit_code, 3);
+    EXPECT_THAT(full.error, HasSubstr("No space left on device"));
+    EXPECT_TRUE(fs::is_symlink(device));
+  }
+}
+
 TEST_F(ReportCommand, OneTableAsCsv) {
   record(scaling_spec());
   const auto answer = cli_.run({"report", "sizes", "--format", "csv", "--table", "speedup_table"});

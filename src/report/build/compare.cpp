@@ -34,8 +34,12 @@ Side side_of(const CompareSide& source, const Goals& goals, const ReportOptions&
   for (const auto& one : source.runs) (usable(one.run) ? side.arm.usable : side.arm.others).push_back(&one);
   for (const auto* one : side.arm.usable) {
     const Run& run = one->run;
-    const auto add = [&](const char* name, std::optional<double> value) {
+    const auto add = [&](const std::string& name, std::optional<double> value) {
       if (value) side.derived[name].push_back(*value);
+    };
+    // Each currency has a row of its own: there is no ratio of dollars to euros.
+    const auto add_cost = [&](std::string_view name, const std::optional<Money>& money) {
+      if (money) add(fmt::format("{} ({})", name, money->currency), money->amount);
     };
     if (const auto batch = effective_batch(run)) add("effective batch", static_cast<double>(*batch));
     if (const auto rate = metric_of(run, "samples_per_second")) add("samples/s per rank", *rate / run.ranks);
@@ -43,7 +47,7 @@ Side side_of(const CompareSide& source, const Goals& goals, const ReportOptions&
     for (const auto& [name, metric] : kBestOf) {
       const auto direction = goals.direction_of(metric);
       const bool has_curve = summary_of(run, metric) != nullptr;
-      if (has_curve && direction) add(name.c_str(), best_of(run, metric, *direction == Direction::lower_is_better));
+      if (has_curve && direction) add(name, best_of(run, metric, *direction == Direction::lower_is_better));
     }
     const auto price = price_of(run, options);
     if (!price) continue;
@@ -51,9 +55,9 @@ Side side_of(const CompareSide& source, const Goals& goals, const ReportOptions&
                               {.seconds = seconds_paid_for(run),
                                .samples_per_second = metric_of(run, "samples_per_second"),
                                .tokens_per_second = metric_of(run, "tokens_per_second")});
-    add("cost of the run", cost.run ? std::optional(cost.run->amount) : std::nullopt);
-    add("cost per 1,000 samples", cost.per_1000_samples ? std::optional(cost.per_1000_samples->amount) : std::nullopt);
-    add("cost per 1 M tokens", cost.per_million_tokens ? std::optional(cost.per_million_tokens->amount) : std::nullopt);
+    add_cost("cost of the run", cost.run);
+    add_cost("cost per 1,000 samples", cost.per_1000_samples);
+    add_cost("cost per 1 M tokens", cost.per_million_tokens);
   }
   return side;
 }
@@ -167,13 +171,14 @@ std::vector<Outcome> outcomes_of(const std::vector<Side>& sides, const Goals& go
   }
   std::vector<Outcome> outcomes;
   for (const auto& name : names) {
-    const auto* info = find_metric(name);
+    const auto best = kBestOf.find(name);
+    const std::string& measured = best == kBestOf.end() ? name : best->second;
+    const auto* info = find_metric(measured);
     Outcome outcome{.metric = name, .unit = std::string(info ? info->unit : "")};
     const bool derived =
         std::any_of(sides.begin(), sides.end(), [&](const auto& side) { return side.derived.contains(name); });
     // What follows from other figures would be tested twice.
-    if (!derived) outcome.better = goals.direction_of(name);
-    if (const auto best = kBestOf.find(name); best != kBestOf.end()) outcome.better = goals.direction_of(best->second);
+    if (!derived || best != kBestOf.end()) outcome.better = goals.direction_of(measured);
     outcome.headline = std::find(headlines.begin(), headlines.end(), name) != headlines.end();
     for (const auto& side : sides) {
       outcome.values.push_back(values_on(side, name));

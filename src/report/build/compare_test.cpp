@@ -71,7 +71,7 @@ TEST(Compare, DerivedFiguresAreIncluded) {
   b.runs[0].run.ranks = 4;
   const Document document = comparison_of({a, b}, {.price = Price{0.60, "USD", "GPUh"}});
   const auto metrics = column_of(document, "metrics", "metric");
-  for (const char* name : {"effective batch", "samples/s per rank", "cost per 1,000 samples"})
+  for (const char* name : {"effective batch", "samples/s per rank", "cost per 1,000 samples (USD)"})
     EXPECT_THAT(metrics, Contains(name));
 }
 
@@ -260,8 +260,37 @@ TEST(Compare, TheCostIsThatOfTheWholeRun) {
   a.runs[0].run.metrics["duration_seconds"] = 3600;
   const Document document = comparison_of({a, a}, {.price = Price{0.60, "USD", "GPUh"}});
   const auto metrics = column_of(document, "metrics", "metric");
-  const auto place = std::find(metrics.begin(), metrics.end(), "cost of the run") - metrics.begin();
+  const auto place = std::find(metrics.begin(), metrics.end(), "cost of the run (USD)") - metrics.begin();
   EXPECT_EQ(column_of(document, "metrics", "side_1").at(static_cast<std::size_t>(place)), "0.6");
+}
+
+TEST(Compare, CostsInTwoCurrenciesHaveNoRatio) {
+  auto dollars = side("a", {100});
+  auto euros = side("b", {100});
+  for (auto* one : {&dollars, &euros}) one->runs[0].run.metrics["duration_seconds"] = 3600;
+  dollars.runs[0].run.spec["price"] = {{"amount", 3}, {"currency", "USD"}, {"per", "h"}};
+  euros.runs[0].run.spec["price"] = {{"amount", 3}, {"currency", "EUR"}, {"per", "h"}};
+  const Document document = comparison_of({dollars, euros});
+  const auto metrics = column_of(document, "metrics", "metric");
+  const auto ratios = column_of(document, "metrics", "ratio_2");
+  int rows = 0;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (!metrics[i].starts_with("cost of the run")) continue;
+    ++rows;
+    EXPECT_THAT(ratios.at(i), IsEmpty()) << metrics[i];
+  }
+  EXPECT_EQ(rows, 2);
+}
+
+TEST(Compare, TheBestOfACurveHasTheUnitOfTheCurve) {
+  auto a = side("a", {100});
+  a.runs[0].run.metrics["val_accuracy"] = 0.9;
+  a.runs[0].run.series.push_back(
+      {.name = "val_accuracy", .points = 2, .last = 0.9, .min = 0.5, .max = 0.9, .mean = 0.7});
+  const Document document = comparison_of({a, a});
+  const auto metrics = column_of(document, "metrics", "metric");
+  const auto place = std::find(metrics.begin(), metrics.end(), "best val_accuracy") - metrics.begin();
+  EXPECT_EQ(column_of(document, "metrics", "side_1").at(static_cast<std::size_t>(place)), "90%");
 }
 
 }  // namespace

@@ -176,7 +176,9 @@ Result<Referenced> resolve_results(RunStore& store, const std::string& reference
 Result<std::vector<RecordedRun>> read_runs(RunStore& store, std::span<const std::string> ids, std::string_view series) {
   std::vector<RecordedRun> runs;
   for (const auto& id : ids) {
-    ASSAY_TRY(auto run, store.find_run(id));
+    auto found = store.find_run(id);
+    if (!found && found.error().kind == ErrorKind::not_found) continue;
+    ASSAY_TRY(auto run, std::move(found));
     CurveReader reader(series);
     const bool curves =
         std::any_of(run.series.begin(), run.series.end(), [&](const auto& one) { return drawn(one.name, series); });
@@ -199,10 +201,12 @@ Result<ReportInput> gather(RunStore& store, std::span<const std::string> referen
     if (references.size() == 1) input.study = std::move(found.study);
   }
   ASSAY_TRY(input.runs, read_runs(store, ids));
+  input.deleted = ids.size() - input.runs.size();
   if (input.runs.empty()) {
     return Error{.kind = ErrorKind::not_found,
                  .message = "there is no run to report on",
-                 .hint = "A study has runs once `assay run` has started them."};
+                 .hint = input.deleted > 0 ? "Those of the study were deleted."
+                                           : "A study has runs once `assay run` has started them."};
   }
   ASSAY_CHECK(check_baseline(arms_of(input.runs), input.options.baseline));
   input.preflight = preflight_of(store, input.runs);

@@ -24,7 +24,8 @@ struct Referenced {
 Result<Referenced> resolve_results(RunStore& store, const std::string& reference);
 
 /// Reads the runs and the course of the series that reports draw, or of the one that is asked for, thinned out to some
-/// hundred points each. Blocks.
+/// hundred points each. Runs that were deleted meanwhile, which the plan of a study goes on naming, are left out.
+/// Blocks.
 Result<std::vector<RecordedRun>> read_runs(RunStore& store, std::span<const std::string> ids,
                                            std::string_view series = {});
 

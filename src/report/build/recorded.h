@@ -55,6 +55,7 @@ struct ReportInput {
   std::string title;
   std::optional<Study> study;
   std::vector<RecordedRun> runs;  ///< by plan, or oldest first
+  std::size_t deleted = 0;        ///< of those that were named: deleted since, so that nothing is known of them
   std::vector<PreflightCheck> preflight;
   ReportOptions options;
 };

@@ -66,6 +66,7 @@ std::string subtitle_of(const ReportInput& input) {
   if (input.study) parts.push_back("study " + input.study->id);
   parts.push_back(
       fmt::format("{} run{} of kind {}", input.runs.size(), input.runs.size() == 1 ? "" : "s", join(kinds, ", ")));
+  if (input.deleted > 0) parts.push_back(fmt::format("{} deleted since", input.deleted));
   if (!where.empty()) parts.push_back(where);
   if (last != WallTime{}) parts.push_back("last data of " + iso8601(last));
   return join(parts, " · ");

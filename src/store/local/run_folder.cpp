@@ -136,7 +136,10 @@ void RunFolder::sync() const {
   for (const auto& name : journals()) {
     if (const auto file = open_file(journal(name), O_RDONLY); file.ok()) ::fdatasync(file->get());
   }
-  if (const auto folder = open_file(path_, O_RDONLY | O_DIRECTORY); folder.ok()) ::fsync(folder->get());
+  // The names of new files, and of the run's own folder, must survive a power cut as well as what is in them.
+  for (const auto& folder : {ranks(), artifacts(), path_, path_.parent_path()}) {
+    if (const auto opened = open_file(folder, O_RDONLY | O_DIRECTORY); opened.ok()) ::fsync(opened->get());
+  }
 }
 
 }  // namespace assay

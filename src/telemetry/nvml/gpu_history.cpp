@@ -25,20 +25,23 @@ void GpuHistory::note(const GpuCondition& now, SteadyTime time, WallTime wall, s
     const auto before = std::exchange(last, value);
     return before && *value > *before ? *value - *before : 0.0;
   };
-  const auto report = [&](const char* kind, double by, std::optional<double> total, std::string_view what) {
+  const auto report = [&](const char* kind, double by, std::optional<double> total, std::string_view one,
+                          std::string_view several) {
     if (by <= 0) return;
-    auto found = event(wall, kind, fmt::format("{} more {}, {} in all", by, what, *total));
+    auto found = event(wall, kind, fmt::format("{} more {}, {} in all", by, by == 1 ? one : several, *total));
     found.values = {{"increase", by}, {"total", *total}};
     events.push_back(std::move(found));
   };
   const double corrected = increase(last_.ecc_corrected, now.ecc_corrected);
-  report("ecc", corrected, now.ecc_corrected, "corrected memory errors");
+  report("ecc", corrected, now.ecc_corrected, "corrected memory error", "corrected memory errors");
   const double uncorrected = increase(last_.ecc_uncorrected, now.ecc_uncorrected);
-  report("ecc_uncorrected", uncorrected, now.ecc_uncorrected, "uncorrected memory errors");
+  report("ecc_uncorrected", uncorrected, now.ecc_uncorrected, "uncorrected memory error", "uncorrected memory errors");
   const double rows = increase(last_.remapped_corrected, now.remapped_corrected);
-  report("row_remap", rows, now.remapped_corrected, "rows remapped after corrected errors");
+  report("row_remap", rows, now.remapped_corrected, "row remapped after corrected errors",
+         "rows remapped after corrected errors");
   const double bad_rows = increase(last_.remapped_uncorrected, now.remapped_uncorrected);
-  report("row_remap", bad_rows, now.remapped_uncorrected, "rows remapped after uncorrected errors");
+  report("row_remap", bad_rows, now.remapped_uncorrected, "row remapped after uncorrected errors",
+         "rows remapped after uncorrected errors");
   if (increase(last_.remap_pending, now.remap_pending) > 0) {
     events.push_back(event(wall, "row_remap", "a row waits to be remapped: the GPU needs a reset"));
   }

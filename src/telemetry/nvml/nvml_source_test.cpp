@@ -244,6 +244,8 @@ TEST_F(NvmlSourceTest, ErrorsOfTheMemoryAreEvents) {
   set("gpu1.remapped_rows", "0 1 1 0");
   const Reading reading = read(seconds(10));
   EXPECT_THAT(kinds(reading), ElementsAre("ecc", "ecc_uncorrected", "row_remap", "row_remap"));
+  EXPECT_EQ(reading.events[0].message, "3 more corrected memory errors, 103 in all");
+  EXPECT_EQ(reading.events[1].message, "1 more uncorrected memory error, 1 in all");
   EXPECT_EQ(reading.events[0].about, kSecond);
   EXPECT_EQ(reading.events[0].values.at("increase"), 3);
   EXPECT_EQ(reading.events[0].values.at("total"), 103);

@@ -645,7 +645,7 @@ export interface NewPanel {
   metrics: Array<string>;
   /** Their ids; none: those that the filter finds */
   runs?: Array<string>;
-  /** As `assay runs --filter`: tag=night metrics.loss<0.5 */
+  /** As after `assay runs`: tag=night metrics.loss<0.5 */
   filter?: string;
   /** At most so many of those that it finds (8) */
   newest?: number;
@@ -890,7 +890,7 @@ export interface Panel {
   metrics: Array<string>;
   /** Their ids; none: those that the filter finds */
   runs?: Array<string>;
-  /** As `assay runs --filter`: tag=night metrics.loss<0.5 */
+  /** As after `assay runs`: tag=night metrics.loss<0.5 */
   filter?: string;
   /** At most so many of those that it finds (8) */
   newest?: number;
