@@ -22,11 +22,16 @@
 
 #include "base/files.h"
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
+#include "net/http_message.h"
 #include "net/http_server.h"
 #include "net/listener.h"
 #include "net/router.h"
+#include "net/server_options.h"
 #include "net/tls.h"
+#include "net/tls_files.h"
+#include "net/url.h"
 
 namespace {
 

@@ -30,10 +30,13 @@
 #include <vector>
 
 #include "base/files.h"
+#include "net/http_message.h"
 #include "net/http_server.h"
 #include "net/listener.h"
 #include "net/router.h"
+#include "net/server_options.h"
 #include "net/tls.h"
+#include "net/tls_files.h"
 
 namespace {
 

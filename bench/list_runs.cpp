@@ -17,6 +17,7 @@
 #include "model/run.h"
 #include "store/local/local_store.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 #include "store/run_writer.h"
 
 namespace {

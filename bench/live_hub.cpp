@@ -19,6 +19,8 @@
 
 #include "base/clock.h"
 #include "leader/live_hub.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "net/response_stream.h"
 #include "protocol/batch.h"
 #include "protocol/hello.h"

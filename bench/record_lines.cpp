@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "runs/recorder.h"
 #include "store/local/local_store.h"
+#include "store/run_store.h"
 #include "store/run_writer.h"
 
 namespace {

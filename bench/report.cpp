@@ -19,6 +19,7 @@
 #include "report/document.h"
 #include "report/render.h"
 #include "store/local/local_store.h"
+#include "store/run_store.h"
 #include "store/run_writer.h"
 
 namespace {

@@ -15,8 +15,10 @@
 #include "model/run.h"
 #include "model/study.h"
 #include "store/journal/journal_encoder.h"
+#include "store/lease.h"
 #include "store/local/local_store.h"
 #include "store/run_curves.h"
+#include "store/run_store.h"
 
 namespace {
 

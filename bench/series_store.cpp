@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "bytes/point_chunk.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "recorded_fleet.h"
 #include "store/bucket_answer.h"
 #include "store/series/embedded_series_store.h"

@@ -1,4 +1,5 @@
 #include "victoria.h"
+#include "net/client_options.h"
 
 #include <fmt/format.h>
 #include <signal.h>

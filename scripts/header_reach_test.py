@@ -1,5 +1,7 @@
 """No header outside base and model is compiled into more than 60 files, but for those that are listed here with what they may.
 
+A file is an object of the preset `dev`, where each is compiled alone: of what is counted here, that build leaves out the
+fuzzers and compiles a few files of apps/ and tests/ twice, so that `rebuild_cost.py` and this differ by a few objects.
 The list only ever gets shorter: a header that reaches more than it may fails, and so does an entry that is no longer needed.
 The values of model/ are free: whoever works with a run names `Run`. What to do about a header: declare a type instead of
 including it (`class X;` for whatever is only passed on, `enum class X : int;`), move values away from the interface that
@@ -14,39 +16,25 @@ MOST = 60
 SPARE = 10  # so that a few new tests of somebody else's do not stop a branch
 FREE = ("src/base/", "src/model/")  # small, seldom changed, and what everything is made of
 MAY_REACH = {
-    # What routes answer and what is asked of servers.
-    "src/net/client_messages.h": 75,
-    "src/net/headers.h": 180,
-    "src/net/http_message.h": 120,
+    # What servers and clients of HTTP hand to each other.
+    "src/net/headers.h": 160,
+    "src/net/http_message.h": 110,
     "src/net/route_options.h": 90,
-    "src/net/router.h": 70,
-    "src/net/sse_limits.h": 90,
-    "src/net/tls_files.h": 70,
-    "src/net/tls_trust.h": 90,
-    "src/net/url.h": 150,
+    "src/net/url.h": 90,
     # Where runs and series are kept.
-    "src/store/run_store.h": 130,
-    "src/store/series_store.h": 70,
-    "src/store/series_types.h": 120,
-    "src/store/timed_value.h": 130,
+    "src/store/lease.h": 80,
+    "src/store/run_store.h": 90,
+    "src/store/series_info.h": 90,
     # What sources read and agents send.
-    "src/protocol/batch.h": 70,
-    "src/telemetry/devices.h": 140,
-    "src/telemetry/reading.h": 80,
+    "src/telemetry/devices.h": 120,
     "src/telemetry/sample.h": 90,
     "src/telemetry/telemetry_event.h": 120,
-    # Types of the API: templates that every description of a type needs.
-    "src/api/api_codec.h": 80,
-    "src/api/api_info.h": 90,
-    "src/api/api_parts.h": 80,
-    "src/api/api_type.h": 80,
     # What reports and tables are made of.
     "src/analysis/interval.h": 80,
     "src/report/chart/chart.h": 80,
     "src/report/text/align.h": 90,
-    # Who somebody is, what is wrong with settings.
-    "src/access/token_record.h": 90,
-    "src/config/diagnostic.h": 70,
+    # Who somebody is.
+    "src/access/role.h": 90,
 }
 
 

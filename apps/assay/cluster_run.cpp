@@ -12,13 +12,14 @@
 #include "client/leader_runs.h"
 #include "leader_place.h"
 #include "live_view.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "queue_view.h"
 #include "run_services.h"
 #include "run_view.h"
 #include "runs/run_facts.h"
 #include "stop_signals.h"
 #include "store/journal/journal.h"
+#include "store/read_journals.h"
 #include "store/resolve.h"
 
 namespace assay {

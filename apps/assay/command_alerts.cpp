@@ -10,7 +10,7 @@
 #include "cluster_view.h"
 #include "commands.h"
 #include "leader_place.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "report/text/table.h"
 
 namespace assay {

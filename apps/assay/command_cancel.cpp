@@ -7,7 +7,7 @@
 #include "client/leader_runs.h"
 #include "commands.h"
 #include "leader_place.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "store/resolve.h"
 
 namespace assay {

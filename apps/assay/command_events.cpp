@@ -7,7 +7,7 @@
 #include "client/ask.h"
 #include "commands.h"
 #include "leader_place.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "node_show.h"
 #include "report/text/style.h"
 

@@ -8,6 +8,7 @@
 #include "exchange/run_series.h"
 #include "report_output.h"
 #include "store/journal/journal.h"
+#include "store/read_journals.h"
 #include "store/resolve.h"
 #include "store/run_store.h"
 

@@ -9,6 +9,8 @@
 #include "commands.h"
 #include "leader_place.h"
 #include "logins.h"
+#include "net/client_messages.h"
+#include "net/headers.h"
 
 namespace assay {
 namespace {
@@ -30,7 +32,7 @@ Result<OpenSession> sign_in(Connection& leader, const SignIn& wanted) {
   ClientRequest request{.method = "POST", .target = "/api/v1/session", .body = json::serialize(write_api(wanted))};
   request.headers.add("Content-Type", "application/json");
   ASSAY_TRY(const auto response, leader.send(std::move(request)));
-  ASSAY_TRY(auto info, answer_in<SessionInfo>(response));
+  ASSAY_TRY(auto info, answer_in<SessionInfo>(response.body));
   const std::string cookie(response.headers.find("Set-Cookie").value_or(""));
   return OpenSession{.headers = {{"Cookie", cookie.substr(0, cookie.find(';'))}, {"X-Assay-Csrf", info.csrf}},
                      .info = std::move(info)};

@@ -11,6 +11,7 @@
 #include "model/run.h"
 #include "model/tags.h"
 #include "store/resolve.h"
+#include "store/run_answers.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
 

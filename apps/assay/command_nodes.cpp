@@ -11,7 +11,7 @@
 #include "cluster_view.h"
 #include "commands.h"
 #include "leader_place.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "node_doctor.h"
 #include "node_show.h"
 #include "report/text/sparkline.h"

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "api/telemetry_types.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "client/ask.h"
@@ -16,7 +17,8 @@
 #include "http/series_answer.h"
 #include "leader_place.h"
 #include "model/metric.h"
-#include "net/url.h"
+#include "net/client_messages.h"
+#include "net/url_text.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
 #include "store/bucket_answer.h"

@@ -11,7 +11,7 @@
 #include "client/leader_runs.h"
 #include "commands.h"
 #include "leader_place.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "queue_view.h"
 #include "report/text/table.h"
 #include "store/resolve.h"

@@ -16,6 +16,7 @@
 #include "spec/spec.h"
 #include "stop_signals.h"
 #include "store/resolve.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

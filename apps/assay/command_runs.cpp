@@ -7,11 +7,13 @@
 #include "base/units.h"
 #include "commands.h"
 #include "model/metric.h"
+#include "model/run.h"
 #include "model/run_label.h"
 #include "report/text/table.h"
 #include "run_view.h"
 #include "store/resolve.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -7,11 +7,15 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "commands.h"
+#include "model/run.h"
+#include "model/run_state.h"
 #include "report/text/table.h"
 #include "run_view.h"
 #include "stop_signals.h"
 #include "store/journal/journal.h"
+#include "store/read_journals.h"
 #include "store/resolve.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,7 @@
 #include "commands.h"
 #include "leader_place.h"
 #include "logins.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "report/text/style.h"
 #include "report/text/table.h"
 

@@ -13,6 +13,7 @@
 #include "net/client_options.h"
 #include "net/tls.h"
 #include "net/url.h"
+#include "net/url_text.h"
 #include "report/text/style.h"
 
 namespace assay {

@@ -8,6 +8,7 @@
 #include "leader/leader.h"
 #include "leader_place.h"
 #include "store/cluster_store.h"
+#include "store/run_store.h"
 #include "store/series/embedded_series_store.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "client/ask.h"
 #include "doctor_view.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "run_services.h"
 #include "run_view.h"
 #include "spec/spec.h"

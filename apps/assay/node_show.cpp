@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "client/ask.h"
 #include "cluster_view.h"
-#include "net/url.h"
+#include "net/url_text.h"
 #include "report/text/table.h"
 
 namespace assay {

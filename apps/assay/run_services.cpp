@@ -11,6 +11,7 @@
 #include "run_view.h"
 #include "runs/follow.h"
 #include "runs/judge.h"
+#include "store/run_store.h"
 #include "telemetry/metric_source.h"
 #include "telemetry/procfs/procfs_source.h"
 

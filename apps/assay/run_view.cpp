@@ -13,7 +13,10 @@
 #include "report/build/recorded.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
+#include "runs/study_run.h"
 #include "store/journal/journal.h"
+#include "store/read_journals.h"
+#include "store/run_store.h"
 #include "times_view.h"
 
 namespace assay {

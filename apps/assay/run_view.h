@@ -3,12 +3,16 @@
 #include <string>
 #include <vector>
 
-#include "model/run.h"
 #include "report/text/style.h"
-#include "runs/study_run.h"
-#include "store/run_store.h"
 
 namespace assay {
+
+class RunStore;
+struct Run;
+struct Study;
+struct StudyOutcome;
+enum class RunState : int;
+enum class Verdict : int;
 
 /// A verdict with its mark and colour: `✔ valid`.
 std::string verdict_text(Verdict verdict, RunState state, const TerminalStyle& style);

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "access/token_record.h"
+#include "access/role.h"
 #include "base/result.h"
 
 namespace assay {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "access/token_record.h"
+#include "access/role.h"
 
 namespace assay {
 

@@ -14,12 +14,6 @@
 namespace assay {
 namespace {
 
-constexpr std::array kRoles = {
-    std::pair{Role::agent, std::string_view("agent")},
-    std::pair{Role::viewer, std::string_view("viewer")},
-    std::pair{Role::user, std::string_view("user")},
-    std::pair{Role::admin, std::string_view("admin")},
-};
 constexpr std::size_t kLongestName = 64;
 
 bool is_name(std::string_view text, std::string_view also) {
@@ -129,20 +123,6 @@ class RecordReader {
 };
 
 }  // namespace
-
-std::string_view name_of(Role role) {
-  for (const auto& [known, name] : kRoles) {
-    if (known == role) return name;
-  }
-  return "";
-}
-
-std::optional<Role> role_from(std::string_view name) {
-  for (const auto& [role, known] : kRoles) {
-    if (known == name) return role;
-  }
-  return std::nullopt;
-}
 
 bool is_node_name(std::string_view text) { return is_name(text, "-_."); }
 

@@ -5,16 +5,11 @@
 #include <string_view>
 #include <variant>
 
+#include "access/role.h"
 #include "base/clock.h"
 #include "base/result.h"
 
 namespace assay {
-
-/// What the bearer of a token may do, under one name: see scopes.h.
-enum class Role { agent, viewer, user, admin };
-
-std::string_view name_of(Role role);
-std::optional<Role> role_from(std::string_view name);
 
 /// Which nodes a join token lets in.
 struct JoinTerms {

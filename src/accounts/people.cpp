@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "access/secrets.h"
+#include "access/token_record.h"
 #include "base/log.h"
 #include "base/text.h"
 

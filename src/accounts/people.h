@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "access/password_check.h"
-#include "access/token_record.h"
+#include "access/role.h"
 #include "accounts/kept.h"
 #include "accounts/password_hasher.h"
 #include "accounts/sign_in_rules.h"

@@ -16,10 +16,12 @@
 #include "access/secrets.h"
 #include "agent/leader_access.h"
 #include "base/json.h"
+#include "net/http_message.h"
 #include "net/raw_connection_fixture.h"
 #include "net/response_stream.h"
 #include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/server_options.h"
 #include "net/sse.h"
 #include "protocol/batch.h"
 

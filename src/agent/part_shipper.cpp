@@ -11,6 +11,8 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "base/supervised_thread.h"
+#include "store/lease.h"
+#include "store/run_answers.h"
 
 namespace assay {
 namespace {

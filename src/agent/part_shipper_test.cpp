@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "net/raw_connection_fixture.h"
+#include "store/lease.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"
 #include "store/troubled_store_fixture.h"

@@ -13,6 +13,8 @@
 #include "model/run.h"
 #include "store/journal/journal_owner.h"
 #include "store/journal_state.h"
+#include "store/lease.h"
+#include "store/run_answers.h"
 
 namespace assay {
 namespace {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "model/run.h"
+#include "store/lease.h"
 #include "store/run_store.h"
 
 namespace assay {

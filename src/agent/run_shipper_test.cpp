@@ -8,6 +8,7 @@
 #include "model/run.h"
 #include "net/raw_connection_fixture.h"
 #include "store/journal_state.h"
+#include "store/lease.h"
 #include "store/memory/run_memory.h"
 #include "store/run_writer.h"
 #include "store/troubled_store_fixture.h"

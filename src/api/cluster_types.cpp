@@ -277,4 +277,37 @@ const ApiType<LeaderStatus>& api_type() {
   return type;
 }
 
+template <>
+const ApiType<LiveNode>& api_type() {
+  static const auto type = ApiType<LiveNode>("LiveNode", "A node whose state changed.")
+                               .field("name", &LiveNode::name, "What it is known by")
+                               .field("state", &LiveNode::state, "Whether it is heard of")
+                               .added("simulated", &LiveNode::simulated, "Whether `assay fleet-sim` made it up")
+                               .added("gpus", &LiveNode::gpus, "How many GPUs it has");
+  return type;
+}
+
+template <>
+const ApiType<LiveSeries>& api_type() {
+  static const auto type = ApiType<LiveSeries>("LiveSeries", "A series that values are told of by its number.")
+                               .field("id", &LiveSeries::id, "The number, good for this stream")
+                               .field("node", &LiveSeries::node, "Of which node")
+                               .field("name", &LiveSeries::name, "The metric")
+                               .field("labels", &LiveSeries::labels, "node, gpu, …")
+                               .added("unit", &LiveSeries::unit, "Of its values");
+  return type;
+}
+
+template <>
+const ApiType<LiveEvent>& api_type() {
+  static const auto type =
+      ApiType<LiveEvent>("LiveEvent", "The data of an event of the live stream: `snapshot` or `delta`.")
+          .field("time_ms", &LiveEvent::time_ms, "The leader's clock, in milliseconds since 1970")
+          .added("nodes", &LiveEvent::nodes, "That are new or in another state")
+          .added("series", &LiveEvent::series, "That are told of for the first time")
+          .added("values", &LiveEvent::values, "The number of the series, milliseconds since 1970, the value")
+          .added("alerts", &LiveEvent::alerts, "That were raised, changed or resolved");
+  return type;
+}
+
 }  // namespace assay

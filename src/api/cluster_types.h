@@ -12,9 +12,7 @@
 #include "model/leader_status.h"
 #include "model/node_record.h"
 #include "model/node_state.h"
-#include "store/bucket_answer.h"
 #include "store/event_log.h"
-#include "store/series_types.h"
 
 namespace assay {
 
@@ -135,19 +133,6 @@ struct SilenceRequest {
   std::string reason;
 };
 
-struct SeriesEntry {
-  std::string name;
-  std::map<std::string, std::string> labels;
-  std::string unit;
-};
-struct SeriesList {
-  std::vector<SeriesEntry> series;
-  std::string next;
-};
-struct ErasedSeries {
-  std::uint64_t series = 0;
-};
-
 /// What a live stream tells: everything in a snapshot, in a delta what is new. The leader writes it as text, for speed.
 struct LiveNode {
   std::string name;
@@ -178,8 +163,6 @@ template <>
 const ApiEnum<AlertState>& api_enum();
 template <>
 const ApiEnum<CommandView::State>& api_enum();
-template <>
-const ApiEnum<SeriesTier>& api_enum();
 
 template <>
 const ApiType<NodeRecord::Device>& api_type();
@@ -229,16 +212,6 @@ template <>
 const ApiType<SilenceList>& api_type();
 template <>
 const ApiType<SilenceRequest>& api_type();
-template <>
-const ApiType<SeriesEntry>& api_type();
-template <>
-const ApiType<SeriesList>& api_type();
-template <>
-const ApiType<ErasedSeries>& api_type();
-template <>
-const ApiType<SeriesAnswer::Row>& api_type();
-template <>
-const ApiType<SeriesAnswer>& api_type();
 template <>
 const ApiType<LiveNode>& api_type();
 template <>

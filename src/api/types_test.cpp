@@ -14,6 +14,7 @@
 #include "api/queue_types.h"
 #include "api/run_types.h"
 #include "api/schema_fixture.h"
+#include "api/telemetry_types.h"
 
 namespace assay {
 namespace {

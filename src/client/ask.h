@@ -2,12 +2,12 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/api_type.h"
 #include "api/error_types.h"
 #include "client/connection.h"
-#include "net/client_messages.h"
 
 namespace assay {
 
@@ -15,8 +15,8 @@ namespace assay {
 // `Connection::send`; an answer that is not of its type is `bad_file`.
 
 template <typename Answer>
-Result<Answer> answer_in(const ClientResponse& response) {
-  ASSAY_TRY(const auto value, parse_json(response.body));
+Result<Answer> answer_in(std::string_view body) {
+  ASSAY_TRY(const auto value, parse_json(body));
   return read_api<Answer>(value);
 }
 

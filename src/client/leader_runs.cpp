@@ -13,7 +13,8 @@
 #include "client/ask.h"
 #include "model/run.h"
 #include "model/study.h"
-#include "net/url.h"
+#include "net/client_messages.h"
+#include "net/url_text.h"
 #include "store/run_curves.h"
 #include "store/run_query.h"
 #include "store/study_list.h"
@@ -110,7 +111,7 @@ class LeaderRuns final : public RunStore {
     if (is_held(lease)) request.target += fmt::format("&renew_ns={}", kProcessLease.count());
     request.headers.add("Content-Type", "application/octet-stream");
     ASSAY_TRY(const auto response, leader_.send(std::move(request)));
-    ASSAY_TRY(const auto journal, answer_in<JournalSize>(response));
+    ASSAY_TRY(const auto journal, answer_in<JournalSize>(response.body));
     return journal.size;
   }
   Result<std::vector<JournalState>> journals(std::string_view id) override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "net/http_message.h"
 #include "net/router.h"
 
 namespace assay {

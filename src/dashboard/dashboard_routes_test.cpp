@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "net/headers.h"
+#include "net/http_message.h"
 #include "net/request_target.h"
 #include "net/router.h"
 

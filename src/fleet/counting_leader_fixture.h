@@ -16,6 +16,7 @@
 
 #include "base/json.h"
 #include "fleet/fleet.h"
+#include "net/http_message.h"
 #include "net/router.h"
 #include "net/server_fixture.h"
 #include "protocol/batch.h"

@@ -10,6 +10,7 @@
 #include "fleet/counting_leader_fixture.h"
 #include "fleet/fleet_time.h"
 #include "fleet/small_recording_fixture.h"
+#include "net/http_message.h"
 
 namespace assay {
 namespace {

@@ -1,10 +1,13 @@
 #include <fstream>
 
+#include "access/secrets.h"
 #include "http/http_fixture.h"
 #include "leader/alert_desk.h"
 #include "leader/command_desk.h"
 #include "leader/test_agent_fixture.h"
 #include "model/run.h"
+#include "store/lease.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -1,12 +1,17 @@
 // People over the API: what a browser, a program, a guest and an attacker get to see.
 
 #include "http/client_address.h"
+#include "http/gatekeeper.h"
+#include "http/leader_router.h"
 #include "http/people_fixture.h"
 #include "leader/test_agent_fixture.h"
 #include "model/run.h"
 #include "model/study.h"
-#include "net/url.h"
+#include "net/http_message.h"
+#include "net/server_fixture.h"
+#include "net/url_text.h"
 #include "store/journal/journal_encoder.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -4,8 +4,10 @@
 
 #include "http/http_fixture.h"
 #include "leader/node.h"
+#include "leader/node_status.h"
 #include "leader/test_agent_fixture.h"
 #include "model/run.h"
+#include "net/http_client.h"
 #include "net/sse.h"
 #include "telemetry/reading.h"
 

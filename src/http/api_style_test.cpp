@@ -10,7 +10,9 @@
 #include "leader/leader_fixture.h"
 #include "net/client_messages.h"
 #include "net/http_client.h"
+#include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/url.h"
 
 namespace assay {
 

@@ -6,7 +6,9 @@
 #include <set>
 
 #include "http/api_pages.h"
+#include "http/api_routes.h"
 #include "http/http_fixture.h"
+#include "http/leader_router.h"
 #include "support/generated_page.h"
 
 namespace assay {

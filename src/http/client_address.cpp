@@ -1,6 +1,7 @@
 #include "http/client_address.h"
 
 #include "base/text.h"
+#include "net/http_message.h"
 
 namespace assay {
 namespace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <string_view>
 
-#include "net/http_message.h"
-
 namespace assay {
+
+struct HttpRequest;
 
 /// Where a request comes from. Behind a proxy on this machine it is whom the proxy names; anybody else's word about
 /// that counts for nothing.

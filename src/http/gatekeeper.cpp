@@ -9,6 +9,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "http/client_address.h"
+#include "net/headers.h"
+#include "net/http_message.h"
 #include "protocol/paths.h"
 #include "store/account_tables.h"
 

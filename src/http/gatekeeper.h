@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/rate_limit.h"
 #include "base/result.h"
-#include "net/http_message.h"
 #include "net/route_options.h"
 
 namespace assay {

@@ -7,6 +7,7 @@
 
 #include "access/fake_authenticator.h"
 #include "access/secrets.h"
+#include "net/http_message.h"
 
 namespace assay {
 namespace {

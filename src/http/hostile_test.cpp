@@ -3,11 +3,15 @@
 #include <set>
 
 #include "base/files.h"
+#include "http/gatekeeper.h"
 #include "http/http_fixture.h"
+#include "http/leader_router.h"
 #include "leader/node_registry.h"
 #include "leader/test_agent_fixture.h"
 #include "model/run.h"
+#include "net/http_server.h"
 #include "store/local/local_store.h"
+#include "store/run_store.h"
 #include "store/run_writer.h"
 
 namespace assay {

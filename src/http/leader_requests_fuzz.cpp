@@ -9,6 +9,7 @@
 #include "base/byte_stream.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "http/api_routes.h"
 #include "http/leader_router.h"
 #include "leader/command_desk.h"
 #include "leader/leader.h"

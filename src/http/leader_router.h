@@ -4,12 +4,15 @@
 #include <span>
 
 #include "dashboard/embedded_files.h"
-#include "http/api_routes.h"
-#include "http/api_table.h"
 
 namespace assay {
 
+class ApiTable;
+class Gatekeeper;
+class Leader;
 class Router;
+class TokenBook;
+struct LeaderProgram;
 
 /// The API alone. Leader and book must outlive it.
 ApiTable make_leader_api(Leader& leader, TokenBook& book, const LeaderProgram& program);

@@ -4,10 +4,18 @@
 
 #include <latch>
 
+#include "http/api_routes.h"
 #include "http/http_fixture.h"
 #include "http/people_fixture.h"
 #include "leader/node.h"
+#include "leader/node_status.h"
 #include "leader/test_agent_fixture.h"
+#include "net/http_client.h"
+#include "net/raw_connection_fixture.h"
+#include "net/router.h"
+#include "net/server_fixture.h"
+#include "net/server_options.h"
+#include "net/url.h"
 #include "telemetry/reading.h"
 
 namespace assay {

@@ -18,6 +18,7 @@
 #include "spec/spec.h"
 #include "store/journal/journal.h"
 #include "store/journal_state.h"
+#include "store/read_journals.h"
 #include "store/run_store.h"
 
 namespace assay {

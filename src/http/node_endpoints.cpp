@@ -16,10 +16,12 @@
 #include "leader/leader.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/node_status.h"
 #include "model/maintenance.h"
 #include "store/cluster_store.h"
 #include "store/event_log.h"
 #include "store/series_store.h"
+#include "telemetry/devices.h"
 
 namespace assay {
 namespace {

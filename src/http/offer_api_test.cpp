@@ -1,9 +1,12 @@
 // Machines that join, prices and tags over the API.
 
+#include "access/secrets.h"
 #include "accounts/accounts.h"
 #include "http/http_fixture.h"
 #include "leader/test_agent_fixture.h"
 #include "model/run.h"
+#include "store/run_store.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -8,6 +8,7 @@
 #include "leader/test_agent_fixture.h"
 #include "model/run.h"
 #include "model/study.h"
+#include "net/http_server.h"
 #include "store/run_store.h"
 
 namespace assay {

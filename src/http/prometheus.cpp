@@ -15,6 +15,7 @@
 #include "leader/leader.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/node_status.h"
 #include "model/metric.h"
 #include "model/node_state.h"
 #include "model/series.h"

@@ -8,6 +8,7 @@
 #include "fleet/fleet_recording.h"
 #include "leader/leader_fixture.h"
 #include "leader/test_agent_fixture.h"
+#include "telemetry/reading.h"
 #include "telemetry/replay/replay_source.h"
 
 namespace assay {

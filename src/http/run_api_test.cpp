@@ -5,6 +5,7 @@
 #include "client/leader_runs.h"
 #include "http/api_routes.h"
 #include "http/http_fixture.h"
+#include "net/router.h"
 #include "net/server_fixture.h"
 #include "store/memory/run_memory.h"
 #include "store/run_contract.h"

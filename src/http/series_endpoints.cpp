@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "api/cluster_types.h"
+#include "api/telemetry_types.h"
 #include "base/text.h"
 #include "http/api_check.h"
 #include "http/api_routes.h"

@@ -10,8 +10,10 @@
 
 #include "base/byte_stream.h"
 #include "http/series_answer.h"
+#include "net/http_message.h"
 #include "store/bucket_answer.h"
 #include "store/series_rules.h"
+#include "store/series_store.h"
 
 namespace assay {
 namespace {

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <cstddef>
+
 #include "base/result.h"
-#include "net/http_message.h"
-#include "store/series_store.h"
 
 namespace assay {
+
+class SeriesStore;
+struct HttpResponse;
+struct SeriesQuery;
 
 /// How an answer to a query is made.
 struct SeriesStreamLimits {

@@ -1,6 +1,8 @@
 // Jobs of Slurm over the API: who may say what they are, and what is shown.
 
+#include "http/gatekeeper.h"
 #include "http/http_fixture.h"
+#include "http/leader_router.h"
 #include "leader/leader_options.h"
 #include "leader/test_agent_fixture.h"
 #include "protocol/slurm_report.h"

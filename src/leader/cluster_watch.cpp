@@ -7,6 +7,7 @@
 
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/node_status.h"
 #include "model/node_state.h"
 #include "model/series.h"
 #include "telemetry/devices.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 
 #include "base/clock.h"
 
@@ -36,6 +37,13 @@ struct IntakeWork {
            kRewriting * static_cast<double>(rewritten) + kNaming * static_cast<double>(new_series) +
            kHello * static_cast<double>(hellos) + kSaving * static_cast<double>(saves);
   }
+};
+
+/// What a node has cost since the leader started.
+struct IntakeTotals {
+  std::uint64_t bytes = 0;
+  std::uint64_t rewritten = 0;  ///< minutes made again for late samples
+  Nanos processor_time{};
 };
 
 /// Fills up as time passes, up to the burst. One may go into debt: what a batch costs is known when it was taken in.

@@ -4,9 +4,13 @@
 #include "leader/leader_options.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/node_status.h"
 #include "leader/test_agent_fixture.h"
 #include "net/response_stream.h"
 #include "net/sse.h"
+#include "store/memory/run_memory.h"
+#include "store/memory/series_memory.h"
+#include "store/run_store.h"
 
 namespace assay {
 
@@ -24,6 +28,15 @@ std::vector<ServerEvent> events_of(const EventStream& stream) {
     events.push_back(std::move(**event));
   }
 }
+
+LeaderTest::LeaderTest()
+    : runs_(open_run_memory(make_run_memory(), clock_)),
+      series_(std::make_unique<SeriesMemory>(clock_)),
+      series_store_(series_.get()) {
+  open();
+}
+
+LeaderTest::~LeaderTest() = default;
 
 void LeaderTest::open() { open(LeaderOptions()); }
 
@@ -59,7 +72,7 @@ std::map<std::string, std::vector<double>> LeaderTest::stored(const std::string&
   EXPECT_TRUE(found.ok());
   for (const auto& series : *found) {
     std::string labels;
-    for (const auto& [name, value] : series.key.labels) labels += name + "=" + value + " ";
+    for (const auto& [name, value] : series.key.labels) labels.append(name).append("=").append(value).append(" ");
     const auto points = leader_->series().points(series.id, {}, 1000);
     EXPECT_TRUE(points.ok());
     for (const auto& point : points->points) values[labels].push_back(point.value);

@@ -15,15 +15,17 @@
 #include "leader/leader.h"
 #include "store/event_log.h"
 #include "store/memory/cluster_memory.h"
-#include "store/memory/run_memory.h"
-#include "store/memory/series_memory.h"
 
 namespace assay {
 
 class EventStream;
+class RunStore;
+class SeriesMemory;
+class SeriesStore;
 class TestAgent;
 struct Batch;
 struct NodeStatus;
+struct Run;
 struct ServerEvent;
 
 /// What was sent on a stream since the last call.
@@ -44,7 +46,8 @@ class LeaderTest : public testing::Test {
  protected:
   using Run = assay::Run;  // gtest has a function of that name
 
-  LeaderTest() { open(); }
+  LeaderTest();
+  ~LeaderTest() override;
 
   /// Opens the leader again, as after a restart.
   void open();
@@ -69,9 +72,9 @@ class LeaderTest : public testing::Test {
   TemporaryFolder folder_;
   ManualClock clock_;
   ClusterMemory cluster_;
-  std::unique_ptr<RunStore> runs_ = open_run_memory(make_run_memory(), clock_);
-  SeriesMemory series_{clock_};
-  SeriesStore* series_store_ = &series_;
+  std::unique_ptr<RunStore> runs_;
+  std::unique_ptr<SeriesMemory> series_;
+  SeriesStore* series_store_;
   IntakeLimits intake_;
   bool anonymous_ = false;  ///< who says nothing about themselves may look
   std::unique_ptr<Leader> leader_;

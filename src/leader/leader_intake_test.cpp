@@ -8,9 +8,11 @@
 #include "leader/live_hub.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/node_status.h"
 #include "leader/test_agent_fixture.h"
 #include "net/response_stream.h"
 #include "net/sse.h"
+#include "store/memory/series_memory.h"
 #include "store/series_store.h"
 #include "store/timed_value.h"
 #include "telemetry/reading.h"
@@ -380,12 +382,12 @@ TEST_F(LeaderIntake, WhatTheStoreCannotTakeIsNotAcknowledged) {
   reading.samples = {sample_of("host.load", 2)};
   reading.events = {{.time = clock_.wall(), .kind = "throttle", .message = "too hot"}};
   const auto batch = agent.batch(clock_.wall(), std::move(reading));
-  series_.fail_writes(Error{.kind = ErrorKind::io, .message = "no space left"});
+  series_->fail_writes(Error{.kind = ErrorKind::io, .message = "no space left"});
   const auto receipt = take(agent, {batch});
   ASSERT_FALSE(receipt.ok());
   EXPECT_NE(receipt.error().kind, ErrorKind::usage) << "the agent would give it up";
   EXPECT_NE(receipt.error().kind, ErrorKind::bad_file);
-  series_.fail_writes(std::nullopt);
+  series_->fail_writes(std::nullopt);
   EXPECT_FALSE(leader_->status().problems.empty());
   EXPECT_EQ(taken(agent, {batch}).sequence, 2u);
   EXPECT_THAT(leader_->status().problems, IsEmpty()) << "what was taken in is no problem of upkeep";
@@ -460,7 +462,7 @@ TEST_F(LeaderIntake, TextThatIsNoTextIsMadeReadable) {
 }
 
 TEST_F(LeaderIntake, DamageThatIsFoundAtTheStartIsLogged) {
-  series_.find_damage("head-00000007.log is missing");
+  series_->find_damage("head-00000007.log is missing");
   testing::internal::CaptureStderr();
   open();
   EXPECT_THAT(testing::internal::GetCapturedStderr(), testing::HasSubstr("head-00000007.log is missing"));

@@ -6,9 +6,12 @@
 #include "leader/leader_options.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/node_status.h"
 #include "leader/test_agent_fixture.h"
+#include "store/memory/series_memory.h"
 #include "store/node_table.h"
 #include "store/series_store.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -6,6 +6,7 @@
 #include "leader/live_hub.h"
 #include "leader/node.h"
 #include "leader/node_registry.h"
+#include "leader/node_status.h"
 #include "leader/test_agent_fixture.h"
 #include "model/maintenance.h"
 #include "protocol/hello.h"

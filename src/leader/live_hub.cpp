@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/json.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "net/sse.h"
 #include "store/series_types.h"
 

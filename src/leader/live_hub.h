@@ -11,11 +11,14 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "leader/node.h"
-#include "leader/node_registry.h"
+#include "leader/node_outline.h"
 #include "net/response_stream.h"
+#include "store/series_info.h"
 
 namespace assay {
+
+class Node;
+class NodeRegistry;
 
 /// What a client of the live stream wants to see.
 struct LiveFilter {

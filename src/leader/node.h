@@ -13,20 +13,24 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "leader/event_budget.h"
 #include "leader/intake_budget.h"
 #include "leader/node_clock.h"
 #include "model/node_record.h"
 #include "model/node_state.h"
-#include "store/series_types.h"
-#include "telemetry/devices.h"
-#include "watch/rule_view.h"
+#include "store/series_info.h"
 
 namespace assay {
 
 struct AgentHello;
 struct Batch;
 struct ClusterEvent;
+struct DeviceFacts;
+struct GpuProcess;
+struct NodeOutline;
+struct NodeStatus;
 struct SeriesName;
+enum class GpuField : std::uint8_t;
 
 /// The newest value of one series of a node.
 struct LiveValue {
@@ -37,66 +41,16 @@ struct LiveValue {
   std::uint64_t changed = 0;  ///< the count of changes of its node when it came
 };
 
-/// What a node has cost since the leader started.
-struct IntakeTotals {
-  std::uint64_t bytes = 0;
-  std::uint64_t rewritten = 0;  ///< minutes made again for late samples
-  Nanos processor_time{};
-};
-
-/// What is known of a node now. Plain values: a copy for whoever asks.
-struct NodeStatus {
-  NodeRecord record;
-  NodeState state = NodeState::offline;
-  double clock_skew_s = 0;                           ///< its clock less ours; NaN: not known
-  std::string clock_note;                            ///< "2 h 00 min ahead, times corrected"; empty: it is right
-  std::optional<std::vector<GpuProcess>> processes;  ///< absent: nobody looked
-  std::uint64_t samples = 0;                         ///< since the leader started
-  std::size_t series = 0;
-  IntakeTotals intake;
-  std::map<std::pair<std::string, int>, std::uint64_t>
-      xids;                 ///< by GPU and number: how often, since the leader started
-  Nanos behind_own_time{};  ///< what is added to our time to have that of its values
-
-  /// The time by which its values have theirs, when our clock shows `now`.
-  WallTime own_time(WallTime now) const { return now + behind_own_time; }
-};
-
-/// The little of it that a list shows.
-struct NodeOutline {
-  NodeState state = NodeState::offline;
-  bool simulated = false;
-  std::size_t gpus = 0;
-  std::uint64_t changes = 0;  ///< the count of changes of its values
-  std::uint64_t told = 0;     ///< how often its agent or an administrator has said something of it
-};
-
 /// How often an agent must be heard of.
 inline constexpr Nanos kHeartbeat = std::chrono::seconds(1);
 /// After how many it is offline.
 inline constexpr int kMissedHeartbeats = 3;
 
-/// Keeps a machine that reports errors without end from filling the disk: so many events for each minute in which they
-/// happened, whenever they arrive, and so many for each hour in which they arrive, whenever they are said to have
-/// happened. Those from outside of the last week count as of now or of a week ago.
-class EventBudget {
- public:
-  /// Whether one more of that time may be kept.
-  bool has_room(WallTime time, Heartbeat now, std::size_t per_hour);
-  /// Counts one that was kept.
-  void count(WallTime time, Heartbeat now, std::size_t per_hour);
-
-  static constexpr std::size_t kMaxPerMinute = 600;
-
- private:
-  std::map<std::int64_t, std::size_t> kept_;  ///< by minute
-  IntakeBudget arrived_;
-};
-
 /// One node as the leader sees it: what its agent said of it, the names of its series, their newest values. Any thread.
 class Node {
  public:
-  explicit Node(NodeRecord record) : record_(std::move(record)) {}
+  explicit Node(NodeRecord record);
+  ~Node();
 
   // --- its agent ---
 

@@ -4,8 +4,10 @@
 
 #include "leader/leader_fixture.h"
 #include "leader/node.h"
+#include "leader/node_status.h"
 #include "leader/test_agent_fixture.h"
 #include "store/series_store.h"
+#include "telemetry/reading.h"
 
 namespace assay {
 namespace {

@@ -13,9 +13,8 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "leader/node.h"
-#include "leader/node_registry.h"
 #include "leader/planned_needs.h"
+#include "model/node_state.h"
 #include "model/queued_run.h"
 #include "model/run.h"
 #include "model/study.h"
@@ -24,11 +23,13 @@
 #include "scheduler/estimates.h"
 #include "scheduler/scheduler.h"
 #include "store/job_table.h"
-#include "store/run_store.h"
 
 namespace assay {
 
 class ClusterStore;
+class Node;
+class NodeRegistry;
+class RunStore;
 
 /// What somebody wants to have run.
 struct RunRequest {

@@ -7,13 +7,16 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
 #include "protocol/hello.h"
 #include "runs/study_run.h"
 #include "store/account_tables.h"
 #include "store/cluster_store.h"
+#include "store/run_answers.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -5,6 +5,7 @@
 #include "model/run.h"
 #include "store/account_tables.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 #include "store/study_list.h"
 
 namespace assay {

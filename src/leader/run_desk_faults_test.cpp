@@ -7,6 +7,7 @@
 #include "leader/run_desk_fixture.h"
 #include "model/run.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 #include "store/troubled_store_fixture.h"
 
 namespace assay {

@@ -17,6 +17,7 @@
 #include "model/study.h"
 #include "net/response_stream.h"
 #include "net/sse.h"
+#include "store/run_store.h"
 #include "telemetry/reading.h"
 
 namespace assay {

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
 #include "protocol/paths.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

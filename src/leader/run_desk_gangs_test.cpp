@@ -5,6 +5,7 @@
 #include "protocol/part_report.h"
 #include "store/journal/journal_encoder.h"
 #include "store/journal_state.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -6,12 +6,15 @@
 #include "base/crash_point.h"
 #include "base/log.h"
 #include "leader/node.h"
+#include "leader/node_outline.h"
+#include "leader/node_registry.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
 #include "protocol/paths.h"
 #include "store/account_tables.h"
 #include "store/cluster_store.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -7,6 +7,7 @@
 #include "model/run.h"
 #include "store/account_tables.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

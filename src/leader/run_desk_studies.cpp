@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

@@ -6,6 +6,7 @@
 #include "store/journal/journal_encoder.h"
 #include "store/journal_state.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 #include "telemetry/reading.h"
 
 namespace assay {

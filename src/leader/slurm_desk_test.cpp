@@ -7,6 +7,7 @@
 #include "leader/run_desk_fixture.h"
 #include "protocol/hello.h"
 #include "protocol/slurm_report.h"
+#include "store/run_store.h"
 
 namespace assay {
 namespace {

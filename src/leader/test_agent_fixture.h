@@ -7,9 +7,11 @@
 #include "base/clock.h"
 #include "protocol/batch.h"
 #include "protocol/hello.h"
-#include "telemetry/reading.h"
+#include "telemetry/sample.h"
 
 namespace assay {
+
+struct Reading;
 
 /// A value of the host, or of a GPU where one is named.
 inline Sample sample_of(std::string metric, double value, std::string gpu = "", std::string unit = "ratio") {
@@ -34,15 +36,8 @@ class TestAgent {
   AgentHello hello() const {
     return {.stream = builder_.stream(), .version = "0.4.0", .facts = {{"kernel", "6.1.0"}}, .allow = {"doctor"}};
   }
-  Batch batch(WallTime time, std::vector<Sample> samples) {
-    Reading reading;
-    reading.samples = std::move(samples);
-    return batch(time, std::move(reading));
-  }
-  Batch batch(WallTime time, Reading reading) {
-    builder_.add(time, std::move(reading));
-    return builder_.take();
-  }
+  Batch batch(WallTime time, std::vector<Sample> samples);
+  Batch batch(WallTime time, Reading reading);
   /// As an agent sends again what a leader has forgotten: with every series named.
   Batch with_all_names(Batch batch) const {
     batch.first_series = 0;

@@ -5,6 +5,9 @@
 #include <boost/asio/co_spawn.hpp>
 #include <exception>
 
+#include "net/http_message.h"
+#include "net/raw_connection_fixture.h"
+#include "net/router.h"
 #include "net/server_fixture.h"
 
 namespace assay {

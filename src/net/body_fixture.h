@@ -13,10 +13,13 @@
 #include <utility>
 
 #include "base/byte_stream.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/server_options.h"
 #include "net/tls.h"
+#include "net/url.h"
 
 namespace assay {
 

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "net/async_http_client.h"
+#include "net/http_message.h"
 #include "net/sse.h"
 
 namespace assay {
@@ -87,6 +88,8 @@ class HttpClient::Core {
 HttpClient::HttpClient(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 
 HttpClient::~HttpClient() = default;
+
+Result<std::unique_ptr<HttpClient>> HttpClient::create(Url url) { return create(std::move(url), {}); }
 
 Result<std::unique_ptr<HttpClient>> HttpClient::create(Url url, ClientOptions options) {
   auto core = std::make_unique<Core>();

@@ -5,11 +5,11 @@
 #include "base/byte_stream.h"
 #include "base/clock.h"
 #include "base/result.h"
-#include "net/client_options.h"
 
 namespace assay {
 
 class HttpClient;
+struct ClientOptions;
 struct ClientRequest;
 struct ClientResponse;
 struct ServerEvent;
@@ -41,7 +41,9 @@ class EventSource {
 class HttpClient {
  public:
   /// Nothing is sent yet. Errors are those of the CA file and of a malformed fingerprint.
-  static Result<std::unique_ptr<HttpClient>> create(Url url, ClientOptions options = {});
+  static Result<std::unique_ptr<HttpClient>> create(Url url, ClientOptions options);
+  /// The same as `ClientOptions` has it.
+  static Result<std::unique_ptr<HttpClient>> create(Url url);
   /// May wait for a look-up of a host name that is still under way.
   ~HttpClient();
 

@@ -1,4 +1,5 @@
 #include "net/http_client.h"
+#include "net/client_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,10 +9,16 @@
 #include <thread>
 
 #include "net/client_messages.h"
+#include "net/http_message.h"
 #include "net/listener.h"
+#include "net/raw_connection_fixture.h"
 #include "net/response_stream.h"
+#include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/server_options.h"
 #include "net/sse.h"
+#include "net/url.h"
+#include "net/url_text.h"
 
 namespace assay {
 namespace {

@@ -8,7 +8,12 @@
 #include <memory>
 #include <thread>
 
+#include "net/http_message.h"
+#include "net/raw_connection_fixture.h"
+#include "net/route_options.h"
+#include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/server_options.h"
 
 namespace assay {
 namespace {

@@ -21,6 +21,8 @@
 #include "base/log.h"
 #include "net/listener.h"
 #include "net/server_connection.h"
+#include "net/server_options.h"
+#include "net/tls_files.h"
 #include "net/tls_stream.h"
 
 namespace assay {

@@ -1,4 +1,5 @@
 #include "net/http_server.h"
+#include "net/http_message.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +9,11 @@
 #include <stdexcept>
 #include <thread>
 
+#include "net/raw_connection_fixture.h"
+#include "net/route_options.h"
+#include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/server_options.h"
 
 namespace assay {
 namespace {

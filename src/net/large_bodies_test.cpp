@@ -5,6 +5,7 @@
 
 #include "net/body_fixture.h"
 #include "net/client_messages.h"
+#include "net/http_message.h"
 #include "net/peak_memory_fixture.h"
 
 namespace assay {

@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "net/http_message.h"
-#include "net/url.h"
+#include "net/listen_address.h"
 
 namespace assay {
 

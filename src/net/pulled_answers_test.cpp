@@ -8,6 +8,9 @@
 
 #include "net/body_fixture.h"
 #include "net/client_messages.h"
+#include "net/http_message.h"
+#include "net/raw_connection_fixture.h"
+#include "net/server_options.h"
 
 namespace assay {
 namespace {

@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "base/text.h"
-#include "net/url.h"
+#include "net/headers.h"
+#include "net/url_text.h"
 
 namespace assay {
 namespace {

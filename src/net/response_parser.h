@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "net/http_message.h"
+#include "net/headers.h"
 
 namespace assay {
 

@@ -1,4 +1,6 @@
 #include "net/response_stream.h"
+#include "net/http_message.h"
+#include "net/raw_connection_fixture.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +10,9 @@
 #include <thread>
 #include <vector>
 
+#include "net/router.h"
 #include "net/server_fixture.h"
+#include "net/server_options.h"
 #include "net/sse.h"
 
 namespace assay {

@@ -7,8 +7,9 @@
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "net/http_message.h"
 #include "net/request_target.h"
-#include "net/url.h"
+#include "net/url_text.h"
 
 namespace assay {
 

@@ -8,11 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "net/http_message.h"
+#include "net/headers.h"
 #include "net/route_options.h"
 
 namespace assay {
 
+struct HttpRequest;
+struct HttpResponse;
 struct RequestTarget;
 
 /// Which handler answers which request. Patterns are paths with `{name}` for one segment and, at the end, `{name...}`

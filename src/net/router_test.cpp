@@ -1,4 +1,5 @@
 #include "net/router.h"
+#include "net/http_message.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

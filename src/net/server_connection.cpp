@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "net/request_target.h"
 #include "net/response_head.h"
+#include "net/server_options.h"
 
 namespace assay {
 namespace {

@@ -18,6 +18,7 @@
 #include "net/response_head.h"
 #include "net/response_stream.h"
 #include "net/router.h"
+#include "net/server_options.h"
 #include "net/stream.h"
 #include "net/worker_pool.h"
 

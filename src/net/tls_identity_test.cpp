@@ -10,7 +10,9 @@
 #include "base/files.h"
 #include "net/authority_fixture.h"
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
+#include "net/tls_trust.h"
 #include "net/url.h"
 
 namespace assay {

@@ -1,4 +1,9 @@
 #include "net/tls.h"
+#include "net/client_options.h"
+#include "net/http_message.h"
+#include "net/raw_connection_fixture.h"
+#include "net/router.h"
+#include "net/server_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,6 +19,8 @@
 #include "net/http_client.h"
 #include "net/own_names.h"
 #include "net/server_fixture.h"
+#include "net/tls_trust.h"
+#include "net/url.h"
 
 namespace assay {
 namespace {

@@ -10,6 +10,8 @@
 
 #include "base/text.h"
 #include "net/headers.h"
+#include "net/listen_address.h"
+#include "net/url_text.h"
 
 namespace assay {
 namespace {

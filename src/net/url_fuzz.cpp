@@ -6,8 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "net/listen_address.h"
 #include "net/request_target.h"
 #include "net/url.h"
+#include "net/url_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace assay;

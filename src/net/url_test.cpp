@@ -1,9 +1,11 @@
 #include "net/url.h"
+#include "net/listen_address.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "net/request_target.h"
+#include "net/url_text.h"
 
 namespace assay {
 namespace {

@@ -9,7 +9,7 @@
 #include "model/run.h"
 #include "model/study.h"
 #include "protocol/part_report.h"
-#include "store/run_store.h"
+#include "store/lease.h"
 
 namespace assay {
 

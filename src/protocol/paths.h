@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "net/url.h"
+#include "net/url_text.h"
 
 // Where agents send their requests, and what these carry.
 

@@ -18,6 +18,7 @@
 #include "runs/recorder.h"
 #include "runs/run_marks.h"
 #include "runs/workload.h"
+#include "store/lease.h"
 #include "store/run_store.h"
 #include "telemetry/metric_source.h"
 

@@ -14,7 +14,9 @@
 #include "runs/follow.h"
 #include "runs/workload.h"
 #include "store/local/local_store.h"
+#include "store/read_journals.h"
 #include "store/run_query.h"
+#include "store/run_store.h"
 #include "store/run_writer.h"
 #include "telemetry/metric_source.h"
 

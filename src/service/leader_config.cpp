@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/config_reader.h"
+#include "net/url.h"
 #include "service/text_checks.h"
 
 namespace assay {

@@ -9,8 +9,8 @@
 #include "base/files.h"
 #include "base/units.h"
 #include "config/config_table.h"
+#include "net/listen_address.h"
 #include "net/tls.h"
-#include "net/url.h"
 
 namespace assay {
 

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/version.h"
+#include "net/listener.h"
 #include "serving/client_place.h"
 #include "serving/serve_follow.h"
 

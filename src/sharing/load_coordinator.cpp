@@ -7,6 +7,7 @@
 #include <deque>
 
 #include "base/text.h"
+#include "net/listener.h"
 
 namespace assay {
 namespace {

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "net/listener.h"
 #include "sharing/client_part.h"
 #include "sharing/live_moment.h"
 #include "sharing/load_link.h"
 #include "sharing/load_messages.h"
 
 namespace assay {
+
+class Listener;
 
 struct CoordinatorOptions {
   std::uint32_t clients = 2;  ///< this one included

@@ -1,4 +1,5 @@
 #include "sharing/load_coordinator.h"
+#include "net/listener.h"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>

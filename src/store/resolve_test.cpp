@@ -7,6 +7,7 @@
 #include "model/run.h"
 #include "model/study.h"
 #include "store/local/local_store.h"
+#include "store/run_store.h"
 #include "store/run_writer.h"
 
 namespace assay {

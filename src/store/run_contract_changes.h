@@ -4,6 +4,7 @@
 #include <thread>
 #include <vector>
 
+#include "store/run_answers.h"
 #include "store/run_contract_fixture.h"
 
 namespace assay {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "store/journal/journal.h"
+#include "store/read_journals.h"
 
 namespace assay {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "store/journal/journal.h"
+#include "store/read_journals.h"
 #include "store/run_curves.h"
 #include "store/run_store.h"
 

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,65 +16,20 @@ namespace assay {
 // Whoever only hands a store on need not be compiled again when one of these changes; whoever calls it includes what it
 // asks for.
 class ByteSource;
-class JournalVisitor;
+struct Artifact;
 struct CurveQuestion;
 struct JournalState;
+struct Lease;
+struct LeaseTerms;
+struct ReindexReport;
 struct Run;
+struct RunChange;
 struct RunCurve;
 struct RunPage;
 struct RunQuery;
 struct Study;
 struct StudyPage;
 struct StudyQuery;
-
-/// The right to record a run and to change its state. Whoever takes a run after somebody else has a higher epoch, and
-/// from then on the earlier owner is refused, whatever it still believes.
-struct Lease {
-  std::string run;
-  std::string journal;  ///< the one it may append to; see `RunStore::journals`
-  std::string owner;    ///< "gpu03", "pid 4711 on laptop"
-  std::uint64_t epoch = 0;
-  std::optional<WallTime> expires;  ///< absent: good for as long as the process that holds it lives
-};
-
-/// For whom a lease is, and for how long.
-struct LeaseTerms {
-  std::string owner;            ///< empty: this process
-  std::optional<Nanos> length;  ///< absent: for as long as this process lives, or until it is given up
-};
-
-/// The name of the journal of a run's owner. Further processes of the same job have others: "rank-3".
-inline constexpr std::string_view kOwnersJournal = "journal";
-
-/// How far a reader has come; opaque to its user. Default-made: the beginning.
-struct JournalPosition {
-  std::map<std::string, std::uint64_t> offsets;
-};
-
-struct Artifact {
-  std::string name;
-  std::int64_t bytes = 0;
-};
-
-/// A run that was added, changed or removed. What a run records is no change of it: its journals grow.
-struct RunChange {
-  std::uint64_t sequence = 0;
-  std::string run;
-  bool removed = false;
-};
-
-/// A run, a study or a folder that the store could not read, with the reason. The others are not affected.
-struct StoreProblem {
-  std::string about;
-  Error error;
-};
-
-struct ReindexReport {
-  int runs = 0;
-  int studies = 0;
-  int interrupted = 0;  ///< of `runs`: found without an owner and closed
-  std::vector<StoreProblem> problems;
-};
 
 /// Where runs and studies are kept. Every operation may block on the disk or the network; any thread may call,
 /// and several processes may use the same store at once.
@@ -159,17 +113,6 @@ class RunStore {
   /// Rebuilds whatever the store derives from its primary data, and closes runs whose owner is gone.
   virtual Result<ReindexReport> reindex() = 0;
 };
-
-/// Bytes of a journal, as `RunStore::read_frames` gives them.
-using ReadFrames =
-    std::function<Result<std::string>(std::string_view journal, std::uint64_t offset, std::size_t length)>;
-/// Shows the visitor what is in these journals after `from`; series of the journal "rank-3" get the label rank=3.
-Result<JournalPosition> read_journals(const std::vector<JournalState>& journals, const ReadFrames& read,
-                                      JournalVisitor& visitor, JournalPosition from = {});
-/// Shows the visitor everything recorded after `from`, the owner's journal first; returns where it stopped, to go on
-/// from later.
-Result<JournalPosition> read_journal(RunStore& store, std::string_view id, JournalVisitor& visitor,
-                                     JournalPosition from = {});
 
 /// As `RunStore::list_runs`, page after page until there are as many rows as the query's limit, or no more.
 Result<RunPage> list_whole(RunStore& store, const RunQuery& query);

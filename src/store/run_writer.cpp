@@ -7,6 +7,8 @@
 #include "store/journal/forwarding_visitor.h"
 #include "store/journal/journal_encoder.h"
 #include "store/journal_state.h"
+#include "store/lease.h"
+#include "store/read_journals.h"
 #include "store/run_store.h"
 
 namespace assay {

@@ -12,19 +12,10 @@
 
 #include "base/clock.h"
 #include "model/series.h"
+#include "store/series_info.h"
 #include "store/timed_value.h"
 
 namespace assay {
-
-/// A series of an open store, good until it is forgotten or the store is closed: after a restart, ask again.
-using SeriesId = std::uint32_t;
-
-/// One reading, on the hot path.
-struct SeriesSample {
-  SeriesId series = 0;
-  std::int64_t time_ns = 0;
-  double value = 0;
-};
 
 /// Points of one series by its name, for callers that do not keep ids.
 struct SeriesBatch {
@@ -76,12 +67,6 @@ struct SeriesQuery {
   TimeRange range;
   std::int64_t width_ns = 0;     ///< of a bucket; 0: as `max_points` wants it
   std::size_t max_points = 500;  ///< buckets per series at most; 0: no such limit
-};
-
-struct SeriesInfo {
-  SeriesId id = 0;
-  SeriesKey key;
-  std::string unit;
 };
 
 struct SeriesPage {

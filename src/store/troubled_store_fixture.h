@@ -9,6 +9,8 @@
 #include "model/run.h"
 #include "model/study.h"
 #include "store/journal_state.h"
+#include "store/lease.h"
+#include "store/run_answers.h"
 #include "store/run_curves.h"
 #include "store/run_query.h"
 #include "store/run_store.h"

@@ -8,6 +8,7 @@
 #include "net/http_message.h"
 #include "net/http_server.h"
 #include "net/router.h"
+#include "net/server_options.h"
 #include "store/alert_table.h"
 #include "store/cluster/sqlite_cluster_store.h"
 #include "store/cluster_store.h"

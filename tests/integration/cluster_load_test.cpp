@@ -14,7 +14,7 @@
 #include "cluster_fixture.h"
 #include "net/client_messages.h"
 #include "net/listener.h"
-#include "net/url.h"
+#include "net/url_text.h"
 
 namespace assay {
 namespace {

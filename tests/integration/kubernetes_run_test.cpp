@@ -9,6 +9,7 @@
 
 #include "base/spawn.h"
 #include "launch/kubernetes/kube_cluster_fixture.h"
+#include "net/http_message.h"
 #include "support/assay_cli.h"
 
 namespace assay {

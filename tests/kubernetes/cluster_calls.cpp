@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/url.h"
 
 namespace assay {

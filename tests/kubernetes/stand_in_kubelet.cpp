@@ -1,4 +1,5 @@
 #include "stand_in_kubelet.h"
+#include "net/server_options.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +8,7 @@
 #include "bytes/base64.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/manifests.h"
+#include "net/http_message.h"
 #include "net/server_fixture.h"
 #include "support/free_port.h"
 

@@ -9,8 +9,11 @@
 
 #include "cluster_calls.h"
 #include "launch/kubernetes/pod_process_fixture.h"
+#include "net/http_message.h"
 #include "net/http_server.h"
 #include "net/router.h"
+#include "net/tls_files.h"
+#include "net/url.h"
 
 namespace assay {
 

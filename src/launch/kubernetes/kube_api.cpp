@@ -11,7 +11,9 @@
 #include "launch/kubernetes/answer_lines.h"
 #include "launch/kubernetes/kube_object.h"
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/headers.h"
+#include "net/url_text.h"
 
 namespace assay {
 namespace {

@@ -7,7 +7,9 @@
 #include "launch/kubernetes/kube_object.h"
 #include "net/authority_fixture.h"
 #include "net/client_messages.h"
+#include "net/http_message.h"
 #include "net/server_fixture.h"
+#include "net/server_options.h"
 
 namespace assay {
 namespace {

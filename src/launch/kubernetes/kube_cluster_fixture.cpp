@@ -1,6 +1,7 @@
 #include "launch/kubernetes/kube_cluster_fixture.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 
@@ -9,6 +10,7 @@
 #include "bytes/base64.h"
 #include "launch/kubernetes/kube_object.h"
 #include "launch/kubernetes/manifests.h"
+#include "net/http_message.h"
 #include "net/server_fixture.h"
 #include "support/free_port.h"
 #include "support/source_tree.h"

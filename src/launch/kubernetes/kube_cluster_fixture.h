@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "launch/kubernetes/kube_config.h"
 #include "launch/kubernetes/pod_process_fixture.h"
+#include "net/http_message.h"
 #include "net/http_server.h"
 #include "net/response_stream.h"
 #include "net/router.h"

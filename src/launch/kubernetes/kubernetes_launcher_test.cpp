@@ -9,6 +9,7 @@
 #include "launch/kubernetes/pod_host.h"
 #include "launch/launcher_contract.h"
 #include "launch/local/local_launcher.h"
+#include "net/http_message.h"
 
 namespace assay {
 namespace {

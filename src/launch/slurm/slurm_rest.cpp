@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/url.h"
 

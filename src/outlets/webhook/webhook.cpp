@@ -6,6 +6,7 @@
 
 #include "base/supervised_thread.h"
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/http_message.h"
 #include "net/url.h"

@@ -1,4 +1,6 @@
 #include "outlets/webhook/webhook.h"
+#include "net/http_message.h"
+#include "net/router.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -12,6 +12,7 @@
 #include "report/build/baseline.h"
 #include "report/build/goals.h"
 #include "store/journal/journal.h"
+#include "store/read_journals.h"
 #include "store/resolve.h"
 #include "store/run_store.h"
 #include "store/study_list.h"

@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/log.h"
 #include "store/local/index_rows.h"
+#include "store/run_answers.h"
 
 namespace assay {
 namespace {

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "model/run.h"
 #include "store/local/local_store.h"
+#include "store/run_answers.h"
 #include "store/run_query.h"
 #include "store/run_store.h"
 #include "store/sqlite/sqlite.h"

@@ -13,10 +13,13 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "model/run.h"
+#include "store/lease.h"
 #include "store/local/reindex.h"
 #include "store/local/run_catalogue.h"
 #include "store/local/run_leases.h"
 #include "store/local/study_folder.h"
+#include "store/read_journals.h"
+#include "store/run_answers.h"
 #include "store/run_points.h"
 
 namespace assay {

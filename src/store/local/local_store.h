@@ -8,9 +8,10 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "store/run_store.h"
 
 namespace assay {
+
+class RunStore;
 
 /// How the data folder's file system may be used.
 enum class Sharing {

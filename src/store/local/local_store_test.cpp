@@ -8,6 +8,7 @@
 #include "store/local/index_rows.h"
 #include "store/local/local_store_fixture.h"
 #include "store/local/run_catalogue.h"
+#include "store/read_journals.h"
 #include "store/run_contract.h"
 #include "store/sqlite/sqlite.h"
 

@@ -6,6 +6,7 @@
 
 #include "store/journal/journal_recording_fixture.h"
 #include "store/local/local_store_fixture.h"
+#include "store/read_journals.h"
 #include "store/sqlite/sqlite.h"
 
 namespace assay {

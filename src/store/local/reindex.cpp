@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "store/run_answers.h"
+
 namespace assay {
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include "store/local/run_catalogue.h"
 #include "store/local/study_folder.h"
+#include "store/run_answers.h"
 #include "store/run_store.h"
 
 namespace assay {

@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "store/journal/salvage.h"
+#include "store/lease.h"
+#include "store/read_journals.h"
 
 namespace assay {
 namespace {

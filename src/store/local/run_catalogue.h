@@ -18,6 +18,8 @@
 
 namespace assay {
 
+class JournalVisitor;
+
 /// The run folders together with their index. The folders are the truth: an index that cannot be written costs a
 /// warning, never a run. Any thread.
 class RunCatalogue {

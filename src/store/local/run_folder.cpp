@@ -8,6 +8,8 @@
 #include <cerrno>
 
 #include "base/json.h"
+#include "store/lease.h"
+#include "store/read_journals.h"
 
 namespace assay {
 namespace {

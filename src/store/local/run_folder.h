@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "model/run.h"
+#include "store/lease.h"
 #include "store/run_store.h"
 
 namespace assay {

@@ -12,6 +12,8 @@
 
 #include "base/crash_point.h"
 #include "store/journal/journal_reader.h"
+#include "store/lease.h"
+#include "store/read_journals.h"
 
 namespace assay {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/file_lock.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "store/lease.h"
 #include "store/local/run_catalogue.h"
 #include "store/run_store.h"
 

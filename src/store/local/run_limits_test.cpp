@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "store/journal/journal_encoder.h"
 #include "store/journal_state.h"
+#include "store/lease.h"
 #include "store/local/local_store_fixture.h"
 #include "store/run_contract_fixture.h"
 

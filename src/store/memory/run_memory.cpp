@@ -12,7 +12,10 @@
 #include "store/journal/journal_reader.h"
 #include "store/journal/salvage.h"
 #include "store/journal_state.h"
+#include "store/lease.h"
 #include "store/memory/row_filter.h"
+#include "store/read_journals.h"
+#include "store/run_answers.h"
 #include "store/run_points.h"
 #include "store/study_list.h"
 

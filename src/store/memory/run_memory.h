@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "base/clock.h"
-#include "store/run_store.h"
-
 namespace assay {
+
+class Clock;
+class RunStore;
 
 /// What several opened stores share. Called by tests alone, as all of this is.
 struct RunMemory;

@@ -1,4 +1,7 @@
 #include "target/openai/openai_target.h"
+#include "net/http_message.h"
+#include "net/router.h"
+#include "net/server_options.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 #include "target/openai/preflight.h"
+#include "net/client_options.h"
 
 #include <fmt/format.h>
 
