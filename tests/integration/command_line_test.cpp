@@ -80,6 +80,21 @@ TEST_F(CommandLine, CommandsOfCommandsHaveTheirOwnHelp) {
   EXPECT_THAT(cli_.run({"--version"}).out, testing::StartsWith("assay "));
 }
 
+TEST_F(CommandLine, AMistakeIsAnsweredWithWhatIsMeant) {
+  EXPECT_THAT(cli_.run({"runs", "--sotr", "name"}).error,
+              HasSubstr("`assay runs` has no option '--sotr'. Did you mean '--sort'?"));
+  EXPECT_THAT(cli_.run({"runs", "--jsno"}).error, HasSubstr("Did you mean '--json'?"));
+  EXPECT_THAT(cli_.run({"nodes", "drain", "--help"}).out, HasSubstr("--leader and more: `assay --help`"));
+  EXPECT_THAT(cli_.run({"prune", "--older-than", "90"}).error, HasSubstr("like '90d'"));
+}
+
+TEST_F(CommandLine, WhatAFailedRunPrintedIsShownByTheCommandThatItNames) {
+  ASSERT_EQ(cli_.run({"exec", "--", "sh", "-c", "echo alas; exit 3"}).exit_code, 1);
+  const std::string id(cli_.last_run().at("id").as_string());
+  EXPECT_THAT(cli_.run({"show", id}).out, HasSubstr("`assay logs " + id + "` shows what it printed."));
+  EXPECT_EQ(cli_.run({"logs", id}).out, "alas\n");
+}
+
 TEST_F(CommandLine, WhatIsNotThereYetIsExitCode3) {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"migrate"}, {"probe", "x.yaml"}}) {

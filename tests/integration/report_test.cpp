@@ -141,6 +141,14 @@ TEST_F(ReportCommand, WrongRequestsAreExplained) {
   }
 }
 
+TEST_F(ReportCommand, OnePointIsNoCurve) {
+  ASSERT_EQ(cli_.run({"exec", "--quiet", "--", "echo", "loss=0.5"}).exit_code, 0);
+  const auto answer = cli_.run({"plot", "@last", "--metric", "loss"});
+  EXPECT_EQ(answer.exit_code, 2);
+  EXPECT_THAT(answer.error, HasSubstr("no run that can be drawn has two points of 'loss'"));
+  EXPECT_THAT(answer.error, Not(HasSubstr("Did you mean")));
+}
+
 TEST_F(ReportCommand, FewRepeatsGiveNoVerdict) {
   record(matrix_spec());
   const auto report = cli_.run({"report", "rates"});
