@@ -224,7 +224,7 @@ class ClusterRuns {
   static Error no_longer_waiting(const std::string& what, const std::string& reference) {
     return {.kind = ErrorKind::interrupted,
             .message = fmt::format("no longer waiting for {}", what),
-            .hint = fmt::format("It goes on: `assay logs -f` follows it, `assay cancel {}` ends it.", reference)};
+            .hint = fmt::format("It goes on: `assay logs -f {0}` follows it, `assay cancel {0}` ends it.", reference)};
   }
 
   const Context& context_;

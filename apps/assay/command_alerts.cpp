@@ -150,6 +150,11 @@ int acknowledge_alert(const Context& context, Connection& client, const AlertOpt
 }
 
 int add_silence(const Context& context, Connection& client, const AlertOptions& options) {
+  if (!options.everything && options.rule.empty() && options.node.empty() && options.about.empty()) {
+    return context.fail({.kind = ErrorKind::usage,
+                         .message = "this would silence every alert of the cluster",
+                         .hint = "Say which with --rule, --on or --about; or --everything, if you mean it."});
+  }
   const auto made = tell<Silence>(client, "POST", "/api/v1/silences",
                                   SilenceRequest{.rule = options.rule,
                                                  .node = options.node,

@@ -81,14 +81,49 @@ int tag(const Context& context, const TagOptions& options) {
   return context.succeed({{"runs", std::move(changed)}});
 }
 
-int remove_runs(const Context& context, RunStore& store, const std::vector<std::string>& ids) {
-  json::array removed;
-  for (const auto& id : ids) {
-    if (auto result = store.remove_run(id); !result) return context.fail(result.error());
-    removed.push_back(json::value(id));
+std::string counted_runs(std::size_t count) { return fmt::format("{} run{}", count, count == 1 ? "" : "s"); }
+
+/// What is to be deleted. The runs of a study go before the study itself, which knows which there were.
+struct Doomed {
+  std::vector<std::string> runs;
+  std::vector<std::string> studies;
+
+  std::string text() const {
+    if (studies.empty()) return counted_runs(runs.size());
+    const std::string named = studies.size() == 1 ? "1 study" : fmt::format("{} studies", studies.size());
+    return runs.empty() ? named : fmt::format("{} with {}", named, counted_runs(runs.size()));
   }
-  if (!context.json && !context.quiet) print(fmt::format("{} run{} deleted\n", ids.size(), ids.size() == 1 ? "" : "s"));
-  return context.succeed({{"removed", std::move(removed)}});
+};
+
+Result<Doomed> find_doomed(RunStore& store, const std::vector<std::string>& references) {
+  constexpr std::string_view kStudy = "study:";
+  Doomed doomed;
+  std::vector<std::string> others;
+  for (const auto& reference : references) {
+    if (reference.starts_with(kStudy)) {
+      ASSAY_TRY(auto study, resolve_study(store, reference.substr(kStudy.size())));
+      if (std::find(doomed.studies.begin(), doomed.studies.end(), study) == doomed.studies.end()) {
+        doomed.studies.push_back(std::move(study));
+      }
+      const auto runs = resolve_runs(store, reference);
+      if (!runs && runs.error().kind == ErrorKind::not_found) continue;
+    }
+    others.push_back(reference);
+  }
+  ASSAY_TRY(doomed.runs, resolve_all(store, others));
+  return doomed;
+}
+
+int remove_all(const Context& context, RunStore& store, const Doomed& doomed) {
+  for (const auto& id : doomed.runs) {
+    if (auto result = store.remove_run(id); !result) return context.fail(result.error());
+  }
+  for (const auto& id : doomed.studies) {
+    if (auto result = store.remove_study(id); !result) return context.fail(result.error());
+  }
+  if (!context.json && !context.quiet) print(doomed.text() + " deleted\n");
+  return context.succeed(
+      {{"removed", json::value_from(doomed.runs)}, {"removed_studies", json::value_from(doomed.studies)}});
 }
 
 struct RemoveOptions {
@@ -99,12 +134,13 @@ struct RemoveOptions {
 int rm(const Context& context, const RemoveOptions& options) {
   auto store = context.open_store();
   if (!store) return context.fail(store.error());
-  auto ids = resolve_all(**store, options.runs);
-  if (!ids) return context.fail(ids.error());
+  auto doomed = find_doomed(**store, options.runs);
+  if (!doomed) return context.fail(doomed.error());
   // One run named on purpose goes without a question; several at once are asked about.
-  auto sure = confirmed(fmt::format("Delete {} runs?", ids->size()), options.yes || ids->size() == 1);
+  const bool is_one = doomed->runs.size() + doomed->studies.size() == 1;
+  auto sure = confirmed(fmt::format("Delete {}?", doomed->text()), options.yes || is_one);
   if (!sure) return context.fail(sure.error());
-  return *sure ? remove_runs(context, **store, *ids) : 0;
+  return *sure ? remove_all(context, **store, *doomed) : 0;
 }
 
 struct PruneOptions {
@@ -125,9 +161,12 @@ Result<std::vector<RunRow>> find_prunable(const Context& context, RunStore& stor
   rows.erase(rows.begin(), rows.begin() + std::min<std::ptrdiff_t>(options.keep, std::ssize(rows)));
   if (!options.older_than.empty()) {
     auto age = parse_age(options.older_than);
-    if (!age)
-      return Error{.kind = ErrorKind::usage,
-                   .message = fmt::format("'--older-than {}' {}", options.older_than, age.error().message)};
+    if (!age) {
+      return Error{
+          .kind = ErrorKind::usage,
+          .message = fmt::format("'--older-than {}' is no age. Write a number with a unit, like '90d' or '12h'",
+                                 options.older_than)};
+    }
     const WallTime limit = context.clock.wall() - *age;
     std::erase_if(rows, [&](const RunRow& row) { return row.created >= limit; });
   }
@@ -149,13 +188,13 @@ int prune(const Context& context, const PruneOptions& options) {
   if (options.dry_run || ids.empty()) {
     if (!context.json) {
       for (const auto& row : *rows) print(fmt::format("{}  {}  {}\n", row.id, local_time(row.created), row.name));
-      print(fmt::format("{} run{} would be deleted\n", ids.size(), ids.size() == 1 ? "" : "s"));
+      print(counted_runs(ids.size()) + " would be deleted\n");
     }
     return context.succeed({{"would_remove", json::value_from(ids)}});
   }
-  auto sure = confirmed(fmt::format("Delete {} run{}?", ids.size(), ids.size() == 1 ? "" : "s"), options.yes);
+  auto sure = confirmed(fmt::format("Delete {}?", counted_runs(ids.size())), options.yes);
   if (!sure) return context.fail(sure.error());
-  return *sure ? remove_runs(context, **store, ids) : 0;
+  return *sure ? remove_all(context, **store, {.runs = std::move(ids), .studies = {}}) : 0;
 }
 
 int reindex(const Context& context) {
@@ -202,7 +241,9 @@ Examples:
 Action add_rm(CLI::App& app, Context& context) {
   auto options = std::make_shared<RemoveOptions>();
   auto* command = app.add_subcommand("rm", "Delete runs and all they recorded")->group("Manage");
-  command->add_option("RUN", options->runs, "Runs, or tag:T for all with that tag")->required();
+  command
+      ->add_option("RUN", options->runs, "Runs; tag:T for all with that tag, study:S for a study and all of its runs")
+      ->required();
   command->add_flag("-y,--yes", options->yes, "Do not ask");
   return [&context, options] { return rm(context, *options); };
 }

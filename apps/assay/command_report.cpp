@@ -72,9 +72,14 @@ Result<ChartBlock> metric_chart(RunStore& store, const PlotCommand& command) {
   if (auto chart = curve_chart(arms, command.metric)) return std::move(*chart);
   std::sort(known.begin(), known.end());
   known.erase(std::unique(known.begin(), known.end()), known.end());
+  if (std::binary_search(known.begin(), known.end(), command.metric)) {
+    return Error{.kind = ErrorKind::not_found,
+                 .message = fmt::format("no run that can be drawn has two points of '{}'", command.metric),
+                 .hint = "`assay show RUN` has its value. Of runs that failed or are invalid nothing is drawn."};
+  }
   const auto meant = nearest(command.metric, known);
   return Error{.kind = ErrorKind::not_found,
-               .message = fmt::format("no run has two points of '{}'.{}", command.metric,
+               .message = fmt::format("no run has a series '{}'.{}", command.metric,
                                       meant ? fmt::format(" Did you mean '{}'?", *meant) : ""),
                .hint = known.empty() ? "The runs have no series at all." : "They have: " + join(known, ", ")};
 }

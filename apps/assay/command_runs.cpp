@@ -61,13 +61,13 @@ std::set<std::string> without_owner(RunStore& store, const RunPage& page) {
 Table make_table(const RunPage& page, const std::set<std::string>& without_owner,
                  const std::vector<std::string>& metrics, const TerminalStyle& style) {
   std::vector<Column> columns = {{"Run"},
-                                 {"Name", Align::left, true},
-                                 {"Variant", Align::left, true},
+                                 {"Name", Align::left, true, 0, 12},
+                                 {"Variant", Align::left, true, 0, 20},
                                  {"Verdict"},
-                                 {"Created"},
+                                 {"Created", Align::left, false, 1},
                                  {"Time", Align::right},
-                                 {"Host"},
-                                 {"Tags", Align::left, true}};
+                                 {"Host", Align::left, false, 2},
+                                 {"Tags", Align::left, true, 3}};
   const auto& rows = page.rows;
   const auto none = [&](auto member) {
     return std::all_of(rows.begin(), rows.end(), [&](const RunRow& row) { return (row.*member).empty(); });
@@ -85,7 +85,9 @@ Table make_table(const RunPage& page, const std::set<std::string>& without_owner
     if (without_owner.contains(row.id)) verdict += ", without an owner";
     cells.emplace_back(std::move(verdict), verdict_colour(row.verdict, row.state));
     cells.emplace_back(local_time(row.created));
-    cells.emplace_back(row.state == RunState::ended ? format_duration(row.duration) : std::string("-"));
+    // Files that were imported do not all say how long it took.
+    const bool timed = row.state == RunState::ended && row.duration > Nanos(0);
+    cells.emplace_back(timed ? format_duration(row.duration) : std::string("-"));
     cells.emplace_back(row.host, Colour::dim);
     if (tags) cells.emplace_back(join(row.tags, ", "));
     for (const auto& metric : metrics) {

@@ -112,7 +112,7 @@ int show(const Context& context, const ShowOptions& options) {
     print(printer.text());
     return 0;
   }
-  if (!context.json) print(describe_run(*run, **store, context.data_folder().string(), context.out_style()));
+  if (!context.json) print(describe_run(*run, **store, context.folder_of_runs(), context.out_style()));
   json::object result = to_json(*run);
   if (is_without_owner(**store, *run).value_or(false)) result["without_owner"] = true;
   return context.succeed(std::move(result));

@@ -109,10 +109,10 @@ class SimulateCommand {
 
   std::string text_of(const std::vector<GridRow>& rows, std::size_t seeds) const {
     std::string text = fmt::format(
-        "\n  Mean completion time against round robin + FCFS, {} seeds, 95 % intervals\n  4 nodes with a GPU each, "
+        "\n  Mean completion time against round robin + FCFS, {}\n  4 nodes with a GPU each, "
         "jobs "
         "of 300 s in the mean; ~: estimates off by σ = 0.5 of their logarithm\n\n",
-        seeds);
+        seeds == 1 ? std::string("1 seed") : fmt::format("{} seeds, 95 % intervals", seeds));
     Table means({{"Case"},
                  {"Least work + SJF", Align::right, false, 3},
                  {"Central SJF", Align::right, false, 2},

@@ -39,6 +39,8 @@ struct Context {
 
   /// --data, ASSAY_DATA, $XDG_DATA_HOME/assay, ~/.local/share/assay.
   std::filesystem::path data_folder() const;
+  /// The data folder, if that is where `open_store` finds runs; empty where a leader has them.
+  std::string folder_of_runs() const { return leader.url.empty() ? data_folder().string() : std::string(); }
   /// The runs of the leader that was named, or those in the data folder, which is made if needed.
   Result<std::unique_ptr<RunStore>> open_store() const;
 

@@ -106,12 +106,12 @@ Result<std::unique_ptr<Connection>> connect_to_leader(const Context& context) {
       if (endpoint.fingerprint.empty() && options.ca_file.empty()) endpoint.fingerprint = login->fingerprint;
       return connect_as(context, endpoint, {{"Authorization", "Bearer " + login->token}});
     }
-    return Error{
-        .kind = ErrorKind::usage,
-        .message = fmt::format("--leader {} needs a token", endpoint.url),
-        .hint = fmt::format("Sign in once with `assay login {}`; or give --token-file FILE or set "
-                            "ASSAY_TOKEN_FILE: `assay token create --role viewer` on the leader's machine makes one.",
-                            endpoint.url)};
+    return Error{.kind = ErrorKind::usage,
+                 .message = fmt::format("--leader {} needs a token", endpoint.url),
+                 .hint = fmt::format("Sign in once with `assay login {}`; or give --token-file FILE or set "
+                                     "ASSAY_TOKEN_FILE: `assay token create --role viewer`, or `user` to run "
+                                     "something, on the leader's machine makes one.",
+                                     endpoint.url)};
   }
   ASSAY_TRY(auto token, read_secret_file(token_file));
   if (parse_join_token(token)) {

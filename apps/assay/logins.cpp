@@ -4,7 +4,9 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <array>
 #include <cctype>
+#include <csignal>
 
 #include "access/secrets.h"
 #include "base/json.h"
@@ -36,12 +38,27 @@ Result<std::string> read_line() {
   return Error{.kind = ErrorKind::usage, .message = "nothing was typed"};
 }
 
-/// Shows what is typed again when it goes away.
+constexpr std::array kEndingSignals = {SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+
+/// What the terminal was like before typing was hidden; for a signal handler.
+termios terminal_before{};
+
+void show_typing_and_end(int signal) {
+  ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &terminal_before);
+  // Taken once this returns, by what the signal does without a handler.
+  ::raise(signal);
+}
+
+/// Shows what is typed again when it goes away, also by Ctrl-C. One at a time.
 class HiddenInput {
  public:
   HiddenInput() {
-    if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
-    termios hidden = before_;
+    if (::tcgetattr(STDIN_FILENO, &terminal_before) != 0) return;
+    struct sigaction showing{};
+    showing.sa_handler = show_typing_and_end;
+    showing.sa_flags = static_cast<int>(SA_RESETHAND);
+    for (std::size_t i = 0; i < kEndingSignals.size(); ++i) ::sigaction(kEndingSignals[i], &showing, &handlers_[i]);
+    termios hidden = terminal_before;
     hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
     changed_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0;
   }
@@ -49,12 +66,13 @@ class HiddenInput {
   HiddenInput& operator=(const HiddenInput&) = delete;
   ~HiddenInput() {
     if (!changed_) return;
-    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &terminal_before);
+    for (std::size_t i = 0; i < kEndingSignals.size(); ++i) ::sigaction(kEndingSignals[i], &handlers_[i], nullptr);
     print_error("\n");
   }
 
  private:
-  termios before_{};
+  std::array<struct sigaction, kEndingSignals.size()> handlers_{};
   bool changed_ = false;
 };
 
@@ -82,6 +100,8 @@ Result<std::optional<Login>> find_login(const Context& context, std::string_view
               .id = fields.text("id"),
               .fingerprint = fields.text_or("fingerprint", "")};
   ASSAY_CHECK(fields.finish().within(fmt::format("reading '{}'", login_file(context, url).string())));
+  // Two leaders may have one name of a file, https://head:1 and https://head_1: neither gets the other's token.
+  if (without_slash(login.url) != without_slash(url)) return std::optional<Login>();
   return std::optional(std::move(login));
 }
 

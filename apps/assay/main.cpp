@@ -185,6 +185,17 @@ PassedArguments split_off_command(const CLI::App& app, std::vector<std::string>&
   return passed;
 }
 
+/// What may be given to this command: its own options and those of every command.
+std::vector<std::string> options_of(const CLI::App& app, const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const auto* one : {&app, &command}) {
+    for (const auto* option : one->get_options()) {
+      for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
 /// A parsing error in the words of the command that it is about, which may be a command of a command.
 Error usage_error(const Program& program, const CLI::ParseError& problem) {
   const CLI::App* command = &program.app;
@@ -198,12 +209,15 @@ Error usage_error(const Program& program, const CLI::ParseError& problem) {
               .hint = fmt::format("`{} --help` shows how it is used.", name)};
   const auto words = program.app.remaining(true);
   if (dynamic_cast<const CLI::ExtrasError*>(&problem) == nullptr || words.empty()) return error;
+  const bool is_option = words.front().starts_with("--");
   std::vector<std::string> known;
-  for (const auto* inner : command->get_subcommands([](const CLI::App*) { return true; })) {
+  if (is_option) known = options_of(program.app, *command);
+  for (const auto* inner : command->get_subcommands([&](const CLI::App*) { return !is_option; })) {
     known.push_back(inner->get_name());
   }
-  error.message = known.empty() ? fmt::format("'{}' was not expected after `{}`", words.front(), name)
-                                : fmt::format("`{}` has no command '{}'.", name, words.front());
+  error.message = is_option       ? fmt::format("`{}` has no option '{}'.", name, words.front())
+                  : known.empty() ? fmt::format("'{}' was not expected after `{}`", words.front(), name)
+                                  : fmt::format("`{}` has no command '{}'.", name, words.front());
   if (const auto meant = nearest(words.front(), known)) error.message += fmt::format(" Did you mean '{}'?", *meant);
   return error;
 }
@@ -260,7 +274,9 @@ int run_program(std::vector<std::string> arguments) {
     program.app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     const auto chosen = program.app.get_subcommands();
-    print(chosen.empty() ? program.app.help() : chosen.front()->help("assay"));
+    print(chosen.empty() ? program.app.help()
+                         : chosen.front()->help("assay") +
+                               "\nEvery command takes --json, --data, --leader and more: `assay --help`\n");
     return 0;
   } catch (const CLI::CallForVersion& asked) {
     print(fmt::format("{}\n", asked.what()));

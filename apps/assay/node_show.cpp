@@ -100,7 +100,7 @@ std::string work_table(const CommandList& list, const std::string& node, const T
 }  // namespace
 
 std::string events_table(const std::vector<ClusterEvent>& events, bool with_node, const TerminalStyle& style) {
-  std::vector<Column> columns = {{"Time"}, {"Event"}, {"What", Align::left, true}};
+  std::vector<Column> columns = {{"Time"}, {"Event", Align::left, false, 1}, {"What", Align::left, true, 0, 24}};
   if (with_node) columns.insert(columns.begin() + 1, {"Node"});
   Table table(std::move(columns));
   for (const auto& event : events) {

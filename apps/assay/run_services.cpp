@@ -91,8 +91,8 @@ Provenance describe_owner() {
 
 int report_run(const Context& context, const Run& run, RunStore& store, bool to_error) {
   if (!context.json && !context.quiet) {
-    const std::string text = describe_run(run, store, context.data_folder().string(),
-                                          to_error ? context.error_style() : context.out_style());
+    const std::string text =
+        describe_run(run, store, context.folder_of_runs(), to_error ? context.error_style() : context.out_style());
     to_error ? print_error(text) : print(text);
   }
   json::object error;

@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "base/units.h"
 #include "model/metric.h"
 #include "model/run_label.h"
 #include "report/build/recorded.h"
+#include "report/text/plain_text.h"
 #include "report/text/sparkline.h"
 #include "report/text/table.h"
 #include "runs/study_run.h"
@@ -23,6 +25,8 @@ namespace assay {
 namespace {
 
 constexpr std::size_t kSparkWidth = 24;
+/// Of the longest names of series of a host: shorter, they could not be told apart.
+constexpr int kNameWidth = 35;
 constexpr std::size_t kMostRows = 24;
 constexpr std::size_t kMostNodesShown = 4;  ///< with as many rows each
 constexpr std::size_t kUuidShown = 12;      ///< of a GPU's: as much as people tell GPUs by
@@ -62,14 +66,25 @@ std::string unit_of(std::string_view name) {
   return info ? std::string(info->unit) : std::string();
 }
 
+constexpr std::size_t kIndent = 12;  ///< of what stands behind a label
+
+std::size_t text_width(const TerminalStyle& style) {
+  return static_cast<std::size_t>(std::max(style.width, 60)) - kIndent;
+}
+
 void heading(std::string& out, const TerminalStyle& style, std::string_view title) {
   out += fmt::format("\n  {}\n", style.paint(Colour::bold, title));
 }
 
 void line(std::string& out, const TerminalStyle& style, std::string_view label, std::string_view text) {
   if (text.empty()) return;
-  out += fmt::format("  {}{}{}\n", style.paint(Colour::dim, label),
-                     std::string(10 - std::min<std::size_t>(display_width(label), 9), ' '), text);
+  const std::string head = fmt::format("  {:<{}}", label, kIndent - 2);
+  out += fmt::format("{}{}\n", style.paint(Colour::dim, head), text);
+}
+
+/// The same in as many lines as it takes.
+void lines(std::string& out, const TerminalStyle& style, std::string_view label, std::string_view text) {
+  for (const auto& row : wrap_text(text, text_width(style))) line(out, style, std::exchange(label, ""), row);
 }
 
 /// The series of one table; those of several nodes metric by metric, so that nodes can be compared. Of a machine, what
@@ -95,13 +110,13 @@ std::vector<const SeriesSummary*> rows_of(const Run& run, bool system, std::size
 }
 
 std::string series_table(const Run& run, const Courses& courses, bool system, const TerminalStyle& style) {
-  Table table({{system ? "System" : "Metric", Align::left, true},
+  Table table({{system ? "System" : "Metric", Align::left, true, 0, kNameWidth},
                {"Last", Align::right},
-               {"Mean", Align::right},
-               {"Min", Align::right},
-               {"Max", Align::right},
-               {"Points", Align::right},
-               {"Course"}});
+               {"Mean", Align::right, false, 1},
+               {"Min", Align::right, false, 3},
+               {"Max", Align::right, false, 2},
+               {"Points", Align::right, false, 5},
+               {"Course", Align::left, false, 4}});
   std::size_t most = 0;
   auto rows = rows_of(run, system, most);
   const std::size_t left_out = rows.size() - std::min(rows.size(), most);
@@ -179,21 +194,19 @@ std::string command_line(const Provenance& provenance, const TerminalStyle& styl
 /// Model, batch, optimiser, seed and all the rest, as many to a line as there is room for. What was run is in the
 /// command.
 void describe_settings(std::string& out, const Run& run, const TerminalStyle& style) {
-  constexpr std::size_t kIndent = 12;
   std::vector<std::string> parts;
   for (const auto& [name, value] : settings_of(run)) {
     if (name != "command" && name != "kind") parts.push_back(fmt::format("{}={}", name, printable(value)));
   }
-  const auto width = static_cast<std::size_t>(std::max(style.width, 60)) - kIndent;
   std::string row;
   std::string_view label = "Settings";
   const auto flush = [&] {
     line(out, style, label, row);
-    label = " ";
+    label = "";
     row.clear();
   };
   for (const auto& part : parts) {
-    if (!row.empty() && display_width(row) + 2 + display_width(part) > width) flush();
+    if (!row.empty() && display_width(row) + 2 + display_width(part) > text_width(style)) flush();
     row += (row.empty() ? "" : "  ") + part;
   }
   flush();
@@ -271,7 +284,7 @@ std::string describe_run(const Run& run, const Courses& courses, const TerminalS
   out += fmt::format("\n  {}  {}{}  {}\n\n", style.paint(Colour::bold, run.name), style.paint(Colour::dim, run.id),
                      label.empty() ? "" : "  " + label,
                      style.paint(verdict_colour(run.verdict, run.state), verdict_text(run.verdict, run.state, style)));
-  std::string time = format_duration(run.duration);
+  std::string time = run.duration > Nanos(0) ? format_duration(run.duration) : "not recorded";
   if (run.state != RunState::ended) time = "since " + local_time(run.started == WallTime{} ? run.created : run.started);
   if (const auto cpu = run.metrics.find("cpu_seconds"); cpu != run.metrics.end()) {
     time += fmt::format("  (CPU {})", format_value(cpu->second, "s"));
@@ -280,10 +293,10 @@ std::string describe_run(const Run& run, const Courses& courses, const TerminalS
   line(out, style, "Time", time);
   line(out, style, "Command", command_line(run.provenance, style));
   describe_settings(out, run, style);
-  line(out, style, "Tags", join(run.tags, ", "));
+  lines(out, style, "Tags", join(run.tags, ", "));
   line(out, style, "Place", run.placement.place);
-  line(out, style, "Machine", machine_line(run.provenance));
-  line(out, style, "Software", software_line(run.provenance));
+  lines(out, style, "Machine", machine_line(run.provenance));
+  lines(out, style, "Software", software_line(run.provenance));
   describe_problems(out, run, style);
   out += series_table(run, courses, false, style);
   out += result_tables(run, style);
@@ -296,10 +309,12 @@ std::string describe_run(const Run& run, RunStore& store, const std::string& dat
   Courses courses;
   // Without its points the rest is still worth showing.
   (void)read_journal(store, run.id, courses).ok();
-  const std::string folder = fmt::format("{}/runs/{}", data_folder, run.id);
-  const bool without_owner = is_without_owner(store, run).value_or(false);
-  return fmt::format("{}\n{}  {}\n\n", describe_run(run, courses, style), without_owner ? owner_hint(run, style) : "",
-                     style.paint(Colour::dim, folder));
+  std::string out = describe_run(run, courses, style) + "\n";
+  if (is_without_owner(store, run).value_or(false)) out += owner_hint(run, style);
+  if (!data_folder.empty()) {
+    out += fmt::format("  {}\n\n", style.paint(Colour::dim, fmt::format("{}/runs/{}", data_folder, run.id)));
+  }
+  return style.unicode ? out : in_ascii(out);
 }
 
 std::string describe_run(const Run& run, const TerminalStyle& style) {
@@ -314,9 +329,12 @@ std::string describe_study(const Study& study, const StudyOutcome& outcome, cons
                                  [&](const Run& run) { return run.metrics.contains(std::string(name)); });
     if (any && metrics.size() < 4) metrics.emplace_back(name);
   }
-  std::vector<Column> columns = {
-      {"Run"},     {"Variant", Align::left, true}, {"Repeat", Align::right}, {"Seed", Align::right},
-      {"Verdict"}, {"Time", Align::right}};
+  std::vector<Column> columns = {{"Run"},
+                                 {"Variant", Align::left, true, 0, 20},
+                                 {"Repeat", Align::right},
+                                 {"Seed", Align::right, false, 1},
+                                 {"Verdict"},
+                                 {"Time", Align::right}};
   for (const auto& name : metrics) columns.push_back({name, Align::right});
   Table table(columns);
   for (const auto& run : outcome.runs) {

@@ -75,8 +75,9 @@ std::string headline(const TopModel& model, const std::vector<NodeLine>& lines, 
   std::string text = fmt::format("assay top  {} of {} nodes online, {} GPUs", online, lines.size(), gpus);
   if (used > 0) text += fmt::format(" at {:.0f} %, {:.1f} kW", 100 * use / static_cast<double>(used), power / 1000);
   if (silent > 0) text += fmt::format(", {} without readings", silent);
-  if (model.open_alerts() > 0) text += fmt::format(", {} alerts", model.open_alerts());
-  if (simulated > 0) text += fmt::format(", {} nodes simulated", simulated);
+  if (model.open_alerts() > 0)
+    text += fmt::format(", {} alert{}", model.open_alerts(), model.open_alerts() == 1 ? "" : "s");
+  if (simulated > 0) text += fmt::format(", {} node{} simulated", simulated, simulated == 1 ? "" : "s");
   text += "  " + local_time(WallTime(std::chrono::milliseconds(model.time_ms())));
   return style.paint(Colour::bold, shorten(text, static_cast<std::size_t>(style.width), style)) + "\n";
 }

@@ -33,7 +33,7 @@ bool mentions_out_of_memory(std::string_view text) {
          text.find("Cannot allocate memory") != std::string_view::npos;
 }
 
-RunError error_from_exit(const RunFacts& facts, const JobEnding& job) {
+RunError error_from_exit(const Run& run, const RunFacts& facts, const JobEnding& job) {
   const std::string& said = facts.last_error_line;
   const std::string suffix = said.empty() ? "" : fmt::format(": {}", said);
   if (job.out_of_memory) {
@@ -56,7 +56,7 @@ RunError error_from_exit(const RunFacts& facts, const JobEnding& job) {
   }
   return {.kind = ErrorKind::crash,
           .message = fmt::format("ended with exit code {}{}", *job.exit_code, suffix),
-          .hint = "`assay logs` shows what it printed."};
+          .hint = fmt::format("`assay logs {}` shows what it printed.", run.id)};
 }
 
 /// Whether the cause is what another node says, and not what this one says itself. A process that missed its peer knows
@@ -86,7 +86,7 @@ std::optional<RunError> find_error(const Run& run, const RunFacts& facts, const 
   if (ending.lost) {
     return RunError{.kind = ending.lost->kind, .message = ending.lost->text(), .hint = ending.lost->hint};
   }
-  if (ending.job.signal || ending.job.exit_code.value_or(0) != 0) return error_from_exit(facts, ending.job);
+  if (ending.job.signal || ending.job.exit_code.value_or(0) != 0) return error_from_exit(run, facts, ending.job);
   return std::nullopt;
 }
 

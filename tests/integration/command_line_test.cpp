@@ -1,4 +1,10 @@
 #include <gmock/gmock.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <csignal>
 
 #include "support/assay_cli.h"
 
@@ -78,6 +84,56 @@ TEST_F(CommandLine, CommandsOfCommandsHaveTheirOwnHelp) {
   EXPECT_THAT(mistyped.error, HasSubstr("`assay nodes` has no command 'sho'. Did you mean 'show'?"));
   EXPECT_THAT(cli_.run({"nodes", "show"}).error, HasSubstr("assay nodes show --help"));
   EXPECT_THAT(cli_.run({"--version"}).out, testing::StartsWith("assay "));
+}
+
+TEST_F(CommandLine, AMistakeIsAnsweredWithWhatIsMeant) {
+  EXPECT_THAT(cli_.run({"runs", "--sotr", "name"}).error,
+              HasSubstr("`assay runs` has no option '--sotr'. Did you mean '--sort'?"));
+  EXPECT_THAT(cli_.run({"runs", "--jsno"}).error, HasSubstr("Did you mean '--json'?"));
+  EXPECT_THAT(cli_.run({"nodes", "drain", "--help"}).out, HasSubstr("--leader and more: `assay --help`"));
+  EXPECT_THAT(cli_.run({"prune", "--older-than", "90"}).error, HasSubstr("like '90d'"));
+}
+
+TEST_F(CommandLine, ALoginIsForOneLeaderAlone) {
+  const fs::path logins = cli_.folder() / "assay" / "logins";
+  fs::create_directories(logins);
+  const fs::path file = cli_.write("assay/logins/https___127.0.0.1_1.json",
+                                   R"({"schema":1,"url":"https://127.0.0.1:1/","user":"ada","token":"t","id":"i"})");
+  fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+  const std::map<std::string, std::string> home = {{"XDG_CONFIG_HOME", cli_.folder().string()}};
+  EXPECT_EQ(cli_.run({"logout", "https://127.0.0.1:1"}, home).exit_code, 3) << "it is asked, and does not answer";
+  const auto other = cli_.run({"logout", "https://127.0.0.1_1"}, home);
+  EXPECT_EQ(other.exit_code, 2);
+  EXPECT_THAT(other.error, HasSubstr("you are not signed in at https://127.0.0.1_1"));
+}
+
+TEST_F(CommandLine, APasswordThatIsNotTypedAfterAllLeavesTheTerminalAsItWas) {
+  int terminal = -1;
+  const std::string program = AssayCli::program().string();
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ::execl(program.c_str(), "assay", "login", "http://127.0.0.1:1", "--user", "ada", nullptr);
+    ::_exit(127);
+  }
+  const auto shows = [&] {
+    termios now{};
+    return ::tcgetattr(terminal, &now) == 0 && (now.c_lflag & ECHO) != 0;
+  };
+  EXPECT_TRUE(eventually([&] { return !shows(); }));
+  ::kill(child, SIGINT);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
+  EXPECT_TRUE(shows());
+  ::close(terminal);
+}
+
+TEST_F(CommandLine, WhatAFailedRunPrintedIsShownByTheCommandThatItNames) {
+  ASSERT_EQ(cli_.run({"exec", "--", "sh", "-c", "echo alas; exit 3"}).exit_code, 1);
+  const std::string id(cli_.last_run().at("id").as_string());
+  EXPECT_THAT(cli_.run({"show", id}).out, HasSubstr("`assay logs " + id + "` shows what it printed."));
+  EXPECT_EQ(cli_.run({"logs", id}).out, "alas\n");
 }
 
 TEST_F(CommandLine, WhatIsNotThereYetIsExitCode3) {

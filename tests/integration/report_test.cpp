@@ -78,7 +78,7 @@ TEST_F(ReportCommand, AStudyIsReportedOnWithoutTheRunsThatWereDeleted) {
   EXPECT_THAT(report.out, HasSubstr("3 runs of kind command · 1 deleted since"));
   const auto compared = cli_.run({"compare", "study:@last"});
   EXPECT_EQ(compared.exit_code, 0) << compared.error;
-  ASSERT_EQ(cli_.run({"rm", "--yes", "study:@last"}).exit_code, 0);
+  ASSERT_EQ(cli_.run({"prune", "--yes", "study=rates"}).exit_code, 0);
   const auto none = cli_.run({"report", "rates"});
   EXPECT_EQ(none.exit_code, 2);
   EXPECT_THAT(none.error, HasSubstr("Those of the study were deleted."));
@@ -139,6 +139,14 @@ TEST_F(ReportCommand, WrongRequestsAreExplained) {
     EXPECT_EQ(answer.exit_code, 2) << one.says << answer.out;
     EXPECT_THAT(answer.error, HasSubstr(one.says));
   }
+}
+
+TEST_F(ReportCommand, OnePointIsNoCurve) {
+  ASSERT_EQ(cli_.run({"exec", "--quiet", "--", "echo", "loss=0.5"}).exit_code, 0);
+  const auto answer = cli_.run({"plot", "@last", "--metric", "loss"});
+  EXPECT_EQ(answer.exit_code, 2);
+  EXPECT_THAT(answer.error, HasSubstr("no run that can be drawn has two points of 'loss'"));
+  EXPECT_THAT(answer.error, Not(HasSubstr("Did you mean")));
 }
 
 TEST_F(ReportCommand, FewRepeatsGiveNoVerdict) {

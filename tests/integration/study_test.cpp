@@ -62,6 +62,18 @@ TEST_F(Studies, ASweepWithRepeatsIsInterleavedAndExitCodesTell) {
   EXPECT_THAT(repeats, testing::ElementsAre(0, 0, 1, 1, 2, 2));
 }
 
+TEST_F(Studies, AStudyIsDeletedWithItsRuns) {
+  const auto spec = cli_.write("three.yaml", "kind: command\nname: three\ncommand: 'true'\nrepeat: 3\n");
+  for (int i = 0; i < 2; ++i) ASSERT_EQ(cli_.run({"run", spec}).exit_code, 0);
+  const auto unsure = cli_.run({"rm", "study:@last"});
+  EXPECT_EQ(unsure.exit_code, 2);
+  EXPECT_THAT(unsure.error, HasSubstr("Delete 1 study with 3 runs?"));
+  EXPECT_EQ(cli_.run({"rm", "--yes", "study:@last", "study:three"}).out, "1 study with 3 runs deleted\n");
+  EXPECT_EQ(cli_.run({"prune", "--yes", "study=three"}).exit_code, 0);
+  EXPECT_EQ(cli_.run({"rm", "study:three"}).out, "1 study deleted\n") << "no run of it is left";
+  EXPECT_THAT(cli_.run({"rm", "study:@last"}).error, HasSubstr("there are no studies yet"));
+}
+
 TEST_F(Studies, SomeFailedIs4NoneValidIs1) {
   const auto some =
       cli_.write("some.yaml", "kind: command\ncommand: exit {code}\nparams: {code: 0}\nsweep: {params.code: [0, 1]}\n");

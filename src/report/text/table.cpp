@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/text.h"
+#include "report/text/plain_text.h"
 
 namespace assay {
 namespace {
@@ -63,7 +64,7 @@ std::vector<std::size_t> Table::widths(const TerminalStyle& style, int indent) c
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       if (widths[i] == 0) continue;
       const bool gives = shrunk && columns_[i].shrinks;
-      total += (gives ? std::min(widths[i], kNarrowest) : widths[i]) + kGap;
+      total += (gives ? std::min(widths[i], static_cast<std::size_t>(columns_[i].least)) : widths[i]) + kGap;
     }
     return total - kGap;
   };
@@ -88,6 +89,16 @@ std::vector<std::size_t> Table::widths(const TerminalStyle& style, int indent) c
 }
 
 std::string Table::render(const TerminalStyle& style, int indent) const {
+  if (style.unicode) return lay_out(style, indent);
+  Table plain = *this;
+  for (Column& column : plain.columns_) column.title = in_ascii(column.title);
+  for (auto& row : plain.rows_) {
+    for (Cell& cell : row) cell.text = in_ascii(cell.text);
+  }
+  return plain.lay_out(style, indent);
+}
+
+std::string Table::lay_out(const TerminalStyle& style, int indent) const {
   const auto columns = widths(style, indent);
   const std::string margin(static_cast<std::size_t>(indent), ' ');
   const std::string gap(kGap, ' ');

@@ -13,6 +13,7 @@ struct Column {
   Align align = Align::left;
   bool shrinks = false;  ///< gives way when the table is wider than the terminal
   int yields = 0;        ///< left out when that does not suffice; the highest goes first, 0 never
+  int least = 8;         ///< one that shrinks gets narrower than this only when no other can be left out
 };
 
 struct Cell {
@@ -31,10 +32,12 @@ class Table {
   void add(std::vector<Cell> row);
   bool empty() const { return rows_.empty(); }
 
-  /// Every line ends with a newline and starts with `indent` spaces; no trailing white space.
+  /// Every line ends with a newline and starts with `indent` spaces; no trailing white space. In ASCII where the
+  /// terminal has no more.
   std::string render(const TerminalStyle& style, int indent = 2) const;
 
  private:
+  std::string lay_out(const TerminalStyle& style, int indent) const;
   /// Of each column; 0 for one that is left out.
   std::vector<std::size_t> widths(const TerminalStyle& style, int indent) const;
 

@@ -36,6 +36,15 @@ TEST(Table, AlignsItsColumns) {
             " gpu01  NVIDIA H200 141GB HBM3e  ##########  98 %  12 %\n");
 }
 
+TEST(Table, IsInAsciiWhereTheTerminalHasNoMore) {
+  Table table({{"Step"}, {"2 × σ", Align::right}});
+  table.add({"gpu01 · a", "26.1 µs"});
+  EXPECT_EQ(table.render(style_of(100), 0),
+            "Step         2 x ?\n"
+            "---------  -------\n"
+            "gpu01 * a  26.1 us\n");
+}
+
 TEST(Table, KeepsARowInOneLine) {
   Table table({{"Name"}, {"State"}});
   table.add({"gpu01  good\ngpu02", "bad"});
@@ -50,6 +59,17 @@ TEST(Table, ShrinksBeforeItLeavesColumnsOut) {
   EXPECT_LE(widest_line(text), 45U);
   EXPECT_THAT(text, HasSubstr("##########"));
   EXPECT_THAT(text, HasSubstr("NVIDIA H2"));
+}
+
+TEST(Table, LeavesColumnsOutBeforeNamesCannotBeToldApart) {
+  Table table({{"Metric", Align::left, true, 0, 22}, {"Last", Align::right}, {"Points", Align::right, false, 1}});
+  table.add({"host.memory_used_bytes", "1 GiB", "2"});
+  table.add({"host.memory_available_bytes", "22 GiB", "2"});
+  EXPECT_EQ(table.render(style_of(32), 0),
+            "Metric                      Last\n"
+            "------------------------  ------\n"
+            "host.memory_used_bytes     1 GiB\n"
+            "host.memory_available_b~  22 GiB\n");
 }
 
 TEST(Table, LeavesOutWhatYieldsFirst) {
