@@ -4,7 +4,7 @@
 //
 // A frame is dropped where the next one comes more than one and a half times as late as frames of an empty page do. Leader, nodes and browser
 // share the machine, so what the page itself costs is measured apart from that: processor time of its main thread, as a trace of ten seconds
-// has it. SECONDS of half an hour or more make a soak: the heap is measured at every tenth of it. Budgets are for two cores without a GPU.
+// has it. SECONDS of a quarter of an hour or more make a soak: the heap is measured at every tenth of it. Budgets are for two cores without a GPU.
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -80,7 +80,7 @@ try {
   // What the page keeps of five minutes is there after that; before, it grows as it must.
   await sleep(Math.min(300, Number(seconds)) * 1000);
   const before = await heap();
-  const parts = Number(seconds) >= 1800 ? 10 : 1;
+  const parts = Number(seconds) >= 900 ? 10 : 1;
   const gaps = [];
   for (let part = 0; part < parts; ++part) {
     gaps.push(...(await watch(Number(seconds) / parts)));

@@ -28,12 +28,10 @@ export function linesOf(answer: SeriesAnswer): RawLine[] {
  * their arrays grow where they are, and the list is another one only when there is another line.
  */
 export class GrowingLines {
-  list: RawLine[];
   private places: Map<string, RawLine>;
 
-  constructor(answer: SeriesAnswer | undefined) {
-    this.list = answer ? linesOf(answer) : [];
-    this.places = new Map(this.list.map((line) => [line.key, line]));
+  constructor(public list: RawLine[]) {
+    this.places = new Map(list.map((line) => [line.key, line]));
   }
 
   /**

@@ -46,16 +46,17 @@ export function telemetry(question: () => TelemetryQuestion, points = 400) {
   const streams = $derived(!fixed && span <= kLiveSpan);
   const live = watchLive(() => (streams && !asked.held ? { metrics: asked.metric, ...(asked.node ? { node: asked.node } : {}) } : null));
   const past = load(
-    (signal) => {
+    async (signal) => {
       void live.gaps;
       const range = readRange(asked.range, asked.held || Date.now());
-      return ask("GET /api/v1/query", { query: { q: questionText(asked, range, points) }, signal });
+      // Of the answer, which is several times as large, nothing else is kept.
+      return linesOf(await ask("GET /api/v1/query", { query: { q: questionText(asked, range, points) }, signal }));
     },
     // What the stream tells need not be asked for: a quarter of an hour of thousands of lines is tens of megabytes.
     { every: () => (asked.held ? undefined : streams && live.connected ? 300_000 : 60_000) },
   );
 
-  const growing = $derived(new GrowingLines(past.value));
+  const growing = $derived(new GrowingLines(past.value ?? []));
   const shown = $derived.by((): { lines: RawLine[]; range: Range; unit: string; revision: number } => {
     const revision = live.version;
     const wanted = ([, { series }]: [string, LiveLine]) => series.name === asked.metric && (!asked.node || series.node === asked.node);
