@@ -50,7 +50,9 @@ class DeadlyLauncher final : public Launcher {
   DeadlyLauncher(Launcher& inner, bool starts) : inner_(inner), starts_(starts) {}
   std::string_view name() const override { return "deadly"; }
   Result<std::unique_ptr<RunningJob>> start(const Job& job) override {
-    if (starts_) EXPECT_TRUE(inner_.start(job).ok());
+    if (starts_) {
+      EXPECT_TRUE(inner_.start(job).ok());
+    }
     throw OwnerDied();
   }
   Result<std::unique_ptr<RunningJob>> attach(std::string_view handle, PerStream<std::uint64_t> taken) override {
