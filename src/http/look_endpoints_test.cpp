@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <random>
@@ -81,7 +82,7 @@ TEST_F(LookEndpoints, ALongLogComesInParts) {
   int parts = 0;
   std::string after;
   for (bool more = true; more && parts < 20; ++parts) {
-    const auto log = answer("GET", "/api/v1/runs/" + id + "/log?after=" + after, Role::viewer);
+    const auto log = answer("GET", fmt::format("/api/v1/runs/{}/log?after={}", id, after), Role::viewer);
     lines += log.at("lines").as_array().size();
     after = log.at("next").as_string();
     more = log.at("more").as_bool();
@@ -96,7 +97,7 @@ TEST_F(LookEndpoints, ALogOfEmptyLinesComesInPartsOfABoundedSize) {
   std::size_t lines = 0;
   std::string after;
   for (bool more = true; more;) {
-    const auto log = answer("GET", "/api/v1/runs/" + id + "/log?after=" + after, Role::viewer);
+    const auto log = answer("GET", fmt::format("/api/v1/runs/{}/log?after={}", id, after), Role::viewer);
     EXPECT_LE(log.at("lines").as_array().size(), 70'001U);
     lines += log.at("lines").as_array().size();
     ASSERT_NE(after, std::string(log.at("next").as_string())) << "it goes on";
@@ -126,7 +127,7 @@ TEST_F(LookEndpoints, ALogOfManyProcessesComesInPartsOfABoundedSize) {
   std::size_t lines = 0;
   std::string after;
   for (bool more = true; more;) {
-    const auto log = answer("GET", "/api/v1/runs/" + id + "/log?after=" + after, Role::viewer);
+    const auto log = answer("GET", fmt::format("/api/v1/runs/{}/log?after={}", id, after), Role::viewer);
     std::size_t bytes = 0;
     for (const auto& line : log.at("lines").as_array()) bytes += line.at("text").as_string().size();
     EXPECT_LT(bytes, std::size_t{6} << 20);
@@ -141,7 +142,8 @@ TEST_F(LookEndpoints, ALogOfManyProcessesComesInPartsOfABoundedSize) {
 TEST_F(LookEndpoints, APlaceInALogThatIsNoneIsRefused) {
   const std::string id = run_that_printed({"a\n"});
   for (const char* after : {"x", "journal:", "journal:-1", "journal:1x", ":", "journal:1,"}) {
-    EXPECT_EQ(send("GET", "/api/v1/runs/" + id + "/log?after=" + after, bearer(Role::viewer)).status, 400) << after;
+    EXPECT_EQ(send("GET", fmt::format("/api/v1/runs/{}/log?after={}", id, after), bearer(Role::viewer)).status, 400)
+        << after;
   }
   // Of another run, or beyond the end: there is nothing to say.
   const auto beyond = answer("GET", "/api/v1/runs/" + id + "/log?after=journal:999999,rank-7:3", Role::viewer);
