@@ -294,10 +294,6 @@ std::string describe_run(const Run& run, RunStore& store, const std::string& dat
                      style.paint(Colour::dim, folder));
 }
 
-std::string describe_run(const Run& run, const TerminalStyle& style) {
-  return describe_run(run, Courses(), style) + "\n";
-}
-
 std::string describe_study(const Study& study, const StudyOutcome& outcome, const TerminalStyle& style) {
   // The first of those that there are; others are in `assay show`.
   std::vector<std::string> metrics;

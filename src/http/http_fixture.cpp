@@ -10,6 +10,7 @@
 #include "http/api_table.h"
 #include "http/gatekeeper.h"
 #include "http/leader_router.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/request_target.h"
 #include "net/router.h"
@@ -93,7 +94,7 @@ void LeaderServerTest::serve() {
                                        .fingerprint = [] { return "sha256:" + std::string(64, 'a'); }}));
   auto url = parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_)));
   ASSERT_TRUE(url.ok());
-  auto client = HttpClient::create(std::move(*url));
+  auto client = HttpClient::create(std::move(*url), {});
   ASSERT_TRUE(client.ok());
   client_ = std::move(*client);
 }
