@@ -51,12 +51,11 @@ bool is_system_metric(std::string_view name) {
   return name.starts_with("host.") || name.starts_with("gpu.") || name.starts_with("workload.");
 }
 
-std::string series_title(const SeriesSummary& series, const TerminalStyle& style) {
+std::string series_title(const SeriesSummary& series) {
   std::string title = series.name;
   for (const auto& [label, value] : series.labels) {
     const bool is_long = label == "gpu" && value.starts_with("GPU-") && value.size() > kUuidShown;
-    title += fmt::format(" {}={}{}", label, is_long ? value.substr(0, kUuidShown) : value,
-                         is_long ? style.pick("…", "...") : "");
+    title += fmt::format(" {}={}{}", label, is_long ? value.substr(0, kUuidShown) : value, is_long ? "…" : "");
   }
   return title;
 }
@@ -126,8 +125,8 @@ std::string series_table(const Run& run, const Courses& courses, bool system, co
     const std::string unit = series.unit.empty() ? unit_of(series.name) : series.unit;
     const bool any = series.points > series.non_finite;
     const auto value = [&](double number) { return any ? format_value(number, unit) : std::string("-"); };
-    table.add({series_title(series, style), Cell(value(series.last), Colour::bold), value(series.mean),
-               value(series.min), value(series.max), format_count(static_cast<double>(series.points)),
+    table.add({series_title(series), Cell(value(series.last), Colour::bold), value(series.mean), value(series.min),
+               value(series.max), format_count(static_cast<double>(series.points)),
                Cell(sparkline(courses.of(series), kSparkWidth, style), Colour::cyan)});
   }
   if (table.empty()) return {};
@@ -315,10 +314,6 @@ std::string describe_run(const Run& run, RunStore& store, const std::string& dat
     out += fmt::format("  {}\n\n", style.paint(Colour::dim, fmt::format("{}/runs/{}", data_folder, run.id)));
   }
   return style.unicode ? out : in_ascii(out);
-}
-
-std::string describe_run(const Run& run, const TerminalStyle& style) {
-  return describe_run(run, Courses(), style) + "\n";
 }
 
 std::string describe_study(const Study& study, const StudyOutcome& outcome, const TerminalStyle& style) {

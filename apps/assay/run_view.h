@@ -21,8 +21,6 @@ Colour verdict_colour(Verdict verdict, RunState state);
 /// Everything about a run that fits on a screen: verdict, flags, metrics with their course, machine, and where the data
 /// is: `data_folder` is empty where another machine has them. `store` is read for the course of the series.
 std::string describe_run(const Run& run, RunStore& store, const std::string& data_folder, const TerminalStyle& style);
-/// The same of a run that was recorded elsewhere: without the course of its series.
-std::string describe_run(const Run& run, const TerminalStyle& style);
 
 /// The runs of a study, one line each, and what became of it.
 std::string describe_study(const Study& study, const StudyOutcome& outcome, const TerminalStyle& style);

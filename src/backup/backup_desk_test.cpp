@@ -46,6 +46,16 @@ TEST_F(BackupDeskTest, MakesOneAtATimeAndLeavesNothingBehind) {
   EXPECT_FALSE(fs::exists(copies()));
 }
 
+TEST_F(BackupDeskTest, TheNextCanBeginWithTheLastPieceOfTheOneBefore) {
+  BackupDesk desk(options(), clock_);
+  const auto first = desk.begin();
+  ASSERT_TRUE(first.ok()) << first.error().text();
+  const auto whole = (*first)->next();
+  ASSERT_TRUE(whole.ok() && *whole);
+  EXPECT_FALSE(fs::exists(copies()));
+  EXPECT_TRUE(desk.begin().ok()) << "the source of the first is still there";
+}
+
 TEST_F(BackupDeskTest, AFailureLeavesNothingBehindAndIsNotTheLast) {
   BackupDesk desk(options(), clock_);
   problem_ = Error{.kind = ErrorKind::io, .message = "no space left"};

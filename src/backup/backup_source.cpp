@@ -43,6 +43,8 @@ class DataFolderSource final : public ByteSource {
         if (!add_failure(read.error())) return read.error();
       }
     }
+    // Before anybody can know of the end: who then asks for another copy must not be told that this one is being made.
+    if (done_) keep_.reset();
     return std::optional(std::exchange(piece_, {}));
   }
 

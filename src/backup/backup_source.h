@@ -25,7 +25,7 @@ struct BackupParts {
 /// the manifest. A file is as it was when its turn came; one that was deleted meanwhile is no part of the copy.
 ///
 /// Where something goes wrong on the way the archive ends with an entry that says so, and no manifest:
-/// `BackupReceiver` gives that error to whoever asked. `keep` lives as long as the source.
+/// `BackupReceiver` gives that error to whoever asked. `keep` is let go with the last piece, or with the source.
 std::unique_ptr<ByteSource> backup_source(BackupParts parts, WallTime now, std::shared_ptr<void> keep = nullptr);
 
 /// The entry that stands for an error, with {"kind", "message", "hint"}.

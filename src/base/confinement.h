@@ -22,7 +22,7 @@ struct Confinement {
 };
 
 /// Whether programs that are confined are kept from signalling processes that are not, also those of their own user:
-/// since Linux 6.12.
+/// since Linux 6.12. Called by tests.
 bool confinement_bars_signals();
 
 /// Whether this process could confine itself so. `unsupported` or `denied`, with the reason and what to do about it.

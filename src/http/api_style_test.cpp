@@ -9,6 +9,7 @@
 #include "http/api_table.h"
 #include "leader/leader_fixture.h"
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/router.h"
 #include "net/server_fixture.h"
@@ -110,7 +111,8 @@ class ApiStyleTest : public testing::Test {
     own_.route(router, gatekeeper_);
     foreign_.route(router, gatekeeper_);
     server_ = start_server(std::move(router));
-    client_ = HttpClient::create(parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_))).value()).value();
+    client_ =
+        HttpClient::create(parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_))).value(), {}).value();
   }
   ClientResponse ask(const std::string& method, const std::string& target, const std::string& body,
                      std::optional<Role> role = Role::user) {

@@ -10,6 +10,7 @@
 #include "http/api_table.h"
 #include "http/gatekeeper.h"
 #include "http/leader_router.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/request_target.h"
 #include "net/router.h"

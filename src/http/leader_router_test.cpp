@@ -10,6 +10,7 @@
 #include "leader/node.h"
 #include "leader/node_status.h"
 #include "leader/test_agent_fixture.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/raw_connection_fixture.h"
 #include "net/router.h"
@@ -45,7 +46,7 @@ class LeaderRouter : public PeopleServerTest {
       return HttpResponse::text(200, "late");
     });
     server_ = start_server(std::move(router), {.limits = limits, .workers = 1});
-    auto client = HttpClient::create(*parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_))));
+    auto client = HttpClient::create(*parse_url("http://127.0.0.1:" + std::to_string(port_of(*server_))), {});
     ASSERT_TRUE(client.ok());
     client_ = std::move(*client);
   }

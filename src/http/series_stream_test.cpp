@@ -9,6 +9,7 @@
 #include "base/byte_stream.h"
 #include "http/series_answer.h"
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/http_message.h"
 #include "net/peak_memory_fixture.h"
@@ -253,7 +254,7 @@ class ServedSeriesStream : public SeriesStream {
   }
   /// How many bytes it has, none of them kept.
   std::size_t receive() {
-    auto client = HttpClient::create({.host = "127.0.0.1", .port = port_of(*server_), .target = "/"});
+    auto client = HttpClient::create({.host = "127.0.0.1", .port = port_of(*server_), .target = "/"}, {});
     std::size_t bytes = 0;
     const auto got =
         (*client)->receive({.target = "/query", .time = std::chrono::minutes(4)}, [&](std::string_view piece) {

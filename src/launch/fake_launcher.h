@@ -26,7 +26,7 @@ class FakeLauncher final : public Launcher {
   /// The jobs that were started, in order.
   std::vector<Job> started;
 
-  /// Nobody knows any more what becomes of the jobs that go on.
+  /// Nobody knows any more what becomes of the jobs that go on. Called by tests.
   void lose_all(const Error& why);
 
   std::string_view name() const override { return "fake"; }

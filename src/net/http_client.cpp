@@ -89,8 +89,6 @@ HttpClient::HttpClient(std::unique_ptr<Core> core) : core_(std::move(core)) {}
 
 HttpClient::~HttpClient() = default;
 
-Result<std::unique_ptr<HttpClient>> HttpClient::create(Url url) { return create(std::move(url), {}); }
-
 Result<std::unique_ptr<HttpClient>> HttpClient::create(Url url, ClientOptions options) {
   auto core = std::make_unique<Core>();
   ASSAY_CHECK(core->init(std::move(url), std::move(options)));

@@ -42,8 +42,6 @@ class HttpClient {
  public:
   /// Nothing is sent yet. Errors are those of the CA file and of a malformed fingerprint.
   static Result<std::unique_ptr<HttpClient>> create(Url url, ClientOptions options);
-  /// The same as `ClientOptions` has it.
-  static Result<std::unique_ptr<HttpClient>> create(Url url);
   /// May wait for a look-up of a host name that is still under way.
   ~HttpClient();
 

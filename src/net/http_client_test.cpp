@@ -118,7 +118,7 @@ TEST(HttpClient, ReadsChunkedAnswersAndHeads) {
 TEST(HttpClient, PutsTheUrlsPathInFront) {
   const auto server = start_server(answering_router());
   auto url = parse_url("http://localhost:" + std::to_string(port_of(*server)) + "/v1/");
-  const auto client = HttpClient::create(*url);
+  const auto client = HttpClient::create(*url, {});
   const auto got = (*client)->send({.target = "/base"});
   ASSERT_TRUE(got.ok()) << got.error().text();
   EXPECT_EQ(got->body, "localhost:" + std::to_string(port_of(*server)));

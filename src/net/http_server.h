@@ -26,7 +26,7 @@ class HttpServer {
 
   /// Where it listens, in the order of the options, with the real port.
   const std::vector<ListenAddress>& addresses() const;
-  std::size_t connections() const;
+  std::size_t connections() const;  ///< Called by tests.
 
   /// Shows another certificate from now on; connections that there are go on with the old one. Any thread. Errors are
   /// those of the TLS files, and then nothing changes.

@@ -7,11 +7,12 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "net/stream.h"
-#include "net/tls_trust.h"
 
 namespace assay {
 
 struct TlsFiles;
+struct TlsIdentity;
+struct TlsTrust;
 
 /// Settings shared by many connections: TLS 1.2 or newer.
 struct TlsContext {
@@ -23,7 +24,7 @@ struct TlsContext {
 /// Errors say which file, what is wrong with it, and what to do. A certificate that has expired is only a warning in
 /// the log: clients that pin it still work.
 Result<std::shared_ptr<TlsContext>> make_server_tls(const TlsFiles& files);
-Result<std::shared_ptr<TlsContext>> make_client_tls(const TlsTrust& trust, const TlsIdentity& identity = {});
+Result<std::shared_ptr<TlsContext>> make_client_tls(const TlsTrust& trust, const TlsIdentity& identity);
 
 std::unique_ptr<Stream> make_tls_server_stream(std::shared_ptr<TlsContext> context, const IoExecutor& executor,
                                                FileDescriptor socket, int family);

@@ -305,11 +305,6 @@ std::vector<LiveMoment> LoadCoordinator::moments() {
   return all;
 }
 
-bool LoadCoordinator::lost_somebody() const {
-  const std::lock_guard lock(mutex_);
-  return std::any_of(seats_.begin(), seats_.end(), [](const auto& seat) { return !seat->lost.empty(); });
-}
-
 std::vector<ClientPart> LoadCoordinator::collect(bool stop) {
   for (const auto& seat : seats_) {
     if (!stop) break;

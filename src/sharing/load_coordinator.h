@@ -51,8 +51,6 @@ class LoadCoordinator {
   Result<SteadyTime> agree_start(const std::stop_token& stopping);
   /// What each of the others did since the last call. Any thread.
   std::vector<LiveMoment> moments();
-  /// Somebody was lost since the start. Any thread.
-  bool lost_somebody() const;
   /// After our own part has ended: waits for the others' parts (those that are silent for too long are lost), looks at
   /// clocks again, and gives them, in order. `stop`: they are told not to go on.
   std::vector<ClientPart> collect(bool stop);

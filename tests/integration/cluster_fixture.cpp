@@ -14,6 +14,7 @@
 #include "base/spawn.h"
 #include "base/text.h"
 #include "net/client_messages.h"
+#include "net/client_options.h"
 #include "net/http_client.h"
 #include "net/url.h"
 
@@ -164,7 +165,7 @@ ClientResponse TestLeader::request(const std::string& method, const std::string&
     ADD_FAILURE() << url.error().text();
     return {};
   }
-  auto client = HttpClient::create(std::move(*url));
+  auto client = HttpClient::create(std::move(*url), {});
   if (!secret.empty()) headers.add("Authorization", "Bearer " + secret);
   if (!body.empty() && !headers.find("Content-Type")) headers.add("Content-Type", "application/json");
   auto response = (*client)->send({.method = method, .target = target, .headers = std::move(headers), .body = body});

@@ -24,7 +24,7 @@ std::string kube_text(const json::object& from, KubePath path);
 std::optional<std::int64_t> kube_integer(const json::value& from, KubePath path);
 std::optional<std::int64_t> kube_integer(const json::object& from, KubePath path);
 /// Empty where there is none.
-const json::array& kube_array(const json::value& from, KubePath path);
+const json::array& kube_array(const json::value& from, KubePath path);  // Called by tests.
 const json::array& kube_array(const json::object& from, KubePath path);
 
 }  // namespace assay

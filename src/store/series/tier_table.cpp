@@ -103,7 +103,6 @@ Result<RowTable> RowTable::prepare(Database& database, const std::string& table,
       prepare(rows.aside_, "INSERT OR REPLACE INTO damaged (tier, series, t0, t1, blob) VALUES ('{}', ?, ?, ?, ?)"));
   ASSAY_CHECK(
       prepare(rows.losses_, "SELECT t0, t1 FROM damaged WHERE tier = '{}' AND series = ? AND t0 < ? AND t1 >= ?"));
-  ASSAY_CHECK(prepare(rows.any_, "SELECT 1 FROM {} WHERE series = ? LIMIT 1"));
   ASSAY_CHECK(prepare(rows.bytes_, "SELECT sum(length(blob)), count(*) FROM {} WHERE series = ?"));
   ASSAY_CHECK(prepare(rows.scan_, "SELECT t0, t1, blob FROM {} WHERE series = ? AND t0 >= ? AND t0 < ? ORDER BY t0"));
   return rows;
@@ -176,11 +175,6 @@ Result<void> RowTable::each_loss(SeriesId series, TimeRange range, const std::fu
     if (!another) return {};
     visit({losses_->integer(0), losses_->integer(1)});
   }
-}
-
-Result<bool> RowTable::any(SeriesId series) {
-  const ResetAtEnd reset(*any_);
-  return any_->bind(1, std::int64_t{series}).step();
 }
 
 template <typename Visit>

@@ -67,7 +67,6 @@ class RowTable {
   Result<void> mark_incomplete(SeriesId series, TimeRange range);
   /// Calls `visit` with the times of what was set aside or marked and may reach into the range.
   Result<void> each_loss(SeriesId series, TimeRange range, const std::function<void(TimeRange)>& visit);
-  Result<bool> any(SeriesId series);
   /// Of all its rows, looking at each.
   Result<std::int64_t> bytes(SeriesId series);
   /// Calls `visit` with each row that may hold times of the range, in order, until it says false.
@@ -86,7 +85,6 @@ class RowTable {
   std::optional<Statement> expire_;
   std::optional<Statement> aside_;
   std::optional<Statement> losses_;
-  std::optional<Statement> any_;
   std::optional<Statement> bytes_;
   std::optional<Statement> scan_;
   SeriesGrowth* growth_;

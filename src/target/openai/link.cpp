@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "net/tls_stream.h"
+#include "net/tls_trust.h"
 #include "net/url.h"
 
 namespace assay {
@@ -98,7 +99,7 @@ Result<ServerAddress> find_server(const Url& url, Nanos time) {
 }
 
 Result<std::shared_ptr<TlsClient>> TlsClient::create(const fs::path& ca_file) {
-  ASSAY_TRY(auto context, make_client_tls({.ca_file = ca_file}));
+  ASSAY_TRY(auto context, make_client_tls({.ca_file = ca_file}, {}));
   ssl_ctx_st* native = context->ssl.native_handle();
   SSL_CTX_set_mode(native, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   return std::shared_ptr<TlsClient>(new TlsClient(std::move(context), native));
