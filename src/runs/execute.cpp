@@ -170,6 +170,12 @@ void tell_start(const Run& run, const RunningJob& job, RunWriter& writer) {
   if (auto told = writer.update(run); !told) log_warning("run '{}': {}", run.id, told.error().text());
 }
 
+void end_in_queue(Run& run, WallTime now) {
+  run.started = {};
+  run.duration = {};
+  run.ended = now;
+}
+
 /// Starts and follows the workload; fills in the times of `run`. `token`: see Job.
 Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, const Workload& workload,
                                 const RunServices& services) {
@@ -214,6 +220,7 @@ Result<Outcome> record_workload(Run& run, RunWriter& writer, std::string token, 
   // The verdict is on all of it.
   if (services.await_peers) outcome.ending.peer = services.await_peers(outcome.ending);
   run.ended = run.started + run.duration;
+  if (outcome.ending.never_began) end_in_queue(run, services.clock.wall());
   return outcome;
 }
 
@@ -271,6 +278,7 @@ Result<Outcome> record_rest(Run& run, RunWriter& writer, const MarkCollector& ma
   // Nobody may have seen it leave the queue.
   run.started = std::min(run.started, services.clock.wall() - run.duration);
   run.ended = run.started + run.duration;
+  if (outcome.ending.never_began) end_in_queue(run, services.clock.wall());
   return outcome;
 }
 

@@ -115,6 +115,22 @@ TEST_F(ExecuteOnFake, TimeInAQueueIsNotTheRuns) {
   EXPECT_EQ(run->duration, 90s);
 }
 
+TEST_F(ExecuteOnFake, ARunThatIsStoppedInAQueueNeverBegan) {
+  launcher_.script = {.steps = {JobScript::Wait{90s}}, .queued = 3h};
+  auto pipe = make_pipe().value();
+  ASSERT_TRUE(write_all(pipe.write_end.get(), "i").ok());
+  auto own = services();
+  own.stop_fd = pipe.read_end.get();
+  own.place = "fake:1";
+  const auto run = execute_run(a_run("impatient"), {.job = {.arguments = {"train.py"}}}, own);
+  ASSERT_TRUE(run.ok()) << run.error().text();
+  EXPECT_EQ(run->verdict, Verdict::interrupted);
+  EXPECT_EQ(run->error->message, "stopped by the user before it began");
+  EXPECT_EQ(run->started, WallTime());
+  EXPECT_EQ(run->duration, 0s);
+  EXPECT_EQ(run->ended, clock_.wall());
+}
+
 /// Sees the start of the only run as it is stored, while it waits and once it runs.
 class StartWatcher final : public RunObserver {
  public:

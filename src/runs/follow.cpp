@@ -47,6 +47,8 @@ class Follower {
   Ending run() {
     while (!done()) {
       const JobReady ready = job_.wait(next_wake(), stop_fd_);
+      // One that was told to end in its queue is in none afterwards, either.
+      if (ending_.by == EndedBy::itself && !ready.ended) began_ = began_ || job_.waiting().empty();
       const SteadyTime now = clock_.now();
       for (const auto stream : kJobStreams) {
         if (ready.streams[stream]) read_stream(stream);
@@ -62,6 +64,8 @@ class Follower {
         next_progress_ = now + kProgressPeriod;
       }
     }
+    // Of one that has run for a moment between two looks, its place knows for how long.
+    ending_.never_began = ending_.by == EndedBy::user && !began_ && !ending_.job.ran_for;
     // What is left in the streams is for whoever attaches.
     ending_.left ? recorder_.flush() : recorder_.close();
     return ending_;
@@ -88,7 +92,7 @@ class Follower {
       const auto got = job_.read(stream, buffer_);
       if (!got) ++closed_;
       if (!got || *got == 0) return;
-      dirty_ = true;
+      dirty_ = began_ = true;
       const std::string_view bytes(buffer_.data(), *got);
       if (stream == JobStream::events) {
         recorder_.add_events(bytes);
@@ -190,6 +194,7 @@ class Follower {
   std::size_t closed_ = 0;  ///< streams that have ended
   bool dirty_ = false;
   bool first_look_ = true;
+  bool began_ = false;  ///< it is in no queue of its place any more
   Ending ending_;
 };
 

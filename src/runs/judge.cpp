@@ -71,7 +71,8 @@ bool blames_peer(const RunFacts& facts, const Ending& ending) {
 std::optional<RunError> find_error(const Run& run, const RunFacts& facts, const Ending& ending) {
   if (ending.by == EndedBy::user) {
     return RunError{.kind = ErrorKind::interrupted,
-                    .message = fmt::format("stopped by the user after {}", format_duration(run.duration))};
+                    .message = ending.never_began ? "stopped by the user before it began"
+                                                  : "stopped by the user after " + format_duration(run.duration)};
   }
   if (ending.by == EndedBy::time_limit) {
     return RunError{

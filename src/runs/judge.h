@@ -19,6 +19,7 @@ struct Ending {
   JobEnding job;
   bool at_first_look = false;  ///< it had ended before anybody looked: nobody here knows when
   bool left = false;           ///< it goes on, and nobody here follows it any more
+  bool never_began = false;    ///< the user stopped it in a queue of its place
   std::optional<Error> lost;   ///< whoever watched it died, so that nobody knows: `job` is empty
   std::optional<Error> peer;   ///< what went wrong on another node of the run
 };
