@@ -47,10 +47,11 @@ if ! { cmake --preset lint && cmake --build build/lint --target assay_git_commit
 fi
 # Headers are checked with the files that include them; the engine's, but for formats, need LibTorch, over which clang 16 stumbles.
 units=$(grep -E '^((src|apps|tests|bench)/|engine/formats/).*\.cpp$' <<<"$changed" | grep -vE '_fuzz\.cpp$|^cmake/' || true)
-if xargs -r -P 2 -n 2 "$tool" --quiet -p build/lint <<<"$units" >build/lint-tidy.log 2>/dev/null; then
+if xargs -r -P 2 -n 2 "$tool" --quiet -p build/lint <<<"$units" >build/lint-tidy.log 2>build/lint-tidy-errors.log; then
   pass clang-tidy
 else
-  grep -E -A6 '(error|warning):' build/lint-tidy.log | grep -v '^--$'
+  # Without a finding something else went wrong: killed for its memory, say.
+  grep -E -A6 '(error|warning):' build/lint-tidy.log | grep -v '^--$' || tail -n 20 build/lint-tidy-errors.log
   fail clang-tidy
 fi
 exit $failed
