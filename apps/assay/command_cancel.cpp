@@ -27,6 +27,7 @@ Result<std::vector<Target>> targets_of(RunStore& store, const std::string& refer
   }
   ASSAY_TRY(const auto runs, resolve_runs(store, reference));
   std::vector<Target> targets;
+  targets.reserve(runs.size());
   for (const auto& run : runs) targets.push_back({run, "/api/v1/runs/" + percent_encode(run) + "/stop"});
   return targets;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "base/files.h"
 #include "commands.h"
 #include "exchange/run_series.h"
 #include "report_output.h"

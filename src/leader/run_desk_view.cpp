@@ -4,6 +4,8 @@
 #include <cmath>
 #include <tuple>
 
+#include "leader/node.h"
+#include "leader/node_registry.h"
 #include "leader/run_desk.h"
 #include "leader/run_desk_words.h"
 

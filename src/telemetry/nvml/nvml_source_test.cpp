@@ -1,5 +1,6 @@
 #include "telemetry/nvml/nvml_source.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
