@@ -54,13 +54,14 @@ class HiddenInput {
  public:
   HiddenInput() {
     if (::tcgetattr(STDIN_FILENO, &terminal_before) != 0) return;
+    changed_ = true;
     struct sigaction showing{};
     showing.sa_handler = show_typing_and_end;
     showing.sa_flags = static_cast<int>(SA_RESETHAND);
     for (std::size_t i = 0; i < kEndingSignals.size(); ++i) ::sigaction(kEndingSignals[i], &showing, &handlers_[i]);
     termios hidden = terminal_before;
     hidden.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-    changed_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden) == 0;
+    ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden);
   }
   HiddenInput(const HiddenInput&) = delete;
   HiddenInput& operator=(const HiddenInput&) = delete;
@@ -73,7 +74,7 @@ class HiddenInput {
 
  private:
   std::array<struct sigaction, kEndingSignals.size()> handlers_{};
-  bool changed_ = false;
+  bool changed_ = false;  ///< the signals, and the terminal if it let itself be changed
 };
 
 }  // namespace
